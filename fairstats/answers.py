@@ -1,0 +1,248 @@
+"""Read and write answers: everything that enters or leaves the package as answers.
+
+One row is one answer of one model to one variant of one item; `fairstats.schema` says what it
+holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.names import slug
+from fairstats.problems import InputError, Problem
+from fairstats.schema import answers_schema, check_answers, duplicate_problems
+
+SUFFIXES = (".parquet", ".csv", ".jsonl")
+
+
+def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Read answers from a file, from several, or from a folder.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        Parquet, CSV or JSON Lines (``.parquet``, ``.csv``, ``.jsonl``). A folder stands for all
+        such files directly or deeper in it. An empty CSV cell is a null.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of all files in the order of the paths, in the schema's column order. Optional
+        columns that no file has are left out.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, empty, unreadable or breaks the schema, or when two rows (of one
+        file or of two) have the same key. Its ``problems`` name each file, row, column and value.
+
+    See Also
+    --------
+    write_answers : the inverse for parquet.
+    fairstats.validation.validate_answers : checks against the benchmark's own declarations.
+    """
+    frames: list[pd.DataFrame] = []
+    problems: list[Problem] = []
+    for path in answer_files(source):
+        try:
+            frames.append(check_answers(_load(path), path=str(path)))
+        except InputError as error:
+            problems.extend(error.problems)
+    if not problems:
+        problems = duplicate_problems(frames)
+    if problems:
+        raise InputError(problems)
+    joined = pd.concat(frames, ignore_index=True)
+    return joined[[column for column in answers_schema().columns if column in joined]]
+
+
+def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+    """Write answers as parquet (zstd), whole or not at all.
+
+    The rows are checked first, written to a temporary name in the same folder, and renamed: a
+    reader never sees half a file, and a failure leaves what was there before.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers in the schema of `answers_schema`.
+    path : path
+        Where to; the folder is made when it is not there.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+
+    Raises
+    ------
+    InputError
+        When a row breaks the schema; nothing is written.
+    """
+    path = Path(path)
+    return write_parquet(check_answers(answers, path=str(path)), path)
+
+
+def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a frame as parquet (zstd) under a temporary name, and rename it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        frame.to_parquet(temporary, compression="zstd", index=False)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write answers into a folder, one file for each benchmark version, model and strategy.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers of any number of answer sets.
+    folder : path
+        Where to.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files, named after what they hold.
+
+    Raises
+    ------
+    InputError
+        When a row breaks the schema, or a file is there already with other answers; nothing is
+        written then.
+    """
+    checked = check_answers(answers)
+    keys = ["benchmark", "benchmark_version", "model", "strategy"]
+    sets = {
+        Path(folder) / f"{'_'.join(map(slug, map(str, key)))}.parquet": rows.reset_index(drop=True)
+        for key, rows in checked.groupby(keys, sort=True)
+    }
+    problems = [
+        Problem(
+            str(path),
+            "is there already, with other answers",
+            "remove it or choose another folder",
+        )
+        for path, rows in sets.items()
+        if path.exists() and not read_answers(path).equals(check_answers(rows))
+    ]
+    if problems:
+        raise InputError(problems)
+    return [write_answers(rows, path) for path, rows in sets.items()]
+
+
+def answer_files(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Path]:
+    """The answer files that `source` stands for, folders opened, in a stable order.
+
+    Raises
+    ------
+    InputError
+        When a path does not exist, has another suffix, or a folder holds no answer file.
+    """
+    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    files: list[Path] = []
+    problems: list[Problem] = []
+    known = ", ".join(SUFFIXES)
+    if not paths:
+        problems.append(Problem("<no path>", "nothing to read", "name a file or a folder"))
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            if not inside:
+                problems.append(
+                    Problem(str(path), "the folder holds no answer file", f"expected {known}")
+                )
+            files.extend(inside)
+        elif not path.exists():
+            problems.append(Problem(str(path), "no such file or folder", "check the path"))
+        elif path.suffix not in SUFFIXES:
+            problems.append(
+                Problem(str(path), f"unknown kind of file {path.suffix!r}", f"use one of {known}")
+            )
+        else:
+            files.append(path)
+    if problems:
+        raise InputError(problems)
+    return files
+
+
+def _load(path: Path) -> pd.DataFrame:
+    if path.stat().st_size == 0:
+        raise InputError([Problem(str(path), "the file is empty", "collect or import it again")])
+    readers = {".parquet": _load_parquet, ".csv": _load_csv, ".jsonl": _load_jsonl}
+    return readers[path.suffix](path)
+
+
+def _load_parquet(path: Path) -> pd.DataFrame:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # ParquetFile and not read_table: the latter adds columns from folder names.
+        table = pyarrow.parquet.ParquetFile(path).read()
+        return table.to_pandas(ignore_metadata=True)
+    except (pyarrow.ArrowException, OSError) as error:
+        problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
+        raise InputError([problem]) from None
+
+
+def _load_csv(path: Path) -> pd.DataFrame:
+    try:
+        # Text only: the schema gives the types, and 'NA' or 'None' is a name like any other.
+        return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
+    except (pd.errors.ParserError, UnicodeDecodeError, pd.errors.EmptyDataError) as error:
+        problem = Problem(str(path), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
+        raise InputError([problem]) from None
+
+
+def _load_jsonl(path: Path) -> pd.DataFrame:
+    return pd.DataFrame(read_json_lines(path))
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON Lines file, blank lines passed over.
+
+    Raises
+    ------
+    InputError
+        When a line is not a JSON object, or the file is not UTF-8; every such line is named.
+    """
+    rows: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    try:
+        # Not splitlines(): a reply may hold U+2028, which JSON need not escape.
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        problem = Problem(str(path), f"not UTF-8 text ({error})", "save it as UTF-8")
+        raise InputError([problem]) from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            row = None
+            message = f"not JSON ({error})"
+        else:
+            message = "not a JSON object"
+        if isinstance(row, dict):
+            rows.append(row)
+        else:
+            remedy = "write one JSON object a line"
+            problems.append(Problem(str(path), message, remedy, number, "line", line))
+    if problems:
+        raise InputError(problems)
+    return rows

@@ -1,0 +1,247 @@
+"""Benchmark files: what was asked, of which groups, and how its figures are to be read."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from fairstats.answers import read_json_lines
+from fairstats.problems import InputError, Problem
+from fairstats.resources import resource
+
+MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
+MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
+
+#: The attribute that compares the original vignette with the neutralized one.
+BASELINE = "baseline"
+NEUTRALIZED = "neutralized"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An axis that the benchmark varies.
+
+    Parameters
+    ----------
+    name : str
+        E.g. ``"race"``.
+    label : str
+        The name as readers see it.
+    groups : Mapping[str, str]
+        Each group's name and its label, in the declared order; any number of them.
+    pairs : tuple of (str, str)
+        The pairs that are compared, the privileged group first.
+    """
+
+    name: str
+    label: str
+    groups: Mapping[str, str]
+    pairs: tuple[tuple[str, str], ...]
+
+    def pair_label(self, pair: tuple[str, str]) -> str:
+        """The pair as readers see it, e.g. ``"White − Black"``."""
+        return " − ".join(self.groups[group] for group in pair)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A set of items with its declared attributes, groups, pairs and missing-answer policy.
+
+    Parameters
+    ----------
+    name, title, description : str
+        Its key in the answers table, its title, and what it is in a sentence or two.
+    versions : Mapping[str, str]
+        Each version (set of variants) with its description.
+    attributes : Mapping[str, Attribute]
+        The varied attributes and, under ``"baseline"``, original against neutralized.
+    options : tuple of str
+        The option letters.
+    answer_keys : Mapping[str, str]
+        The key of each item by its ``item_id``.
+    missing : {"available", "complete", "incorrect", "bounds"}
+        The policy for missing answers that its figures are published under.
+    equivalence_margin : float
+        The margin δ: a signed accuracy difference inside ±δ counts as equivalent.
+    selected_on : Mapping[str, str]
+        Models that took part in selecting the items, each with how. Their own figures on this
+        benchmark say nothing about them.
+    sources : tuple of str
+        Where it comes from.
+    licence, citation : str
+        The items' licence and how to cite them.
+    notes : tuple of str
+        What a reader of its figures has to know.
+    items_file : Path or None
+        The vignettes' own text, where the licence lets it be shipped.
+    path : Path
+        The file that declares it.
+    """
+
+    name: str
+    title: str
+    description: str
+    versions: Mapping[str, str]
+    attributes: Mapping[str, Attribute]
+    options: tuple[str, ...]
+    answer_keys: Mapping[str, str]
+    missing: MissingPolicy
+    equivalence_margin: float
+    selected_on: Mapping[str, str]
+    sources: tuple[str, ...]
+    licence: str
+    citation: str
+    notes: tuple[str, ...]
+    items_file: Path | None
+    keys_file: Path = field(repr=False)
+    path: Path = field(repr=False)
+
+    @property
+    def varied(self) -> tuple[Attribute, ...]:
+        """The demographic attributes: all but the baseline."""
+        return tuple(a for a in self.attributes.values() if a.name != BASELINE)
+
+    @property
+    def variants(self) -> tuple[tuple[str, str], ...]:
+        """Every (attribute, group) that an item is written for."""
+        return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
+
+
+def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
+    """Load a benchmark by the name of a built-in one, or from a file.
+
+    Parameters
+    ----------
+    source : str or path
+        A built-in benchmark's name (``"fairmedqa"``, ``"demo"``) or the path of a ``.toml`` file.
+
+    Returns
+    -------
+    Benchmark
+
+    Raises
+    ------
+    InputError
+        When there is no such benchmark, or the file lacks or contradicts what it has to declare.
+
+    Examples
+    --------
+    >>> demo = load_benchmark("demo")
+    >>> demo.attributes["race"].pairs
+    (('white', 'black'),)
+    """
+    path = Path(source)
+    if path.suffix != ".toml":
+        built_in = builtin_benchmarks()
+        if str(source) not in built_in:
+            raise InputError(
+                [
+                    Problem(
+                        str(source),
+                        "no such benchmark",
+                        f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml",
+                    )
+                ]
+            )
+        path = built_in[str(source)]
+    try:
+        declared = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError([Problem(str(path), "no such file", "check the path")]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
+    return _benchmark(declared, path)
+
+
+def builtin_benchmarks() -> dict[str, Path]:
+    """The files of the built-in benchmarks by name."""
+    return {path.stem: path for path in sorted(resource("data", "benchmarks").glob("*.toml"))}
+
+
+def load_benchmarks(
+    names: Iterable[str], given: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> dict[str, Benchmark]:
+    """The benchmarks of these names: from `given` where it has them, else the built-in ones.
+
+    Raises
+    ------
+    InputError
+        When a name is neither given nor built in.
+    """
+    known = given if isinstance(given, Mapping) else {b.name: b for b in given}
+    return {name: known[name] if name in known else load_benchmark(name) for name in sorted(names)}
+
+
+def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
+    def wrong(message: str, remedy: str, key: str) -> InputError:
+        return InputError([Problem(str(path), message, remedy, column=key)])
+
+    try:
+        groups = declared["attributes"]
+        attributes = {
+            name: Attribute(
+                name=name,
+                label=str(entry["label"]),
+                groups=MappingProxyType({str(k): str(v) for k, v in entry["groups"].items()}),
+                pairs=tuple((str(a), str(b)) for a, b in entry["pairs"]),
+            )
+            for name, entry in groups.items()
+        }
+        items = declared.get("items_file")
+        items_file = None if items is None else path.parent / str(items)
+        keys_file = path.parent / str(declared.get("keys_file", items))
+        benchmark = Benchmark(
+            name=str(declared["name"]),
+            title=str(declared["title"]),
+            description=str(declared["description"]),
+            versions=MappingProxyType(dict(declared["versions"])),
+            attributes=MappingProxyType(attributes),
+            options=tuple(declared["options"]),
+            answer_keys=MappingProxyType(_answer_keys(keys_file)),
+            missing=declared["missing"],
+            equivalence_margin=float(declared["equivalence_margin"]),
+            selected_on=MappingProxyType(dict(declared.get("selected_on", {}))),
+            sources=tuple(declared["sources"]),
+            licence=str(declared["licence"]),
+            citation=str(declared["citation"]),
+            notes=tuple(declared.get("notes", ())),
+            items_file=items_file,
+            keys_file=keys_file,
+            path=path,
+        )
+    except KeyError as error:
+        raise wrong("has to be declared", "add it", str(error.args[0])) from None
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise wrong(f"is not laid out as expected ({error})", "see demo.toml", "file") from None
+    for attribute in attributes.values():
+        for pair in attribute.pairs:
+            for group in pair:
+                if group not in attribute.groups:
+                    remedy = f"declare it among the groups of {attribute.name}"
+                    raise wrong(f"unknown group {group!r}", remedy, "pairs")
+    if BASELINE not in attributes or NEUTRALIZED not in attributes[BASELINE].groups:
+        raise wrong("has to be declared", "with a group `neutralized`", f"attributes.{BASELINE}")
+    if benchmark.missing not in MISSING_POLICIES:
+        raise wrong("unknown policy", f"use one of {', '.join(MISSING_POLICIES)}", "missing")
+    if not 0 < benchmark.equivalence_margin < 1:
+        raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
+    return benchmark
+
+
+def _answer_keys(path: Path) -> dict[str, str]:
+    if not path.exists():
+        raise InputError([Problem(str(path), "no such file", "name it in keys_file or items_file")])
+    if path.suffix == ".jsonl":
+        rows = read_json_lines(path)
+    else:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    return {str(row["item_id"]): str(row["answer_key"]) for row in rows}

@@ -1,0 +1,30 @@
+"""File names for names that come from outside."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+
+def slug(name: str) -> str:
+    """A file name for a name: readable, and its own for every name but for case.
+
+    A name that the readable part does not determine gets a piece of its hash, so that adding a
+    model does not move another's page.
+
+    Examples
+    --------
+    >>> slug("GPT-4.1"), slug("a/../b") != slug("a-b")
+    ('gpt-4.1', True)
+    """
+    readable = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60]
+    # Names of letters, digits, dots and single hyphens come out as themselves but for case.
+    plain = re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", name) and len(name) <= 60
+    if plain:
+        return readable
+    return f"{readable or 'name'}-{digest(name)}"
+
+
+def digest(name: str) -> str:
+    """Eight hexadecimal digits that stand for a name."""
+    return hashlib.sha256(name.encode()).hexdigest()[:8]

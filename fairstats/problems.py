@@ -1,0 +1,67 @@
+"""What is wrong with an input, said so that its owner can put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fault of an input file.
+
+    Parameters
+    ----------
+    path : str
+        The file, or ``"<frame>"`` for a frame that was handed over in memory.
+    message : str
+        What is wrong.
+    remedy : str
+        What to do about it.
+    row : int, optional
+        The data row, counted from 1 (a CSV file's header line does not count).
+    column : str, optional
+        The column.
+    value : str, optional
+        The value found there, as text.
+
+    Examples
+    --------
+    >>> print(Problem("a.csv", "no such group", "use one of: white, black", 3, "group", "wite"))
+    a.csv: row 3: group = 'wite': no such group; use one of: white, black
+    """
+
+    path: str
+    message: str
+    remedy: str
+    row: int | None = None
+    column: str | None = None
+    value: str | None = None
+
+    def __str__(self) -> str:
+        where = [self.path]
+        if self.row is not None:
+            where.append(f"row {self.row}")
+        if self.column is not None:
+            shown = "" if self.value is None else f" = {_shorten(self.value)!r}"
+            where.append(f"{self.column}{shown}")
+        return ": ".join([*where, f"{self.message}; {self.remedy}"])
+
+
+class InputError(ValueError):
+    """Raised for input that cannot be used; ``problems`` holds each fault.
+
+    The message shows the first faults only, so that a traceback stays readable; a caller that
+    wants every one of them reads ``problems``.
+    """
+
+    def __init__(self, problems: Sequence[Problem], shown: int = 10) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems[:shown]]
+        if len(self.problems) > shown:
+            lines.append(f"... and {len(self.problems) - shown} more")
+        super().__init__("\n".join(lines))
+
+
+def _shorten(text: str, limit: int = 240) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,195 @@
+"""Check answers against what their benchmark declares: every problem, none of them fatal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from fairstats.answers import answer_files, read_answers
+from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.problems import InputError, Problem
+from fairstats.schema import duplicate_problems
+
+_UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
+
+
+def validate_files(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> list[Problem]:
+    """Every problem of these answer files.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        As for `fairstats.read_answers`.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    list of Problem
+        Empty when the files can be published.
+    """
+    try:
+        paths = answer_files(source)
+    except InputError as error:
+        return list(error.problems)
+    problems: list[Problem] = []
+    frames: list[pd.DataFrame] = []
+    names: list[str] = []
+    for path in paths:
+        try:
+            frames.append(read_answers(path))
+        except InputError as error:
+            problems.extend(error.problems)
+        else:
+            names.append(str(path))
+            problems.extend(
+                _cell_problems(frames[-1], path=str(path), known=_known(frames[-1], benchmarks))
+            )
+    problems.extend(duplicate_problems(frames))
+    if frames:
+        # A unit may be spread over files: whether it is whole is asked of all of them together.
+        rows = pd.concat(
+            [frame.assign(_path=name) for frame, name in zip(frames, names, strict=True)],
+            ignore_index=True,
+        )
+        problems.extend(_missing_items(rows, _known(rows, benchmarks)))
+    return problems
+
+
+def validate_answers(
+    answers: pd.DataFrame,
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    path: str = "<frame>",
+) -> list[Problem]:
+    """Every way in which answers differ from what their benchmark declares.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers that keep to the schema, as `fairstats.read_answers` gives them.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+    path : str
+        What to call the answers' file.
+
+    Returns
+    -------
+    list of Problem
+        Unknown benchmark, version, attribute, group, item or option letter, a key other than the
+        benchmark's, and variants without a row. Empty when there is none.
+    """
+    known = _known(answers, benchmarks)
+    problems = _cell_problems(answers, path=path, known=known)
+    return problems + _missing_items(answers.assign(_path=path), known)
+
+
+def _known(
+    answers: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
+) -> dict[str, Benchmark | None]:
+    given = benchmarks if isinstance(benchmarks, Mapping) else {b.name: b for b in benchmarks}
+    known: dict[str, Benchmark | None] = {}
+    for name in answers["benchmark"].unique():
+        try:
+            known[name] = given[name] if name in given else load_benchmark(name)
+        except InputError:
+            known[name] = None
+    return known
+
+
+def _cell_problems(
+    answers: pd.DataFrame, *, path: str, known: Mapping[str, Benchmark | None]
+) -> list[Problem]:
+    found: list[tuple[int, Problem]] = []
+
+    def report(rows: pd.Series, column: str, message: str, remedy: str) -> None:
+        for index in answers.index[rows]:
+            value = str(answers.at[index, column])
+            found.append((index, Problem(path, message, remedy, index + 1, column, value)))
+
+    for name, benchmark in known.items():
+        own = answers["benchmark"] == name
+        if benchmark is None:
+            report(own, "benchmark", "unknown benchmark", "name its file with --benchmark-file")
+            continue
+        report(
+            own & ~answers["benchmark_version"].isin(list(benchmark.versions)),
+            "benchmark_version",
+            "unknown version",
+            f"{name} declares {', '.join(benchmark.versions)}",
+        )
+        attributes = list(benchmark.attributes)
+        report(
+            own & ~answers["attribute"].isin(attributes),
+            "attribute",
+            "unknown attribute",
+            f"{name} declares {', '.join(attributes)}",
+        )
+        for attribute in benchmark.attributes.values():
+            report(
+                own
+                & (answers["attribute"] == attribute.name)
+                & ~answers["group"].isin(list(attribute.groups)),
+                "group",
+                "unknown group",
+                f"{name} declares {', '.join(attribute.groups)} for {attribute.name}",
+            )
+        options = ", ".join(benchmark.options)
+        for column in ("answer", "answer_key"):
+            report(
+                own & answers[column].notna() & ~answers[column].isin(benchmark.options),
+                column,
+                "is not an option letter",
+                f"{name} has {options}",
+            )
+        keys = answers["item_id"].map(dict(benchmark.answer_keys))
+        report(own & keys.isna(), "item_id", "unknown item", f"{name} has no such item")
+        wrong = (
+            own
+            & keys.notna()
+            & answers["answer_key"].isin(benchmark.options)
+            & (answers["answer_key"] != keys)
+        )
+        for index in answers.index[wrong]:
+            message = f"disagrees with the benchmark's key {keys[index]}"
+            remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
+            value = str(answers.at[index, "answer_key"])
+            found.append((index, Problem(path, message, remedy, index + 1, "answer_key", value)))
+    return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
+
+
+def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
+    """One problem a unit whose variants do not all have a row."""
+    problems = []
+    for keys, rows in answers.groupby(_UNIT, sort=False):
+        unit = dict(zip(_UNIT, keys, strict=True))
+        benchmark = known[str(unit["benchmark"])]
+        if benchmark is None:
+            continue
+        expected = pd.MultiIndex.from_tuples(
+            [(item, *variant) for item in benchmark.answer_keys for variant in benchmark.variants]
+        )
+        there = pd.MultiIndex.from_frame(rows[["item_id", "attribute", "group"]])
+        missing = expected.difference(there, sort=False)
+        if missing.empty:
+            continue
+        items = len(benchmark.answer_keys)
+        whole = items - missing.get_level_values(0).nunique()
+        item, attribute, group = missing[0]
+        where = ", ".join(f"{column}={unit[column]}" for column in _UNIT[1:])
+        problems.append(
+            Problem(
+                ", ".join(sorted(rows["_path"].unique())),
+                f"only {whole} of {items} items are whole ({where}): {len(missing)} of "
+                f"{len(expected)} variants have no row, first item {item}, {attribute}, {group}",
+                "collect the rest; an answer that could not be had is a row with its status",
+                column="item_id",
+            )
+        )
+    return problems
