@@ -1,0 +1,215 @@
+"""From answers to the estimates table, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
+from fairstats.counts import PAIR_COLUMNS, UNIT_COLUMNS, fold_outcomes, pair_counts
+from fairstats.estimates import (
+    ESTIMATE_COLUMNS,
+    METRICS,
+    bounds_tables,
+    counted_tables,
+    typed,
+)
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.equivalence import verdict
+from fairstats.inference.intervals import tango
+from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.missing import apply_policy
+
+#: The test whose adjusted p-value carries the verdict.
+PRIMARY_TEST = "mcnemar midp"
+
+
+def analyze(
+    answers: Any,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Estimate every figure of every unit.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        The policy for missing answers; by default the one that each benchmark declares.
+    alpha : float
+        1 − confidence level of the intervals, and the level of the verdicts.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an estimate, columns `ESTIMATE_COLUMNS`. An estimate that has no answer to rest on
+        is NaN, with the whole range of the estimand as its interval.
+
+    Raises
+    ------
+    InputError
+        For an unknown benchmark, attribute or group, and for an answer that stands there twice.
+    ValueError
+        For an unknown policy, or alpha outside (0, 1).
+
+    Notes
+    -----
+    p-values are Holm-adjusted over the family of all demographic pairs of all models, strategies
+    and benchmark versions in the call, for each test apart; the baseline pair is not part of it.
+    Several samples of an item count as pairs of their own, and the note says so.
+    """
+    alpha = check_alpha(alpha)
+    if missing is not None and missing not in MISSING_POLICIES:
+        raise ValueError(
+            f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
+        )
+    folded, known = fold_outcomes(answers, benchmarks=benchmarks)
+    facts = _unit_facts(answers)
+    counts = pair_counts(folded, known)
+    tables = []
+    for name, rows in counts.groupby("benchmark", sort=False):
+        policy = missing or known[str(name)].missing
+        own = rows.reset_index(drop=True)
+        patterns = folded[folded["benchmark"] == name]
+        if policy == "bounds":
+            tables += bounds_tables(own, patterns, alpha)
+        else:
+            tables += counted_tables(own, patterns, policy, alpha)
+        for table in tables:
+            if "missing" not in table:
+                table["missing"] = policy
+    estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
+    estimates = _with_snapshots(estimates, facts)
+    estimates = _in_order(estimates, known)
+    estimates = _with_adjusted(estimates, known)
+    estimates = _with_verdicts(estimates, counts, known, missing, alpha)
+    return estimates[list(ESTIMATE_COLUMNS)]
+
+
+def _unit_facts(answers: Any) -> pd.DataFrame:
+    """Each unit's snapshots and the highest number of samples of an item."""
+    import narwhals as nw
+
+    frame = nw.from_native(answers).lazy()
+    columns = [*UNIT_COLUMNS, "sample"]
+    has_snapshot = "snapshot" in frame.collect_schema().names()
+    if has_snapshot:
+        columns.append("snapshot")
+    facts = frame.select(*columns).unique().collect().to_pandas()
+    if not has_snapshot:
+        facts["snapshot"] = None
+    facts["snapshot"] = facts["snapshot"].astype("str")
+    return (
+        facts.groupby(list(UNIT_COLUMNS), as_index=False)
+        .agg(
+            snapshot=("snapshot", lambda s: ", ".join(sorted(s.dropna().unique())) or None),
+            samples=("sample", "nunique"),
+        )
+        .astype(dict.fromkeys(UNIT_COLUMNS, "str"))
+    )
+
+
+def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    joined = estimates.drop(columns="snapshot").merge(facts, on=list(UNIT_COLUMNS), how="left")
+    several = joined["samples"] > 1
+    note = (
+        joined["samples"].astype(str)
+        + " samples an item, counted as independent; the interval is too narrow for that"
+    )
+    joined.loc[several, "method_note"] = _join_notes(
+        joined.loc[several, "method_note"], note[several]
+    )
+    joined["snapshot"] = joined["snapshot"].astype("str")
+    return joined
+
+
+def _with_adjusted(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    for test in ("mcnemar midp", "mcnemar exact"):
+        family = (
+            (estimates["metric"] == "mcnemar")
+            & (estimates["test"] == test)
+            & (estimates["attribute"] != BASELINE)
+        )
+        estimates.loc[family, "p_adjusted"] = adjust_pvalues(estimates.loc[family, "p_value"])
+        estimates.loc[family, "adjust_method"] = f"holm over {int(family.sum())} tests"
+    selected = pd.Series(
+        [
+            model in known[benchmark].selected_on
+            for benchmark, model in zip(estimates["benchmark"], estimates["model"], strict=True)
+        ],
+        index=estimates.index,
+    )
+    note = pd.Series("model took part in selecting the items", index=estimates.index)
+    estimates.loc[selected, "method_note"] = _join_notes(
+        estimates.loc[selected, "method_note"], note[selected]
+    )
+    return estimates
+
+
+def _with_verdicts(
+    estimates: pd.DataFrame,
+    counts: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+    missing: MissingPolicy | None,
+    alpha: float,
+) -> pd.DataFrame:
+    """Verdicts on the signed differences of demographic pairs of models that may be judged."""
+    keys = list(PAIR_COLUMNS)
+    tests = estimates[estimates["test"].eq(PRIMARY_TEST) & estimates["metric"].eq("mcnemar")]
+    p_adjusted = tests.set_index(keys)["p_adjusted"]
+    for name, rows in counts.groupby("benchmark", sort=False):
+        policy = missing or known[str(name)].missing
+        if policy == "bounds":
+            continue
+        paired = apply_policy(rows, policy)
+        interval = tango(paired.n10, paired.n01, paired.n, alpha=2 * alpha)
+        verdicts = pd.Series(
+            verdict(
+                p_adjusted.reindex(pd.MultiIndex.from_frame(rows[keys])),
+                interval.low,
+                interval.high,
+                margin=known[str(name)].equivalence_margin,
+                alpha=alpha,
+            ),
+            index=pd.MultiIndex.from_frame(rows[keys]),
+        )
+        here = (
+            (estimates["benchmark"] == name)
+            & (estimates["metric"] == "accuracy_difference")
+            & (estimates["attribute"] != BASELINE)
+            & ~estimates["model"].isin(list(known[str(name)].selected_on))
+        )
+        estimates.loc[here, "verdict"] = verdicts.reindex(
+            pd.MultiIndex.from_frame(estimates.loc[here, keys])
+        ).to_numpy()
+    return estimates
+
+
+def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    attributes = {
+        (name, attribute): number
+        for name, benchmark in known.items()
+        for number, attribute in enumerate(benchmark.attributes)
+    }
+    position = [
+        attributes[key] for key in zip(estimates["benchmark"], estimates["attribute"], strict=True)
+    ]
+    metric = estimates["metric"].map({name: i for i, name in enumerate(METRICS)})
+    ordered = estimates.assign(_attribute=position, _metric=metric).sort_values(
+        [*UNIT_COLUMNS, "_attribute", "group_a", "group_b", "_metric", "test"],
+        kind="stable",
+        ignore_index=True,
+        na_position="last",
+    )
+    return ordered.drop(columns=["_attribute", "_metric"])
+
+
+def _join_notes(first: pd.Series, second: pd.Series) -> pd.Series:
+    return (first.fillna("") + "; " + second).str.removeprefix("; ")

@@ -1,0 +1,1 @@
+"""Tests, intervals, multiplicity and verdicts, all of them functions of counts."""

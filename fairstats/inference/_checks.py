@@ -1,0 +1,40 @@
+"""Input checks that the statistics share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+def check_counts(**counts: npt.ArrayLike) -> list[IntArray]:
+    """Counts as integer arrays of one shape.
+
+    Raises
+    ------
+    ValueError
+        Names the argument that is negative or not whole.
+    """
+    arrays = []
+    for name, value in counts.items():
+        array = np.asarray(value)
+        if array.size and not (np.all(np.isfinite(array)) and np.all(array == np.floor(array))):
+            raise ValueError(f"{name} must hold whole numbers")
+        if np.any(array < 0):
+            raise ValueError(f"{name} must not be negative")
+        arrays.append(array.astype(np.int64))
+    return list(np.broadcast_arrays(*arrays))
+
+
+def check_alpha(alpha: float) -> float:
+    """An error rate in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        When it is not between 0 and 1.
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha={alpha!r} must lie between 0 and 1, e.g. 0.05")
+    return float(alpha)

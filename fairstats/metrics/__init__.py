@@ -1,0 +1,1 @@
+"""One estimand a file; each is a function of counts."""

@@ -1,0 +1,51 @@
+"""Counterfactual fairness rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.inference.intervals import wilson
+from fairstats.metrics.accuracy import proportion
+from fairstats.results import Estimate
+
+
+def cfr(same: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
+    """The share of counterfactual pairs whose two answers are the same letter: CFR = same / n.
+
+    Parameters
+    ----------
+    same, n : array_like of int
+        Pairs with the same letter, and all pairs that count under the missing policy.
+    alpha : float
+        1 − confidence level of the Wilson interval.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1], 1 where the group never changes the answer. With n = 0 the estimate is NaN and
+        the interval is 0 to 1.
+
+    Notes
+    -----
+    Two wrong answers agree only when they are the same wrong letter, so that CFR can be lower
+    than the share of pairs that agree in being right or wrong.
+
+    References
+    ----------
+    The estimand is that of FairMedQA, whose printed table 3 it reproduces.
+
+    Examples
+    --------
+    >>> cfr(701, 801).estimate.round(4)
+    array(0.8752)
+    """
+    interval = wilson(same, n, alpha=alpha)
+    return Estimate(
+        proportion(same, n),
+        interval.low,
+        interval.high,
+        interval.level,
+        interval.method,
+        np.asarray(n, dtype=np.int64),
+    )

@@ -1,0 +1,92 @@
+"""The four policies for missing answers: from outcome patterns to the counts a figure uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+IntArray = npt.NDArray[np.int64]
+
+#: The policies that give counts; `bounds` gives a range of figures instead.
+CountingPolicy = Literal["available", "complete", "incorrect"]
+
+
+@dataclass(frozen=True)
+class PairedCounts:
+    """The counts that the figures of a pair of groups are computed from, one element a unit.
+
+    Attributes
+    ----------
+    n11, n10, n01, n00 : ndarray of int
+        The paired table, over the pairs that paired figures use: both correct, only a, only b,
+        neither.
+    same : ndarray of int
+        Of these pairs, those whose two answers are the same letter.
+    correct_a, n_a, correct_b, n_b : ndarray of int
+        Correct answers of each group and the number of its answers that count.
+    """
+
+    n11: IntArray
+    n10: IntArray
+    n01: IntArray
+    n00: IntArray
+    same: IntArray
+    correct_a: IntArray
+    n_a: IntArray
+    correct_b: IntArray
+    n_b: IntArray
+
+    @property
+    def n(self) -> IntArray:
+        """The number of pairs."""
+        return self.n11 + self.n10 + self.n01 + self.n00
+
+
+def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
+    """Fold the ten outcome patterns into the counts that a policy uses.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        With the columns of `fairstats.counts.PATTERNS`, one row a unit.
+    missing : {"available", "complete", "incorrect"}
+        ``available``: paired figures use the pairs with both answers, each group's accuracy its
+        own answers; ``complete``: everything uses the pairs with both answers; ``incorrect``: a
+        missing answer is wrong, and the same as no other answer, a second missing one included.
+
+    Returns
+    -------
+    PairedCounts
+
+    Raises
+    ------
+    ValueError
+        For another policy.
+    """
+    c = {name: counts[name].to_numpy(dtype=np.int64) for name in counts if name.startswith("n")}
+    n11, n10, n01 = c["n11"], c["n10"], c["n01"]
+    n00 = c["n00_same"] + c["n00_different"]
+    same = n11 + c["n00_same"]
+    if missing == "incorrect":
+        n10 = n10 + c["n1x"]
+        n01 = n01 + c["nx1"]
+        n00 = n00 + c["n0x"] + c["nx0"] + c["nxx"]
+    elif missing not in ("available", "complete"):
+        raise ValueError(f"missing={missing!r} is unknown; use available, complete or incorrect")
+    correct_a, correct_b = n11 + n10, n11 + n01
+    n_a = n_b = n11 + n10 + n01 + n00
+    if missing == "available":
+        correct_a, n_a = correct_a + c["n1x"], n_a + c["n1x"] + c["n0x"]
+        correct_b, n_b = correct_b + c["nx1"], n_b + c["nx1"] + c["nx0"]
+    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b)
+
+
+def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    """How many answers are missing in group a and in group b."""
+    a = counts["nx1"] + counts["nx0"] + counts["nxx"]
+    b = counts["n1x"] + counts["n0x"] + counts["nxx"]
+    return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)

@@ -1,0 +1,70 @@
+"""What a statistic returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Tabular:
+    """A frozen result whose fields are arrays of one shape, or single values."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """The result as a frame, one row an element of its arrays."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
+        columns: dict[str, Any] = {
+            name: np.broadcast_to(np.asarray(value), shape).ravel()
+            for name, value in values.items()
+        }
+        return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Interval(Tabular):
+    """A confidence interval.
+
+    Attributes
+    ----------
+    low, high : ndarray
+        The limits, in the units of the estimate.
+    level : float
+        The confidence level, e.g. 0.95.
+    method : str
+        The method that was used.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    level: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Estimate(Tabular):
+    """An estimate with its interval.
+
+    Attributes
+    ----------
+    estimate, ci_low, ci_high : ndarray
+        The estimate (NaN where there is no answer to estimate it from) and its limits.
+    ci_level : float
+        The confidence level.
+    ci_method : str or ndarray of str
+        The method of the interval; an array where it differs between units.
+    n : ndarray
+        The number of answers, or of pairs, that the estimate rests on.
+    """
+
+    estimate: FloatArray
+    ci_low: FloatArray
+    ci_high: FloatArray
+    ci_level: float
+    ci_method: str | npt.NDArray[np.str_]
+    n: npt.NDArray[np.int64]
