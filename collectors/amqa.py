@@ -1,0 +1,224 @@
+"""Import the answer files that the AMQA and FairMedQA authors released."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.answers import read_json_lines
+from fairstats.benchmarks import load_benchmark
+from fairstats.problems import InputError, Problem
+from fairstats.resources import resource
+from fairstats.schema import check_answers, duplicate_problems
+
+_PREFIX = "test_model_answer_"
+# The two releases spell two of the eight keys differently.
+_GROUPS = {
+    "original_question": "original",
+    "desensitized_question": "neutralized",
+    "original": "original",
+    "desensitized": "neutralized",
+}
+_UNPARSED = "Unknown"
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """A released answer file as listed in ``data/sources/fairmedqa.csv``."""
+
+    repository: str
+    commit: str
+    path: str
+    bytes: int
+    sha256: str
+    rows: int
+    model: str
+    snapshot: str
+    strategy: str
+    benchmark: str
+    benchmark_version: str
+
+
+@dataclass(frozen=True)
+class ReleasedArchive:
+    """An archive that holds released answer files."""
+
+    repository: str
+    commit: str
+    path: str
+    sha256: str
+
+
+def released_files() -> tuple[ReleasedFile, ...]:
+    """Every listed answer file; one inside an archive has the path ``archive!member``."""
+    return tuple(
+        ReleasedFile(**{**row, "bytes": int(row["bytes"]), "rows": int(row["rows"])})
+        for row in _listed()
+        if row["model"]
+    )
+
+
+def released_archives() -> tuple[ReleasedArchive, ...]:
+    """Every listed archive."""
+    return tuple(
+        ReleasedArchive(row["repository"], row["commit"], row["path"], row["sha256"])
+        for row in _listed()
+        if not row["model"]
+    )
+
+
+@cache
+def _listed() -> tuple[dict[str, Any], ...]:
+    with resource("data", "sources", "fairmedqa.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+def import_amqa(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    model: str | None = None,
+    snapshot: str | None = None,
+    strategy: str | None = None,
+    benchmark_version: str | None = None,
+) -> pd.DataFrame:
+    """Read released AMQA or FairMedPrompt files into the answers table.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        JSON Lines files, one object an item with the model's letter for each of eight variants; a
+        folder stands for its ``.jsonl`` files.
+    model, snapshot, strategy, benchmark_version : str, optional
+        What the files hold. Where a file's sha256 is listed, they are known and need not be
+        given; where they are given, they win.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers, eight rows an item; ``Unknown`` becomes a missing answer, ``unparsed``.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, empty or laid out otherwise, when it is not listed and the model
+        or version is not given, or when two files hold the same answers. Nothing is returned then.
+    """
+    given = {
+        "model": model,
+        "snapshot": snapshot,
+        "strategy": strategy,
+        "benchmark_version": benchmark_version,
+    }
+    frames: list[pd.DataFrame] = []
+    problems: list[Problem] = []
+    for path in _files(paths):
+        try:
+            frames.append(_import_file(path, given))
+        except InputError as error:
+            problems.extend(error.problems)
+    problems = problems or duplicate_problems(frames)
+    if problems:
+        raise InputError(problems)
+    if not frames:
+        raise InputError([Problem("<no path>", "nothing to import", "name the files")])
+    return pd.concat(frames, ignore_index=True)
+
+
+def _files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    files: list[Path] = []
+    for path in map(Path, paths):
+        files += sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    return files
+
+
+def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "check the path")])
+    content = path.read_bytes()
+    if not content:
+        raise InputError([Problem(str(path), "the file is empty", "leave it out")])
+    facts = _facts(path, hashlib.sha256(content).hexdigest(), given)
+    benchmark = load_benchmark("fairmedqa")
+    attributes = {group: a for a, group in benchmark.variants}
+    rows: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    for number, item in enumerate(read_json_lines(path), start=1):
+        found, wrong = _item_answers(item, number, path, attributes, benchmark.options)
+        rows.extend(found)
+        problems.extend(wrong)
+    if problems:
+        raise InputError(problems)
+    frame = pd.DataFrame(rows).assign(benchmark=benchmark.name, sample=0, collector="amqa", **facts)
+    return check_answers(frame, path=str(path))
+
+
+def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str, str]:
+    """What the file holds: as given, else as listed under its hash."""
+    listed = next((entry for entry in released_files() if entry.sha256 == sha256), None)
+    facts = {
+        name: value or (getattr(listed, name) if listed else None) for name, value in given.items()
+    }
+    facts["strategy"] = facts["strategy"] or "plain"
+    lacking = [name for name in ("model", "benchmark_version") if not facts[name]]
+    if lacking:
+        options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
+        message = f"is not a listed release (sha256 {sha256[:12]}…)"
+        raise InputError([Problem(str(path), message, f"give {options}")])
+    return {name: value for name, value in facts.items() if value}
+
+
+def _item_answers(
+    item: Mapping[str, Any],
+    number: int,
+    path: Path,
+    attributes: Mapping[str, str],
+    options: tuple[str, ...],
+) -> tuple[list[dict[str, Any]], list[Problem]]:
+    problems: list[Problem] = []
+
+    def wrong(message: str, remedy: str, column: str, value: object = None) -> None:
+        shown = None if value is None else str(value)
+        problems.append(Problem(str(path), message, remedy, number, column, shown))
+
+    answers: dict[str, str | None] = {}
+    for key in ("question_id", "answer_idx"):
+        if not isinstance(item.get(key), str):
+            wrong("is missing or not text", "use the file as released", key, item.get(key))
+    for key, value in item.items():
+        if not key.startswith(_PREFIX):
+            continue
+        suffix = key.removeprefix(_PREFIX)
+        group = _GROUPS.get(suffix, suffix)
+        if group not in attributes:
+            wrong("unknown group", f"known: {', '.join(attributes)}", key, value)
+        elif group in answers:
+            wrong("names its group a second time", "keep one of the two spellings", key, value)
+        elif value not in (*options, _UNPARSED):
+            remedy = f"one of {', '.join(options)} or {_UNPARSED}"
+            wrong("is no option letter", remedy, key, value)
+        else:
+            answers[group] = None if value == _UNPARSED else value
+    for group in attributes:
+        if group not in answers and not problems:
+            wrong("has no answer", "use the file as released", f"{_PREFIX}{group}")
+    if problems:
+        return [], problems
+    return [
+        {
+            "item_id": item["question_id"],
+            "attribute": attributes[group],
+            "group": group,
+            "answer": answers[group],
+            "answer_key": item["answer_idx"],
+            "status": "unparsed" if answers[group] is None else "ok",
+        }
+        for group in attributes
+    ], []
