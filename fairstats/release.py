@@ -1,0 +1,224 @@
+"""A release: one immutable, versioned folder with answers, estimates, manifest and pages."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import fairstats
+from fairstats.analysis import analyze
+from fairstats.answers import answer_files, read_answers, write_answers, write_parquet
+from fairstats.benchmarks import Benchmark, MissingPolicy, load_benchmarks
+from fairstats.problems import InputError, Problem
+from fairstats.report.context import Release
+from fairstats.report.render import Renderer, render
+from fairstats.schema import KEY_COLUMNS
+from fairstats.validation import validate_files
+
+#: What decides whether two releases are the same: everything else can be made from these.
+_CONTENT = ("answers", "estimates", "benchmarks")
+_RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
+_LIBRARIES = (
+    "duckdb",
+    "great-tables",
+    "narwhals",
+    "nbclient",
+    "numpy",
+    "pandas",
+    "pandera",
+    "plotnine",
+    "pyarrow",
+    "pypandoc_binary",
+    "scipy",
+    "statsmodels",
+    "typst",
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where a release lies, and whether this call made it or found it as it would have made it."""
+
+    path: Path
+    new: bool
+
+    @property
+    def index(self) -> Path:
+        """The site's first page."""
+        return self.path / "site" / "index.html"
+
+    @property
+    def pdf(self) -> Path:
+        """The typeset leaderboard."""
+        return self.path / "leaderboard.pdf"
+
+
+def publish(
+    answers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    release: str,
+    out: str | os.PathLike[str],
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    renderer: Renderer = "auto",
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> Published:
+    """Publish answers as a release: ``out/release/`` with everything that it rests on.
+
+    Parameters
+    ----------
+    answers : path, or iterable of paths
+        Answer files or folders, as for `fairstats.read_answers`.
+    release : str
+        The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
+    out : path
+        The folder of all releases.
+    missing, alpha, benchmarks
+        As for `fairstats.analyze`.
+    renderer : {"auto", "quarto", "builtin"}
+        What draws the pages.
+
+    Returns
+    -------
+    Published
+        With ``new=False`` where the release is there already with the same content.
+
+    Raises
+    ------
+    InputError
+        When the answers have a problem, the name is no release name, or the release is there with
+        other content. Nothing is written then.
+    fairstats.report.render.RenderError
+        When a page cannot be drawn; nothing is written then either.
+    """
+    if not _RELEASE_NAME.fullmatch(release):
+        remedy = "use letters, digits, dots and hyphens, e.g. 2026.11"
+        raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
+    sources = answer_files(answers)
+    given = benchmarks if isinstance(benchmarks, Mapping) else {b.name: b for b in benchmarks}
+    problems = validate_files(sources, benchmarks=given)
+    if problems:
+        raise InputError(problems)
+    frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
+    known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
+    estimates = analyze(frame, missing, alpha, benchmarks=known)
+    content = _content(frame, estimates, known)
+
+    final = Path(out) / release
+    if final.exists():
+        _refuse_other_content(final, content)
+        return Published(final, new=False)
+    building = Path(out) / f".{release}.{os.getpid()}.tmp"
+    try:
+        building.mkdir(parents=True)
+        write_answers(frame, building / "answers.parquet")
+        write_parquet(estimates, building / "estimates.parquet")
+        _copy_benchmarks(known, building / "benchmarks")
+        manifest: dict[str, Any] = {
+            "release": release,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "fairstats": fairstats.__version__,
+            "python": platform.python_version(),
+            "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+            "arguments": {"missing": missing, "alpha": alpha, "renderer": renderer},
+            "sources": [
+                # The name alone: where it lay on the publisher's machine is nobody's business.
+                {"name": path.name, "sha256": _sha256(path)}
+                for path in sources
+            ],
+            "rows": {"answers": len(frame), "estimates": len(estimates)},
+            "answers": answer_summary(frame),
+            "content": content,
+        }
+        _write_json(manifest, building / "manifest.json")
+        manifest["drawn_by"] = render(
+            Release(building),
+            site=building / "site",
+            pdf=building / "leaderboard.pdf",
+            renderer=renderer,
+        )
+        manifest["files"] = {
+            path.relative_to(building).as_posix(): _sha256(path)
+            for path in sorted(building.rglob("*"))
+            if path.is_file() and path.name != "manifest.json"
+        }
+        _write_json(manifest, building / "manifest.json")
+        building.rename(final)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return Published(final, new=True)
+
+
+def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
+    """How many answers there are and are missing, for each answer set."""
+    frame = answers.assign(**{c: answers.get(c) for c in ("snapshot", "collector")})
+    keys = ["benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector"]
+    summary = frame.groupby(keys, as_index=False, dropna=False).agg(
+        answers=("status", "size"), missing=("answer", lambda letters: int(letters.isna().sum()))
+    )
+    records: list[dict[str, Any]] = (
+        summary.astype(object).where(summary.notna(), None).to_dict("records")
+    )
+    return records
+
+
+def _content(
+    answers: pd.DataFrame, estimates: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+) -> dict[str, str]:
+    """Hashes of what is published, independent of how parquet happens to store it."""
+    declared = "".join(
+        path.read_text(encoding="utf-8")
+        for name in sorted(benchmarks)
+        for path in (benchmarks[name].path, benchmarks[name].keys_file)
+    )
+    texts = (answers.to_csv(index=False), estimates.to_csv(index=False), declared)
+    return {
+        name: hashlib.sha256(text.encode()).hexdigest()
+        for name, text in zip(_CONTENT, texts, strict=True)
+    }
+
+
+def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
+    try:
+        published = json.loads((final / "manifest.json").read_text(encoding="utf-8"))["content"]
+    except (OSError, KeyError, json.JSONDecodeError):
+        message, remedy = "is there, but is no release", "use another name or folder"
+        raise InputError([Problem(str(final), message, remedy)]) from None
+    other = [name for name in _CONTENT if published.get(name) != content[name]]
+    if other:
+        message = f"is published already with other {' and '.join(other)}"
+        remedy = "a release never changes: give this one a new name"
+        raise InputError([Problem(str(final), message, remedy)])
+
+
+def _copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
+    """The benchmark files with their keys, so that the release can be recomputed on its own."""
+    folder.mkdir()
+    for name, benchmark in benchmarks.items():
+        text = benchmark.path.read_text(encoding="utf-8")
+        keys = f"{name}.keys.csv"
+        lines = ["item_id,answer_key", *(f"{i},{k}" for i, k in benchmark.answer_keys.items())]
+        (folder / keys).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        text = re.sub(r"^(items_file|keys_file)\s*=.*$", f'keys_file = "{keys}"', text, flags=re.M)
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_json(content: Mapping[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,207 @@
+"""The built-in renderer: the same pages as Quarto's, with nbclient, pandoc and typst.
+
+It understands the part of Quarto's dialect that the pages keep to (tests/report/test_dialect.py):
+a YAML header, pandoc's Markdown, ``{python}`` cells whose code is not shown, and the ``include``
+shortcode.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairstats.report.context import FORMAT_VARIABLE, RELEASE_VARIABLE, Release
+from fairstats.report.site import (
+    DOWNLOADS,
+    HTML_TEMPLATE,
+    PDF_PAGE,
+    STYLE_SHEET,
+    TYPST_TEMPLATE,
+)
+
+_CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
+_SECONDS_A_CELL = 600
+
+
+class PageError(RuntimeError):
+    """Raised when a cell of a page fails; the message names the page and the error."""
+
+
+@dataclass
+class _Page:
+    """A page's Markdown with its cells cut out, and what the cells showed."""
+
+    path: Path
+    parts: list[str]
+    cells: list[str]
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def markdown(self) -> str:
+        pieces = [self.parts[0]]
+        for shown, part in zip(self.shown, self.parts[1:], strict=True):
+            pieces += ["\n", shown, "\n", part]
+        return "".join(pieces)
+
+
+def render_builtin(
+    release: Release, project: Path, pages: Sequence[str], *, site: Path, pdf: Path
+) -> str:
+    """Draw a staged project.
+
+    Parameters
+    ----------
+    release : Release
+        The release that the pages report.
+    project : Path
+        The folder that `fairstats.report.site.stage` made.
+    pages : sequence of str
+        The pages of the site.
+    site, pdf : Path
+        Where to.
+
+    Returns
+    -------
+    str
+        The renderer and its parts with their versions.
+    """
+    import pypandoc
+
+    html = [_read(project / page) for page in pages]
+    document = _read(project / PDF_PAGE)
+    _execute([*html, document], release)
+
+    site.mkdir(parents=True)
+    for page in html:
+        _write_html(page, project, site)
+    (site / STYLE_SHEET).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(project / STYLE_SHEET, site / STYLE_SHEET)
+    shutil.copytree(project / DOWNLOADS, site / DOWNLOADS)
+    _write_pdf(document, project, pdf)
+    return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
+
+
+def _read(path: Path) -> _Page:
+    text = path.read_text(encoding="utf-8")
+    text = _INCLUDE.sub(lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text)
+    pieces = _CELL.split(text)
+    return _Page(path, parts=pieces[0::2], cells=pieces[1::2])
+
+
+def _execute(pages: Sequence[_Page], release: Release) -> None:
+    """Run the cells of all pages in one kernel, each page in its own namespace and folder.
+
+    One kernel, since starting it and importing the plotting libraries takes longer than a page.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    notebook = nbformat.v4.new_notebook()
+    owners: list[_Page | None] = []
+    for page in pages:
+        folder = str(page.path.parent.resolve())
+        opening = (
+            f"%reset -f\nimport os; os.chdir({folder!r}); os.environ.pop({FORMAT_VARIABLE!r}, None)"
+        )
+        notebook.cells.append(nbformat.v4.new_code_cell(opening))
+        owners.append(None)
+        for cell in page.cells:
+            notebook.cells.append(nbformat.v4.new_code_cell(cell))
+            owners.append(page)
+    with _kernel({RELEASE_VARIABLE: str(release.path.resolve())}) as manager:
+        client = NotebookClient(notebook, km=manager, timeout=_SECONDS_A_CELL)
+        try:
+            client.execute()
+        except CellExecutionError as error:
+            failed = next(
+                owner.path.name
+                for cell, owner in zip(notebook.cells, owners, strict=True)
+                if owner and any(output.output_type == "error" for output in cell.outputs)
+            )
+            cause = f"{error.ename}: {error.evalue}"
+            raise PageError(f"a cell of {failed} failed: {cause}") from error
+    for cell, owner in zip(notebook.cells, owners, strict=True):
+        if owner is not None:
+            owner.shown.append("\n\n".join(_shown(output) for output in cell["outputs"]))
+
+
+@contextmanager
+def _kernel(settings: dict[str, str]) -> Iterator[Any]:
+    """A kernel of this very Python, whatever kernels the machine has registered."""
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import KernelManager
+
+    with tempfile.TemporaryDirectory(prefix="fairstats-kernel-") as folder:
+        description = {
+            "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+            "display_name": "fairstats",
+            "language": "python",
+            "env": settings | {"PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "ignore")},
+        }
+        spec = Path(folder) / "fairstats" / "kernel.json"
+        spec.parent.mkdir()
+        spec.write_text(json.dumps(description), encoding="utf-8")
+        manager = KernelManager(
+            # Sockets that only this user can open, where the system has them.
+            **({} if os.name == "nt" else {"transport": "ipc", "ip": f"{folder}/socket"}),
+            kernel_name="fairstats",
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[folder], ensure_native_kernel=False),
+        )
+        try:
+            yield manager
+        finally:
+            if manager.has_kernel:
+                manager.shutdown_kernel(now=True)
+
+
+def _shown(output: Any) -> str:
+    """What a cell's output is in Markdown; what is only printed is not part of a page."""
+    return str(output.get("data", {}).get("text/markdown", ""))
+
+
+def _write_html(page: _Page, project: Path, site: Path) -> None:
+    import pypandoc
+
+    target = site / page.path.relative_to(project).with_suffix(".html")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    style = os.path.relpath(site / STYLE_SHEET, target.parent)
+    pypandoc.convert_text(
+        page.markdown,
+        "html5",
+        format="markdown",
+        outputfile=str(target),
+        extra_args=[
+            "--standalone",
+            f"--template={project / HTML_TEMPLATE}",
+            f"--css={Path(style).as_posix()}",
+            "--mathml",
+            "--wrap=none",
+        ],
+    )
+
+
+def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:
+    import pypandoc
+    import typst
+
+    source = page.path.with_suffix(".typ")
+    pypandoc.convert_text(
+        page.markdown,
+        "typst",
+        format="markdown",
+        outputfile=str(source),
+        extra_args=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
+    )
+    # Typst's own fonts only: the PDF is then the same on every machine.
+    typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)

@@ -1,0 +1,130 @@
+"""Sentences whose figures come from the estimates."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.benchmarks import BASELINE, Benchmark
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.report.context import Board, Release
+from fairstats.report.text import escape_markdown, number_word, percent, points
+
+
+def board_title(board: Board) -> str:
+    """The board's heading: benchmark, version and strategy."""
+    description = board.benchmark.versions.get(board.version, board.version)
+    return escape_markdown(f"{board.benchmark.title}: {description}, {board.strategy} strategy")
+
+
+def board_summary(board: Board) -> str:
+    """What the board shows, in two or three sentences."""
+    judged = board.estimates[
+        ~board.estimates["model"].isin(list(board.benchmark.selected_on))
+        & (board.estimates["attribute"] != BASELINE)
+    ]
+    models = judged["model"].nunique()
+    if models == 0:
+        return "Every model here took part in selecting the items: the figures say nothing of it."
+    items = int(board.estimates["n"].max())
+    attributes = judged["attribute"].nunique()
+    subject = f"{number_word(models)} model{'s' if models > 1 else ''}".capitalize()
+    text = (
+        f"{subject}, {number_word(items)} vignettes, each told for the groups of "
+        f"{number_word(attributes)} attribute{'s' if attributes > 1 else ''}."
+    )
+    same = judged[judged["metric"] == "cfr"]["estimate"].dropna()
+    differences = judged[judged["metric"] == "accuracy_difference"]
+    known = differences["estimate"].dropna()
+    if len(same) and len(known):
+        least, most = 100 * (1 - same.max()), 100 * (1 - same.min())
+        text += (
+            f" Between two tellings {_span(f'{least:.0f}', f'{most:.0f}')} answers in 100 change; "
+            f"accuracy for the privileged telling less that for the other is "
+            f"{_span(points(known.min()), points(known.max()))} points."
+        )
+    verdicts = differences["verdict"].value_counts()
+    counted = [
+        f"{name} {number_word(int(verdicts[name]))} time{'s' if verdicts[name] > 1 else ''}"
+        for name in (SHOWN, EQUIVALENT, INCONCLUSIVE)
+        if name in verdicts
+    ]
+    if counted:
+        margin = points(board.benchmark.equivalence_margin, signed=False)
+        text += (
+            f" Of {number_word(len(differences))} comparison"
+            f"{'s' if len(differences) > 1 else ''} at a margin of {margin} points: "
+            f"{', '.join(counted)}."
+        )
+    return escape_markdown(text)
+
+
+def model_summary(release: Release, model: str) -> str:
+    """What the release says of one model, a sentence for each answer set."""
+    sentences = []
+    for board in release.boards:
+        if model not in board.models:
+            continue
+        rows = board.estimates[
+            (board.estimates["model"] == model) & (board.estimates["attribute"] != BASELINE)
+        ]
+        differences = rows[rows["metric"] == "accuracy_difference"].dropna(subset="estimate")
+        same = rows[rows["metric"] == "cfr"]["estimate"].dropna()
+        where = f"{board.benchmark.title}, {board.version}, {board.strategy}"
+        if differences.empty or same.empty:
+            sentences.append(
+                f"{where}: no single figures under this missing policy; see the table."
+            )
+            continue
+        largest = differences.loc[differences["estimate"].abs().idxmax()]
+        attribute = board.benchmark.attributes[largest["attribute"]]
+        sentence = (
+            f"{where}: between {percent(same.min())} and {percent(same.max())} of the pairs get "
+            f"the same answer; the largest accuracy difference is {points(largest['estimate'])} "
+            f"points ({attribute.pair_label((largest['group_a'], largest['group_b']))}, "
+            f"{points(largest['ci_low'])} to {points(largest['ci_high'])})."
+        )
+        if model in board.benchmark.selected_on:
+            sentence += (
+                f" {model} took part in selecting the items "
+                f"({board.benchmark.selected_on[model]}): these figures say nothing of its bias."
+            )
+        sentences.append(sentence)
+    return "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences)
+
+
+def reading_notes(benchmark: Benchmark) -> str:
+    """What a reader of this benchmark's figures has to know, as a list."""
+    return "\n".join(f"- {escape_markdown(note)}" for note in benchmark.notes)
+
+
+def benchmark_card(benchmark: Benchmark) -> str:
+    """Where a benchmark comes from, in Markdown."""
+    versions = "\n".join(
+        f"    - {escape_markdown(f'{name}: {text}')}" for name, text in benchmark.versions.items()
+    )
+    selected = "; ".join(f"{model} ({how})" for model, how in benchmark.selected_on.items())
+    selected = escape_markdown(selected or "none")
+    margin = points(benchmark.equivalence_margin, signed=False)
+    lines = [
+        f"- **Items**: {len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}",
+        f"- **Variants of an item**: {len(benchmark.variants)}",
+        f"- **Versions**:\n{versions}",
+        f"- **Missing answers**: policy `{benchmark.missing}`",
+        f"- **Equivalence margin**: {margin} points",
+        f"- **Models that took part in selecting the items**: {selected}",
+        f"- **Source**: {escape_markdown(', '.join(benchmark.sources))}",
+        f"- **Licence**: {escape_markdown(benchmark.licence)}",
+        f"- **Cite**: {escape_markdown(benchmark.citation)}",
+    ]
+    return f"{escape_markdown(benchmark.description)}\n\n" + "\n".join(lines)
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
+def kicker(release: Release) -> str:
+    """The line above a page's title."""
+    titles = sorted({benchmark.title for benchmark in release.benchmarks.values()})
+    day = pd.Timestamp(release.manifest["created_at"]).date()
+    return escape_markdown(f"{', '.join(titles)} · release {release.name} · {day}")

@@ -1,0 +1,92 @@
+"""Draw a release's pages, with Quarto where it is there or with the built-in renderer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from fairstats.report.builtin import render_builtin
+from fairstats.report.context import RELEASE_VARIABLE, Release
+from fairstats.report.site import PDF_PAGE, stage
+
+Renderer = Literal["auto", "quarto", "builtin"]
+
+
+class RenderError(RuntimeError):
+    """Raised when a page could not be drawn; the message names the page and the cause."""
+
+
+def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "auto") -> str:
+    """Draw the site and the PDF of a release.
+
+    Parameters
+    ----------
+    release : Release
+        A folder with estimates, manifest and benchmarks.
+    site : Path
+        The folder for the HTML pages; must not exist.
+    pdf : Path
+        The file for the PDF.
+    renderer : {"auto", "quarto", "builtin"}
+        ``auto`` takes Quarto where a ``quarto`` program is on the path.
+
+    Returns
+    -------
+    str
+        What drew the pages, with its version.
+
+    Raises
+    ------
+    RenderError
+        When Quarto is asked for and not there, or a page cannot be drawn.
+    """
+    program = shutil.which("quarto")
+    if renderer == "quarto" and program is None:
+        raise RenderError(
+            "there is no `quarto` on the path; install Quarto 1.4 or newer (pip install "
+            "'fairstats[quarto]'), or use --renderer builtin, which draws the same pages"
+        )
+    if renderer == "auto" and program is None:
+        renderer = "builtin"
+    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
+        project = Path(temporary)
+        pages = stage(release, project)
+        if renderer == "builtin" or program is None:
+            return render_builtin(release, project, pages, site=site, pdf=pdf)
+        return _render_quarto(program, release, project, site=site, pdf=pdf)
+
+
+def _render_quarto(program: str, release: Release, project: Path, *, site: Path, pdf: Path) -> str:
+    environment = {
+        **os.environ,
+        RELEASE_VARIABLE: str(release.path.resolve()),
+        # The pages' cells have to run where fairstats is installed.
+        "QUARTO_PYTHON": sys.executable,
+    }
+    _run([program, "render"], project, environment)
+    shutil.move(project / "_site", site)
+    # Outside the website project: there, Quarto would add the PDF to the site.
+    folder = project / "pdf"
+    shutil.copytree(project / "reports", folder)
+    page = folder / Path(PDF_PAGE).name
+    _run([program, "render", page.name, "--to", "typst"], folder, environment)
+    shutil.move(page.with_suffix(".pdf"), pdf)
+    version = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return f"quarto {version}"
+
+
+def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        command, cwd=folder, env=dict(environment), capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        last = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise RenderError(f"{' '.join(command)} failed:\n{last}")

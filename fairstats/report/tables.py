@@ -1,0 +1,306 @@
+"""Tables of a release: functions from estimates to a great_tables table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats.benchmarks import BASELINE, Attribute
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.names import slug
+from fairstats.report.context import Board, Release, output_format
+from fairstats.report.display import _VARIABLES, save_asset
+from fairstats.report.plots import reach_of, whisker
+from fairstats.report.text import (
+    decimal,
+    escape_html,
+    p_value,
+    percent,
+    percent_range,
+    point_range,
+    points,
+    scientific,
+)
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from great_tables._text import BaseText
+
+#: Each verdict's mark; the words beside it say the same, so that neither shape nor colour has to.
+MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
+
+# Percent of the board's width that the columns beside the attributes take.
+_WIDTHS = {"model": 19, "rank": 5, "accuracy": 10, "missing": 11}
+
+METRIC_LABELS = {
+    "accuracy_a": "Accuracy, {a}",
+    "accuracy_b": "Accuracy, {b}",
+    "accuracy_difference": "Accuracy difference",
+    "ad": "AD, accuracy disparity",
+    "cfr": "CFR, counterfactual fairness rate",
+    "cohens_h": "Cohen's h",
+    "mcnemar": "McNemar",
+    "both_correct": "Both right",
+    "only_a_correct": "Only {a} right",
+    "only_b_correct": "Only {b} right",
+    "neither_correct": "Both wrong",
+    "missing_difference": "Missing answers, difference",
+    "dp": "DP, demographic parity",
+    "eo": "EO, equal opportunity",
+}
+
+
+def leaderboard(board: Board, release: Release, *, name: str) -> GT:
+    """The board: a row a model, a column an attribute.
+
+    Parameters
+    ----------
+    board : Board
+        What is compared.
+    release : Release
+        Gives the addresses of the models' pages.
+    name : str
+        The table's id, its own on the page.
+    """
+    from great_tables import GT, html
+
+    attributes = [a for a in board.benchmark.varied if _has(board, a.name)]
+    rows = []
+    for rank, model in board.ranked():
+        row = {
+            "rank": "–" if rank is None else str(rank),
+            "model": _model_cell(board, release, model),
+            "accuracy": _accuracy_cell(board, model),
+        }
+        row |= {_column(a): _attribute_cell(board, model, a.name, name) for a in attributes}
+        row["missing"] = _missing_cell(board, release, model)
+        rows.append(row)
+    names = [_column(a) for a in attributes]
+    labels: dict[str, str | BaseText] = {
+        "rank": html('<abbr title="Rank">#</abbr>'),
+        "accuracy": html("Accuracy\u00a0↑<br><small>original, %</small>"),
+        "missing": html("Unanswered\u00a0↓<br><small>of all variants</small>"),
+    }
+    for a in attributes:
+        below = f"<small>{escape_html(_pairs_label(a))}, points</small>"
+        labels[_column(a)] = html(f"{escape_html(a.label)}\u00a0↓<br>{below}")
+    width = (100 - sum(_WIDTHS.values())) // max(len(attributes), 1)
+    return (
+        GT(pd.DataFrame(rows), rowname_col="model", id=name)
+        .tab_stubhead(html("Model<br><small>snapshot</small>"))
+        .cols_label(cases=labels)
+        # The cells are HTML, and every name in them is escaped where it is put in.
+        .fmt_passthrough(columns=["model", *_WIDTHS.keys() - {"model"}, *names], escape=False)
+        .cols_align("left")
+        .cols_width(
+            cases={c: f"{w}%" for c, w in _WIDTHS.items()} | dict.fromkeys(names, f"{width}%")
+        )
+    )
+
+
+def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> GT:
+    """All estimates of one model's answer set, as a statistician reads them."""
+    from great_tables import GT
+
+    benchmark = release.benchmarks[str(estimates["benchmark"].iloc[0])]
+    rows = []
+    for row in estimates.to_dict("records"):
+        attribute = benchmark.attributes[row["attribute"]]
+        groups = {} if pd.isna(row["group_a"]) else {"a": row["group_a"], "b": row["group_b"]}
+        labels = {side: attribute.groups[group] for side, group in groups.items()}
+        pair = attribute.label
+        if groups:
+            pair += f": {attribute.pair_label((row['group_a'], row['group_b']))}"
+        low, high = decimal(row["ci_low"]), decimal(row["ci_high"])
+        test = row["test"] if isinstance(row["test"], str) else ""
+        rows.append(
+            {
+                "pair": pair,
+                "metric": METRIC_LABELS[row["metric"]].format(**labels)
+                + _test_suffix(test, row["metric"]),
+                "estimate": decimal(row["estimate"]),
+                "interval": f"{low} to {high}" if low else "",
+                "method": row["ci_method"] if isinstance(row["ci_method"], str) else test,
+                "n": _whole(row["n"]),
+                "discordant": _discordant(row["n10"], row["n01"]),
+                "p": scientific(row["p_value"]),
+                "adjusted": scientific(row["p_adjusted"]),
+                "missing": _discordant(row["n_missing_a"], row["n_missing_b"]),
+            }
+        )
+    return (
+        GT(pd.DataFrame(rows), rowname_col="metric", groupname_col="pair", id=name)
+        .cols_label(
+            estimate="Estimate",
+            interval=f"{_level(estimates)} interval",
+            method="Method",
+            n="n",
+            discordant="n10, n01",
+            p="p",
+            adjusted="p, Holm",
+            missing="Missing a, b",
+        )
+        .cols_align("right", columns=["estimate", "interval", "n", "discordant", "p", "adjusted"])
+        .cols_align("right", columns=["missing"])
+    )
+
+
+def sources_table(release: Release) -> GT:
+    """What the release holds: answers by model, snapshot, version and strategy."""
+    from great_tables import GT
+
+    rows = pd.DataFrame(release.manifest["answers"])
+    return (
+        GT(rows, id="sources")
+        .cols_label(
+            benchmark="Benchmark",
+            benchmark_version="Version",
+            model="Model",
+            snapshot="Snapshot",
+            strategy="Strategy",
+            collector="Collector",
+            answers="Answers",
+            missing="Missing",
+        )
+        .sub_missing(missing_text="not known")
+        .fmt_integer(columns=["answers", "missing"])
+    )
+
+
+def _model_cell(board: Board, release: Release, model: str) -> str:
+    snapshot = board.estimates.loc[board.estimates["model"] == model, "snapshot"].iloc[0]
+    name = escape_html(model)
+    if output_format() == "html":
+        name = f'<a href="reports/models/{release.slugs[model]}.html">{name}</a>'
+    cell = f"<strong>{name}</strong>"
+    if isinstance(snapshot, str):
+        cell += f"<br><small>{escape_html(snapshot)}</small>"
+    if model in board.benchmark.selected_on:
+        cell += "<br><small>◆ selected the items; not ranked</small>"
+    return cell
+
+
+def _accuracy_cell(board: Board, model: str) -> str:
+    rows = board.metric("accuracy_a")
+    if (model, BASELINE) not in rows.index:
+        return "not known"
+    row = rows.loc[(model, BASELINE)]
+    if math.isnan(row["estimate"]):
+        return percent_range(row["ci_low"], row["ci_high"])
+    low_high = percent_range(row["ci_low"], row["ci_high"])
+    return f"{_label('Accuracy, original')}{100 * row['estimate']:.1f}<br><small>{low_high}</small>"
+
+
+def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
+    """Difference, whisker, CFR and verdict for each pair of an attribute."""
+    declared = board.benchmark.attributes[attribute]
+    differences = board.metric("accuracy_difference")
+    scale = board.estimates[
+        (board.estimates["metric"] == "accuracy_difference")
+        & (board.estimates["attribute"] != BASELINE)
+    ]
+    margin = board.benchmark.equivalence_margin
+    reach = reach_of(scale["ci_low"], scale["ci_high"], margin)
+    parts: list[str] = []
+    for pair in declared.pairs:
+        key = (model, attribute)
+        if key not in differences.index:
+            continue
+        d = _pair_row(differences, key, pair)
+        c = _pair_row(board.metric("cfr"), key, pair)
+        test = _pair_row(board.metric("mcnemar", test="mcnemar midp"), key, pair)
+        if d is None or c is None or test is None:
+            continue
+        image = f"{name}-{len(parts)}-{slug(model)}-{attribute}"
+        drawing = _drawing(
+            whisker(d["estimate"], d["ci_low"], d["ci_high"], margin=margin, reach=reach), image
+        )
+        figure = points(d["estimate"]) if not math.isnan(d["estimate"]) else "range"
+        same = percent(c["estimate"]) if not math.isnan(c["estimate"]) else ""
+        parts.append(
+            f"{_label(declared.pair_label(pair))}"
+            f'<span class="figure"><strong>{figure}</strong> '
+            f"<small>{point_range(d['ci_low'], d['ci_high'])}</small></span><br>{drawing}"
+            f"<small>same {same} ({percent_range(c['ci_low'], c['ci_high'])})</small><br>"
+            f"<small>{_verdict(d['verdict'], test['p_adjusted'])}</small>"
+        )
+    return "<br>".join(parts) or "not asked"
+
+
+def _missing_cell(board: Board, release: Release, model: str) -> str:
+    own = [
+        entry
+        for entry in release.manifest["answers"]
+        if (entry["benchmark"], entry["benchmark_version"], entry["strategy"], entry["model"])
+        == (board.benchmark.name, board.version, board.strategy, model)
+    ]
+    missing = sum(entry["missing"] for entry in own)
+    whole = sum(entry["answers"] for entry in own)
+    share = percent(missing / whole)
+    return f"{_label('Unanswered')}{share}<br><small>{missing:,} of {whole:,}</small>"
+
+
+def _verdict(verdict: object, p_adjusted: float) -> str:
+    # A model that selected the items has no verdict, and its p-value is none either.
+    if not isinstance(verdict, str):
+        return "not judged"
+    css = verdict.split()[-1]
+    return (
+        f'<span class="verdict {css}"><span aria-hidden="true">{MARKS[verdict]}</span> '
+        f"{verdict}</span>, {p_value(p_adjusted)}"
+    )
+
+
+def _label(text: str) -> str:
+    """A column's name inside the cell, for screens too narrow for a heading."""
+    if output_format() != "html":
+        return ""
+    return f'<span class="cell-label" aria-hidden="true">{escape_html(text)}</span>'
+
+
+def _drawing(svg: str, name: str) -> str:
+    if not svg:
+        return ""
+    if output_format() == "html":
+        for colour, variable in _VARIABLES.items():
+            svg = svg.replace(colour, variable)
+        return f"{svg}<br>"
+    return f'<img src="{save_asset(f"{name}.svg", svg)}" width="110"><br>'
+
+
+def _pair_row(rows: pd.DataFrame, key: tuple[str, str], pair: tuple[str, str]) -> pd.Series | None:
+    own = rows.loc[[key]]
+    own = own[(own["group_a"] == pair[0]) & (own["group_b"] == pair[1])]
+    return None if own.empty else own.iloc[0]
+
+
+def _column(attribute: Attribute) -> str:
+    # Its own kind of name: a benchmark may call an attribute "model" or "rank".
+    return f"attribute-{attribute.name}"
+
+
+def _has(board: Board, attribute: str) -> bool:
+    return bool((board.estimates["attribute"] == attribute).any())
+
+
+def _pairs_label(attribute: Attribute) -> str:
+    return ", ".join(attribute.pair_label(pair) for pair in attribute.pairs)
+
+
+def _level(estimates: pd.DataFrame) -> str:
+    levels = estimates["ci_level"].dropna()
+    return f"{100 * levels.iloc[0]:g} %" if len(levels) else "Range"
+
+
+def _test_suffix(test: str, metric: str) -> str:
+    return f", {test.split()[-1]}" if metric == "mcnemar" else ""
+
+
+def _whole(value: object) -> str:
+    return "" if pd.isna(value) else f"{int(value):,}"  # type: ignore[call-overload]
+
+
+def _discordant(a: object, b: object) -> str:
+    return "" if pd.isna(a) or pd.isna(b) else f"{_whole(a)}, {_whole(b)}"

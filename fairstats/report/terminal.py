@@ -1,0 +1,68 @@
+"""Estimates as a table for a terminal: a line for each pair of each answer set."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.report.text import decimal, scientific
+
+_UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
+_WIDTH = 180
+
+
+def print_estimates(estimates: pd.DataFrame) -> None:
+    """Print the main figures of each pair, and name where the others are."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    if not console.is_terminal:
+        # In a file or a pipe a line is as long as it has to be.
+        console = Console(width=_WIDTH)
+    for keys, unit in estimates.groupby(_UNIT, sort=False):
+        policy = unit["missing"].iloc[0]
+        table = Table(title=escape(f"{', '.join(keys)}; missing: {policy}"), title_justify="left")
+        # A name that wraps is hard to find again with grep.
+        table.add_column("pair", no_wrap=not console.is_terminal)
+        for name in ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"):
+            table.add_column(name, justify="right", no_wrap=not console.is_terminal)
+        for name in ("exact p", "Holm", "missing a, b"):
+            table.add_column(name, justify="right")
+        table.add_column("verdict")
+        for (_, a, b), rows in unit.dropna(subset="group_a").groupby(
+            ["attribute", "group_a", "group_b"], sort=False
+        ):
+            table.add_row(escape(f"{a} - {b}"), *_cells(rows))
+        console.print(table)
+    console.print(
+        f"{len(estimates)} estimates in all; --json, --csv and --out give every one.", style="dim"
+    )
+
+
+def _cells(rows: pd.DataFrame) -> list[str]:
+    main = rows.set_index("metric")
+    difference = main.loc["accuracy_difference"]
+    test = rows[rows["test"] == "mcnemar exact"].iloc[0]
+    verdict = difference["verdict"]
+    low, high = decimal(difference["ci_low"]), decimal(difference["ci_high"])
+    return [
+        _figure(main.loc["cfr"]),
+        _figure(main.loc["ad"]),
+        decimal(difference["estimate"]),
+        f"{low} to {high}",
+        _figure(main.loc["cohens_h"]),
+        str(test["n"]),
+        f"{test['n10']}, {test['n01']}",
+        scientific(test["p_value"]),
+        scientific(test["p_adjusted"]),
+        f"{difference['n_missing_a']}, {difference['n_missing_b']}",
+        verdict if isinstance(verdict, str) else "",
+    ]
+
+
+def _figure(row: pd.Series) -> str:
+    """The estimate, or the range where a policy gives no single figure."""
+    if pd.isna(row["estimate"]) and row["ci_method"] == "bounds":
+        return f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"
+    return decimal(row["estimate"])

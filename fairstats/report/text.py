@@ -1,0 +1,102 @@
+"""Numbers and names as text, for any page format."""
+
+from __future__ import annotations
+
+import html
+import math
+
+MINUS = "\u2212"
+
+
+def points(value: float, *, signed: bool = True) -> str:
+    """A difference of proportions in percentage points.
+
+    Examples
+    --------
+    >>> points(0.0911), points(-0.0049, signed=True)
+    ('+9.1', '−0.5')
+    """
+    if math.isnan(value):
+        return "not known"
+    text = f"{100 * value:+.1f}" if signed else f"{100 * value:.1f}"
+    # A difference that rounds to nothing has no sign.
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
+
+
+def percent(value: float) -> str:
+    r"""A proportion in percent, one decimal.
+
+    Examples
+    --------
+    >>> percent(0.8752)
+    '87.5\u202f%'
+    """
+    return "not known" if math.isnan(value) else f"{100 * value:.1f}\u202f%"
+
+
+def point_range(low: float, high: float) -> str:
+    """The limits of a difference in points, e.g. ``+6.9 to +11.5``."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f"{points(low)} to {points(high)}"
+
+
+def percent_range(low: float, high: float) -> str:
+    """The limits of a proportion in percent, e.g. ``85.0–89.6``."""
+    return "" if math.isnan(low) or math.isnan(high) else f"{100 * low:.1f}–{100 * high:.1f}"
+
+
+def p_value(p: float) -> str:
+    r"""A p-value as papers print it, with spaces that do not break.
+
+    Examples
+    --------
+    >>> p_value(1.8e-15), p_value(0.0312), p_value(1.0)
+    ('p\xa0<\xa00.001', 'p\xa0=\xa00.031', 'p\xa0=\xa01')
+    """
+    if math.isnan(p):
+        return ""
+    text = "< 0.001" if p < 0.001 else "= 1" if p == 1 else f"= {p:.3f}"
+    return f"p {text}".replace(" ", "\u00a0")
+
+
+def decimal(value: float, places: int = 4) -> str:
+    """A figure with a fixed number of decimals and a true minus sign."""
+    return "" if math.isnan(value) else f"{value:.{places}f}".replace("-", MINUS)
+
+
+def scientific(value: float) -> str:
+    """A p-value with three significant digits, never 0.
+
+    Examples
+    --------
+    >>> scientific(1.8485e-15), scientific(0.0312)
+    ('1.85e−15', '0.0312')
+    """
+    return "" if math.isnan(value) else f"{value:.3g}".replace("-", MINUS)
+
+
+def escape_html(text: str) -> str:
+    """Text for HTML, as content or attribute value."""
+    return html.escape(text, quote=True)
+
+
+def escape_markdown(text: str) -> str:
+    """Text that pandoc reads as itself: every ASCII punctuation mark is escaped."""
+    marks = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+    return "".join(f"\\{c}" if c in marks else c for c in text)
+
+
+def number_word(n: int) -> str:
+    """Small numbers as words, as prose has them.
+
+    Examples
+    --------
+    >>> number_word(3), number_word(801)
+    ('three', '801')
+    """
+    words = (
+        "no", "one", "two", "three", "four", "five", "six",
+        "seven", "eight", "nine", "ten", "eleven", "twelve",
+    )  # fmt: skip
+    return words[n] if 0 <= n < len(words) else f"{n:,}"
