@@ -6,7 +6,7 @@ import csv
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def _listed() -> tuple[dict[str, Any], ...]:
 
 
 def import_amqa(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     model: str | None = None,
     snapshot: str | None = None,
@@ -93,7 +93,7 @@ def import_amqa(
 
     Parameters
     ----------
-    paths : iterable of path
+    paths : path, or iterable of paths
         JSON Lines files, one object an item with the model's letter for each of eight variants; a
         folder stands for its ``.jsonl`` files.
     model, snapshot, strategy, benchmark_version : str, optional
@@ -119,12 +119,13 @@ def import_amqa(
     }
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []
-    for path in _files(paths):
+    files = _files(paths)
+    for path in files:
         try:
             frames.append(_import_file(path, given))
         except InputError as error:
             problems.extend(error.problems)
-    problems = problems or duplicate_problems(frames)
+    problems = problems or duplicate_problems(frames, [str(path) for path in files])
     if problems:
         raise InputError(problems)
     if not frames:
@@ -132,9 +133,10 @@ def import_amqa(
     return pd.concat(frames, ignore_index=True)
 
 
-def _files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+def _files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     files: list[Path] = []
-    for path in map(Path, paths):
+    for path in map(Path, given):
         files += sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     return files
 
@@ -154,10 +156,22 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
         found, wrong = _item_answers(item, number, path, attributes, benchmark.options)
         rows.extend(found)
         problems.extend(wrong)
+    if not rows and not problems:
+        problems.append(Problem(str(path), "the file is empty", "leave it out"))
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows).assign(benchmark=benchmark.name, sample=0, collector="amqa", **facts)
-    return check_answers(frame, path=str(path))
+    try:
+        return check_answers(frame, path=str(path))
+    except InputError as error:
+        # Said of the table that was made, which has a row a variant; the file has one an item.
+        variants = len(benchmark.variants)
+        by_item = {
+            (row, problem.column): replace(problem, row=row)
+            for problem in error.problems
+            for row in [None if problem.row is None else (problem.row - 1) // variants + 1]
+        }
+        raise InputError(list(by_item.values())) from None
 
 
 def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str, str]:
@@ -189,6 +203,7 @@ def _item_answers(
         problems.append(Problem(str(path), message, remedy, number, column, shown))
 
     answers: dict[str, str | None] = {}
+    seen: set[str] = set()
     for key in ("question_id", "answer_idx"):
         if not isinstance(item.get(key), str):
             wrong("is missing or not text", "use the file as released", key, item.get(key))
@@ -199,15 +214,16 @@ def _item_answers(
         group = _GROUPS.get(suffix, suffix)
         if group not in attributes:
             wrong("unknown group", f"known: {', '.join(attributes)}", key, value)
-        elif group in answers:
+        elif group in seen:
             wrong("names its group a second time", "keep one of the two spellings", key, value)
         elif value not in (*options, _UNPARSED):
             remedy = f"one of {', '.join(options)} or {_UNPARSED}"
             wrong("is no option letter", remedy, key, value)
         else:
             answers[group] = None if value == _UNPARSED else value
+        seen.add(group)
     for group in attributes:
-        if group not in answers and not problems:
+        if group not in seen:
             wrong("has no answer", "use the file as released", f"{_PREFIX}{group}")
     if problems:
         return [], problems

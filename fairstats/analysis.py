@@ -18,8 +18,8 @@ from fairstats.estimates import (
 )
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.equivalence import verdict
-from fairstats.inference.intervals import tango
 from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.metrics.accuracy import accuracy_difference, proportion
 from fairstats.missing import apply_policy
 
 #: The test whose adjusted p-value carries the verdict.
@@ -42,7 +42,8 @@ def analyze(
     missing : {"available", "complete", "incorrect", "bounds"}, optional
         The policy for missing answers; by default the one that each benchmark declares.
     alpha : float
-        1 − confidence level of the intervals, and the level of the verdicts.
+        1 − confidence level of the intervals, and the level of the verdicts; below 0.5, since
+        equivalence is read from the 1 − 2 alpha interval.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
 
@@ -57,7 +58,7 @@ def analyze(
     InputError
         For an unknown benchmark, attribute or group, and for an answer that stands there twice.
     ValueError
-        For an unknown policy, or alpha outside (0, 1).
+        For an unknown policy, or alpha outside (0, 0.5).
 
     Notes
     -----
@@ -66,6 +67,8 @@ def analyze(
     Several samples of an item count as pairs of their own, and the note says so.
     """
     alpha = check_alpha(alpha)
+    if alpha >= 0.5:
+        raise ValueError(f"alpha={alpha!r} must be below 0.5: equivalence needs 1 - 2 alpha")
     if missing is not None and missing not in MISSING_POLICIES:
         raise ValueError(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
@@ -169,12 +172,16 @@ def _with_verdicts(
         if policy == "bounds":
             continue
         paired = apply_policy(rows, policy)
-        interval = tango(paired.n10, paired.n01, paired.n, alpha=2 * alpha)
+        own = proportion(paired.correct_a, paired.n_a) - proportion(paired.correct_b, paired.n_b)
+        # The same estimate as is published, its interval widened alike.
+        difference = accuracy_difference(
+            paired.n10, paired.n01, paired.n, estimate=own, alpha=2 * alpha
+        )
         verdicts = pd.Series(
             verdict(
                 p_adjusted.reindex(pd.MultiIndex.from_frame(rows[keys])),
-                interval.low,
-                interval.high,
+                difference.ci_low,
+                difference.ci_high,
                 margin=known[str(name)].equivalence_margin,
                 alpha=alpha,
             ),

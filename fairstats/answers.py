@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fairstats.names import slug
+from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
 from fairstats.schema import answers_schema, check_answers, duplicate_problems
 
@@ -49,13 +50,14 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     """
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []
-    for path in answer_files(source):
+    paths = answer_files(source)
+    for path in paths:
         try:
             frames.append(check_answers(_load(path), path=str(path)))
         except InputError as error:
             problems.extend(error.problems)
     if not problems:
-        problems = duplicate_problems(frames)
+        problems = duplicate_problems(frames, [str(path) for path in paths])
     if problems:
         raise InputError(problems)
     joined = pd.concat(frames, ignore_index=True)
@@ -83,9 +85,11 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     InputError
-        When a row breaks the schema; nothing is written.
+        When a row breaks the schema, or the name does not end in ``.parquet``; nothing is written.
     """
     path = Path(path)
+    if path.suffix != ".parquet":
+        raise InputError([Problem(str(path), "is written as parquet", "end it in .parquet")])
     return write_parquet(check_answers(answers, path=str(path)), path)
 
 
@@ -123,10 +127,16 @@ def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> 
         written then.
     """
     checked = check_answers(answers)
+    checked = checked[[column for column in answers_schema().columns if column in checked]]
     keys = ["benchmark", "benchmark_version", "model", "strategy"]
+    slugs = {column: unique_slugs(checked[column].unique()) for column in keys}
     sets = {
-        Path(folder) / f"{'_'.join(map(slug, map(str, key)))}.parquet": rows.reset_index(drop=True)
+        Path(folder) / "_".join(slugs[c][name] for c, name in zip(keys, key, strict=True)): rows
         for key, rows in checked.groupby(keys, sort=True)
+    }
+    sets = {
+        path.with_name(f"{path.name}.parquet"): rows.reset_index(drop=True)
+        for path, rows in sets.items()
     }
     problems = [
         Problem(
@@ -135,7 +145,7 @@ def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> 
             "remove it or choose another folder",
         )
         for path, rows in sets.items()
-        if path.exists() and not read_answers(path).equals(check_answers(rows))
+        if path.exists() and not read_answers(path).equals(rows.dropna(axis="columns", how="all"))
     ]
     if problems:
         raise InputError(problems)
@@ -193,23 +203,44 @@ def _load_parquet(path: Path) -> pd.DataFrame:
     try:
         # ParquetFile and not read_table: the latter adds columns from folder names.
         table = pyarrow.parquet.ParquetFile(path).read()
-        return table.to_pandas(ignore_metadata=True)
+        # Text that is not UTF-8 is found here, by its column and row.
+        table.validate(full=True)
+        return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
     except (pyarrow.ArrowException, OSError) as error:
         problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
         raise InputError([problem]) from None
 
 
+def _exact_integers(kind: Any) -> Any:
+    """Integers beside nulls stay integers: pandas would make them floats, exact to 2**53 only."""
+    import pyarrow
+
+    small = pyarrow.types.is_integer(kind) and not pyarrow.types.is_uint64(kind)
+    return pd.Int64Dtype() if small else None
+
+
 def _load_csv(path: Path) -> pd.DataFrame:
     try:
-        # Text only: the schema gives the types, and 'NA' or 'None' is a name like any other.
-        return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
-    except (pd.errors.ParserError, UnicodeDecodeError, pd.errors.EmptyDataError) as error:
+        with warnings.catch_warnings():
+            # Of lines that are longer than the header pandas would drop the end with a warning.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            # Text only: the schema gives the types, and 'NA' or 'None' is a name like any other.
+            return pd.read_csv(
+                path, dtype=str, keep_default_na=False, na_values=[""], index_col=False
+            )
+    except (
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,
+        pd.errors.EmptyDataError,
+        UnicodeDecodeError,
+    ) as error:
         problem = Problem(str(path), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
         raise InputError([problem]) from None
 
 
 def _load_jsonl(path: Path) -> pd.DataFrame:
-    return pd.DataFrame(read_json_lines(path))
+    # Objects as they are: of whole numbers beside nulls pandas would make floats.
+    return pd.DataFrame(read_json_lines(path), dtype=object)
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
@@ -233,7 +264,7 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also a number of too many digits
             row = None
             message = f"not JSON ({error})"
         else:

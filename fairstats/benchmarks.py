@@ -140,19 +140,12 @@ def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
     if path.suffix != ".toml":
         built_in = builtin_benchmarks()
         if str(source) not in built_in:
-            raise InputError(
-                [
-                    Problem(
-                        str(source),
-                        "no such benchmark",
-                        f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml",
-                    )
-                ]
-            )
+            remedy = f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml"
+            raise _no_such_benchmark(str(source), remedy)
         path = built_in[str(source)]
     try:
         declared = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise InputError([Problem(str(path), "no such file", "check the path")]) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
@@ -174,8 +167,25 @@ def load_benchmarks(
     InputError
         When a name is neither given nor built in.
     """
-    known = given if isinstance(given, Mapping) else {b.name: b for b in given}
-    return {name: known[name] if name in known else load_benchmark(name) for name in sorted(names)}
+    known = by_name(given)
+    built_in = builtin_benchmarks()
+    loaded = {}
+    for name in sorted(names):
+        # By name alone: what stands in an answers table is not a path to open.
+        if name not in known and name not in built_in:
+            remedy = f"use one of {', '.join({**built_in, **known})}, or name its file"
+            raise _no_such_benchmark(name, remedy)
+        loaded[name] = known[name] if name in known else load_benchmark(built_in[name])
+    return loaded
+
+
+def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str, Benchmark]:
+    """Benchmarks by their names."""
+    return given if isinstance(given, Mapping) else {b.name: b for b in given}
+
+
+def _no_such_benchmark(name: str, remedy: str) -> InputError:
+    return InputError([Problem(name, "no such benchmark", remedy)])
 
 
 def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
@@ -222,6 +232,10 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             raise
         raise wrong(f"is not laid out as expected ({error})", "see demo.toml", "file") from None
     for attribute in attributes.values():
+        as_sets = [frozenset(pair) for pair in attribute.pairs]
+        if not as_sets or len(set(as_sets)) < len(as_sets) or min(map(len, as_sets)) < 2:
+            remedy = "name at least one pair of two groups, and each pair once"
+            raise wrong("has no pair, or one that cannot be compared", remedy, attribute.name)
         for pair in attribute.pairs:
             for group in pair:
                 if group not in attribute.groups:
@@ -231,6 +245,10 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         raise wrong("has to be declared", "with a group `neutralized`", f"attributes.{BASELINE}")
     if benchmark.missing not in MISSING_POLICIES:
         raise wrong("unknown policy", f"use one of {', '.join(MISSING_POLICIES)}", "missing")
+    outside = sorted(set(benchmark.answer_keys.values()) - set(benchmark.options))
+    if outside:
+        message = f"keys that are no option: {', '.join(outside)}"
+        raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
     if not 0 < benchmark.equivalence_margin < 1:
         raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
     return benchmark
@@ -244,4 +262,11 @@ def _answer_keys(path: Path) -> dict[str, str]:
     else:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-    return {str(row["item_id"]): str(row["answer_key"]) for row in rows}
+    keys: dict[str, str] = {}
+    for number, row in enumerate(rows, start=1):
+        item = str(row["item_id"])
+        if item in keys:
+            message = "the item stands here a second time"
+            raise InputError([Problem(str(path), message, "drop one", number, "item_id", item)])
+        keys[item] = str(row["answer_key"])
+    return keys

@@ -95,10 +95,12 @@ def disparity_bounds(outcomes: pd.DataFrame, *, answerable_only: bool) -> tuple[
     Returns
     -------
     (float, float)
-        NaN where no item can be answerable. With more than two groups the lowest value is a
+        0 and 1 where no item can be answerable. With more than two groups the lowest value is a
         lower bound that no fill-in may attain.
     """
     k = len(outcomes["outcomes"].iloc[0])
+    if answerable_only and (outcomes["answerable"] == "0").all():
+        return 0.0, 1.0
     limits = []
     for a, b in combinations(range(k), 2):
         high = _highest_difference(outcomes, a, b, answerable_only)
@@ -125,9 +127,8 @@ def _highest_difference(outcomes: pd.DataFrame, a: int, b: int, answerable_only:
     neutral = weights[perhaps & (difference == 0)].sum()
     if total < 0 or counted == 0:
         counted += neutral
-    if counted == 0 and perhaps.any():
-        return float((weights * difference)[perhaps].sum() / weights[perhaps].sum())
-    return float(total / counted) if counted else float("nan")
+    # With nothing but losses that may be left out, one of them has to be counted in.
+    return float(total / counted) if counted else -1.0
 
 
 def _absolute(low: FloatArray, high: FloatArray) -> Range:

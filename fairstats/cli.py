@@ -275,7 +275,7 @@ def _check_policy(missing: str | None) -> None:
 
 
 def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
+    if not 0 < alpha < 0.5:
         raise InputError([Problem("--alpha", f"{alpha} is no error rate", "e.g. 0.05")])
 
 
@@ -287,8 +287,7 @@ def _check_one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 
 def _print_problems(problems: Any, *, err: bool = True) -> None:
     for problem in problems:
-        # A hostile value must not steer the terminal.
-        typer.echo("".join(c if c.isprintable() else repr(c)[1:-1] for c in str(problem)), err=err)
+        typer.echo(str(problem), err=err)
 
 
 def _print_published(published: Any) -> None:

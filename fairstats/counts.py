@@ -101,7 +101,8 @@ def fold_outcomes(
     """
     import narwhals as nw
 
-    frame = nw.from_native(answers).lazy()
+    frame = _text_columns(nw.from_native(answers).lazy())
+    _refuse_nulls(frame)
     known = _known_groups(frame, benchmarks)
     folds = [
         _fold_attribute(frame, benchmark, attribute)
@@ -111,23 +112,15 @@ def fold_outcomes(
     return pd.concat(folds, ignore_index=True), known
 
 
-def pair_counts(
-    folded: pd.DataFrame, benchmarks: Mapping[str, Benchmark], *, every_pair: bool = False
-) -> pd.DataFrame:
-    """The pairs' outcome counts, from `fold_outcomes`.
-
-    Parameters
-    ----------
-    every_pair : bool
-        All pairs of an attribute's groups, not only those that the benchmark declares.
-    """
+def pair_counts(folded: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """The outcome counts of the declared pairs, from `fold_outcomes`."""
     frames = []
     for (name, attribute_name), rows in folded.groupby(["benchmark", "attribute"], sort=False):
         attribute = benchmarks[str(name)].attributes[str(attribute_name)]
         groups = list(attribute.groups)
         in_order = list(combinations(range(len(groups)), 2))
         declared = [(groups.index(a), groups.index(b)) for a, b in attribute.pairs]
-        for a, b in in_order if every_pair else declared:
+        for a, b in declared:
             same = rows["same"].str[in_order.index((min(a, b), max(a, b)))]
             pattern = "n" + rows["outcomes"].str[a] + rows["outcomes"].str[b]
             both_wrong = pattern == "n00"
@@ -184,7 +177,10 @@ def _fold_attribute(
         .join(answerable, on=item, how="left")
     )
     same = {
-        f"same_{a}_{b}": (nw.col(f"letter_{a}") == nw.col(f"letter_{b}")).cast(nw.Int64)
+        # Where a letter is missing, some engines would say that it differs: it is not known.
+        f"same_{a}_{b}": nw.when(
+            ~nw.col(f"letter_{a}").is_null() & ~nw.col(f"letter_{b}").is_null()
+        ).then((nw.col(f"letter_{a}") == nw.col(f"letter_{b}")).cast(nw.Int64))
         for a, b in combinations(indices, 2)
     }
     signs = [f"correct_{i}" for i in indices]
@@ -226,6 +222,41 @@ def _fold_attribute(
             "n": table["n"].astype("int64"),
         }
     ).sort_values([*UNIT_COLUMNS, "outcomes", "same", "answerable"], ignore_index=True)
+
+
+_TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answer_key")
+
+
+def _text_columns(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The columns that are compared, as text: categories and all-null columns compare otherwise."""
+    import narwhals as nw
+
+    return frame.with_columns(nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS)
+
+
+def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
+    """A row without a key would be dropped without a word by some engines."""
+    import narwhals as nw
+
+    names = (*KEY_COLUMNS, "answer_key")
+    row = (
+        frame.select(
+            *(nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names),
+            rows=nw.len(),
+        )
+        .collect()
+        .to_pandas()
+        .iloc[0]
+    )
+    if row["rows"] == 0:
+        raise InputError([Problem("<answers>", "the table has no row", "check the path or filter")])
+    problems = [
+        Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
+        for name in names
+        if row[name] > 0
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:

@@ -12,7 +12,12 @@ from fairstats.benchmarks import BASELINE
 from fairstats.bounds import disparity_bounds, mcnemar_bounds, pair_bounds
 from fairstats.counts import PAIR_COLUMNS, UNIT_COLUMNS
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
+from fairstats.metrics.accuracy import (
+    accuracy,
+    accuracy_difference,
+    estimate_proportion,
+    proportion,
+)
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
 from fairstats.metrics.disparity import (
@@ -120,7 +125,7 @@ def counted_tables(
         "only_b_correct": paired.n01,
         "neither_correct": paired.n00,
     }.items():
-        tables.append(_table(counts, metric, accuracy(cell, paired.n, alpha=alpha)))
+        tables.append(_table(counts, metric, estimate_proportion(cell, paired.n, alpha=alpha)))
     for method in ("midp", "exact"):
         result = mcnemar(paired.n10, paired.n01, method=method)
         table = _table(counts, "mcnemar", None, paired)

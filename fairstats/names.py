@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 
 def slug(name: str) -> str:
@@ -28,3 +30,13 @@ def slug(name: str) -> str:
 def digest(name: str) -> str:
     """Eight hexadecimal digits that stand for a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def unique_slugs(names: Iterable[str]) -> dict[str, str]:
+    """A file name for each of these names; those that differ by case alone get their digests.
+
+    Some file systems, and readers, do not tell such names apart.
+    """
+    slugs = {name: slug(name) for name in names}
+    shared = {text for text, count in Counter(slugs.values()).items() if count > 1}
+    return {n: f"{text}-{digest(n)}" if text in shared else text for n, text in slugs.items()}

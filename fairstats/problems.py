@@ -44,8 +44,10 @@ class Problem:
             where.append(f"row {self.row}")
         if self.column is not None:
             shown = "" if self.value is None else f" = {_shorten(self.value)!r}"
-            where.append(f"{self.column}{shown}")
-        return ": ".join([*where, f"{self.message}; {self.remedy}"])
+            where.append(f"{_shorten(self.column, 80)}{shown}")
+        said = ": ".join([*where, f"{_shorten(self.message, 1000)}; {self.remedy}"])
+        # Whatever came from a file must not steer the terminal that this is printed on.
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)
 
 
 class InputError(ValueError):

@@ -20,7 +20,7 @@ import pandas as pd
 import fairstats
 from fairstats.analysis import analyze
 from fairstats.answers import answer_files, read_answers, write_answers, write_parquet
-from fairstats.benchmarks import Benchmark, MissingPolicy, load_benchmarks
+from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmarks
 from fairstats.problems import InputError, Problem
 from fairstats.report.context import Release
 from fairstats.report.render import Renderer, render
@@ -107,7 +107,7 @@ def publish(
         remedy = "use letters, digits, dots and hyphens, e.g. 2026.11"
         raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
     sources = answer_files(answers)
-    given = benchmarks if isinstance(benchmarks, Mapping) else {b.name: b for b in benchmarks}
+    given = by_name(benchmarks)
     problems = validate_files(sources, benchmarks=given)
     if problems:
         raise InputError(problems)

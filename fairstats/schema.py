@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+import string
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from fairstats.problems import InputError, Problem
@@ -27,11 +31,14 @@ KEY_COLUMNS = (
 REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
 STATUSES = ("ok", "unparsed", "refused", "error")
 
-# Names end up in page titles, file names and table cells: a cap keeps a hostile file from
-# flooding them, and control characters have no business in a name.
+# Names end up in page titles, file names and table cells: a cap keeps a hostile file from flooding
+# them, and characters that control a terminal, or turn the direction of the text around them, have
+# no business in a name. What is left is what Python calls printable.
 _NAME_LENGTH = 200
 _RAW_LENGTH = 1_000_000
-_NAME_PATTERN = rf"^[^\x00-\x1f\x7f]{{1,{_NAME_LENGTH}}}$"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_INTEGERS = range(-(2**63), 2**63)
 
 
 @cache
@@ -51,38 +58,42 @@ def answers_schema() -> pandera.DataFrameSchema:
     """
     import pandera.pandas as pa
 
-    def name() -> pa.Column:
-        return pa.Column(
-            str,
-            pa.Check.str_matches(
-                _NAME_PATTERN,
-                error=f"must be 1 to {_NAME_LENGTH} characters without control characters",
-            ),
-        )
+    def check(valid: Callable[[str], object], error: str) -> pa.Check:
+        # Each distinct text is looked at once: the columns of a large table hold few.
+        def rows(texts: pd.Series) -> pd.Series:
+            wrong = [text for text in texts.dropna().unique() if not valid(text)]
+            return ~texts.isin(wrong)
 
-    def letter(*, nullable: bool) -> pa.Column:
-        check = pa.Check.str_matches("^[A-Z]$", error="must be one capital letter, A to Z")
-        return pa.Column(str, check, nullable=nullable)
+        return pa.Check(rows, error=error)
 
     def optional(dtype: str | type, *checks: pa.Check) -> pa.Column:
         return pa.Column(dtype, list(checks), nullable=True, required=False)
 
+    name = check(
+        lambda text: 0 < len(text) <= _NAME_LENGTH and text.isprintable(),
+        f"must be 1 to {_NAME_LENGTH} printable characters",
+    )
+    letter = check(
+        lambda text: len(text) == 1 and text in string.ascii_uppercase,
+        "must be one capital letter, A to Z",
+    )
     not_negative = pa.Check.ge(0, error="must not be negative")
-    raw = pa.Check.str_length(max_value=_RAW_LENGTH, error="is longer than 1,000,000 characters")
-    short = pa.Check.str_matches(_NAME_PATTERN, error="must be 1 to 200 printable characters")
+    raw = pa.Check.str_length(
+        max_value=_RAW_LENGTH, error=f"is longer than {_RAW_LENGTH:,} characters"
+    )
     return pa.DataFrameSchema(
         {
-            **{column: name() for column in KEY_COLUMNS if column != "sample"},
+            **{column: pa.Column(str, name) for column in KEY_COLUMNS if column != "sample"},
             "sample": pa.Column("int64", not_negative),
-            "answer": letter(nullable=True),
-            "answer_key": letter(nullable=False),
+            "answer": pa.Column(str, letter, nullable=True),
+            "answer_key": pa.Column(str, letter),
             "status": pa.Column(
                 str, pa.Check.isin(STATUSES, error=f"must be one of {', '.join(STATUSES)}")
             ),
-            "snapshot": optional(str, short),
+            "snapshot": optional(str, name),
             "answer_raw": optional(str, raw),
             "prompt_sha256": optional(
-                str, pa.Check.str_matches("^[0-9a-f]{64}$", error="must be 64 hexadecimal digits")
+                str, check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
             ),
             "temperature": optional("float64", not_negative),
             "max_tokens": optional("Int64", not_negative),
@@ -91,13 +102,9 @@ def answers_schema() -> pandera.DataFrameSchema:
             "prompt_tokens": optional("Int64", not_negative),
             "completion_tokens": optional("Int64", not_negative),
             "collected_at": optional(
-                str,
-                pa.Check.str_matches(
-                    r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$",
-                    error="must be an ISO 8601 time with its offset",
-                ),
+                str, check(_TIME.fullmatch, "must be an ISO 8601 time with its offset")
             ),
-            "collector": optional(str, short),
+            "collector": optional(str, name),
         },
         checks=pa.Check(
             lambda frame: frame["answer"].notna() == (frame["status"] == "ok"),
@@ -139,32 +146,59 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
         raise InputError(problems)
     if frame.empty:
         raise InputError([Problem(path, "the table has no row", "collect or import it again")])
-    numbered, problems = _to_numbers(frame, path)
+    readable, problems = _to_text(frame, path)
+    numbered, more = _to_numbers(readable, path)
+    problems += more
     try:
         checked = answers_schema().validate(numbered, lazy=True)
     except SchemaErrors as error:
-        problems += _schema_problems(error.failure_cases, frame, path)
+        found = {(problem.row, problem.column) for problem in problems}
+        problems += [
+            problem
+            for problem in _schema_problems(error.failure_cases, frame, path)
+            # Of a cell that was filled to go on, the first fault is the true one.
+            if (problem.row, problem.column) not in found
+        ]
     if problems:
         raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
     return checked
 
 
-def duplicate_problems(frames: Sequence[pd.DataFrame]) -> list[Problem]:
-    """Answers that stand in more than one of `frames`, each of which is free of duplicates."""
+def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
+    """Answers that stand in more than one of `frames`, each of which is free of duplicates.
+
+    Parameters
+    ----------
+    frames : sequence of pandas.DataFrame
+        Checked answers.
+    paths : sequence of str
+        The name of each frame's file.
+    """
     if len(frames) < 2:
         return []
-    keys = pd.concat(
-        [frame[list(KEY_COLUMNS)].assign(_file=number) for number, frame in enumerate(frames)]
+    keys = list(KEY_COLUMNS)
+    rows = pd.concat(
+        [
+            frame[keys].assign(_path=path, _row=range(1, len(frame) + 1))
+            for frame, path in zip(frames, paths, strict=True)
+        ],
+        ignore_index=True,
     )
-    repeated = keys[keys.duplicated(list(KEY_COLUMNS))]
-    return [
-        Problem(
-            "<several files>",
-            f"{len(rows)} answers stand in more than one of the files, first: {_key_text(rows)}",
-            "leave one of the files out, or give its answers another model, strategy or sample",
+    repeated = rows[rows.duplicated(keys)]
+    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first"}).drop(columns="_row")
+    problems = []
+    for (path, earlier), group in repeated.merge(first, on=keys).groupby(["_path", "_first"]):
+        problems.append(
+            Problem(
+                str(path),
+                f"{len(group)} answers stand in more than one of the files, here and in {earlier}",
+                "leave one of the files out, or give its answers another model, strategy or sample",
+                int(group["_row"].iloc[0]),
+                "key",
+                _key_text(group),
+            )
         )
-        for _, rows in repeated.groupby(["benchmark", "benchmark_version", "model", "strategy"])
-    ]
+    return problems
 
 
 def _key_text(rows: pd.DataFrame) -> str:
@@ -178,6 +212,12 @@ def _column_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
         found = ", ".join(map(str, frame.columns[:8]))
         remedy = "see `fairstats import --help` and `fairstats schema`"
         return [Problem(path, f"is no answers table; its columns are {found}", remedy)]
+    twice = frame.columns[frame.columns.duplicated()].unique()
+    if len(twice):
+        return [
+            Problem(path, "the column stands there more than once", "drop one", column=str(name))
+            for name in twice
+        ]
     problems = [
         Problem(path, "required column is missing", "add it (see `fairstats schema`)", column=name)
         for name in REQUIRED_COLUMNS
@@ -189,6 +229,28 @@ def _column_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
         if c not in known
     ]
     return problems
+
+
+def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Find text that no file can hold: half of a surrogate pair, which JSON may bring."""
+    problems: list[Problem] = []
+    columns: dict[str, pd.Series] = {}
+    for name in frame:
+        if not pd.api.types.is_object_dtype(frame[name]):
+            continue
+        wrong = frame[name].map(lambda value: isinstance(value, str) and not _is_unicode(value))
+        if not wrong.any():
+            continue
+        problems += [
+            Problem(path, "is not Unicode text", "write it again", row + 1, name, "not shown")
+            for row in wrong.to_numpy(dtype=bool).nonzero()[0].tolist()
+        ]
+        columns[name] = frame[name].mask(wrong, "-")
+    return frame.assign(**columns), problems
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
@@ -203,24 +265,47 @@ def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
         whole = str(column.dtype).lower() == "int64"
         if name not in frame.columns or not (whole or str(column.dtype) == "float64"):
             continue
-        given = frame[name]
-        # The nullable backend keeps integers exact beside nulls: a seed may exceed 2**53.
-        numbers = pd.to_numeric(given, errors="coerce", dtype_backend="numpy_nullable")
-        wrong = given.notna() & (numbers.isna() | numbers.isin([float("inf"), float("-inf")]))
-        if whole:
-            wrong |= (numbers % 1 != 0).fillna(False)
-        kind = "whole number" if whole else "number"
-        problems += [
-            Problem(
-                path, f"is not a {kind}", f"write a {kind}", row + 1, name, str(given.iloc[row])
-            )
-            for row in wrong.to_numpy(dtype=bool).nonzero()[0].tolist()
-        ]
-        # Distinct fillers: equal samples would look like the same answer given twice.
-        filler = pd.Series(range(10**12, 10**12 + len(frame)), index=frame.index, dtype="Int64")
-        numbers = numbers.mask(wrong, filler)
-        columns[name] = numbers.astype("Int64") if whole else numbers.astype("float64")
+        given, numbers = frame[name], []
+        for row, value in enumerate(given, start=1):
+            if pd.api.types.is_scalar(value) and pd.isna(value):
+                number = None
+                wrong = "" if column.nullable else "must not be empty"
+            else:
+                number = _whole_number(value) if whole else _number(value)
+                wrong = "" if number is not None else f"is not a {'whole ' * whole}number"
+                if whole and number is not None and number not in _INTEGERS:
+                    wrong = "is too large"
+            if wrong:
+                problems.append(Problem(path, wrong, "write a number", row, name, str(value)))
+                # Distinct fillers: equal samples would look like the same answer given twice.
+                number = 10**12 + row
+            numbers.append(number)
+        dtype = "Int64" if whole else "float64"
+        columns[name] = pd.Series(pd.array(numbers, dtype=dtype), index=frame.index)
     return frame.assign(**columns), problems
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
+        return int(value)
+    number = _number(value)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, str, np.integer, np.floating)
+    ):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:

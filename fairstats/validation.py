@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from fairstats.answers import answer_files, read_answers
-from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.benchmarks import Benchmark, by_name, load_benchmarks
 from fairstats.problems import InputError, Problem
 from fairstats.schema import duplicate_problems
 
@@ -34,6 +34,7 @@ def validate_files(
     list of Problem
         Empty when the files can be published.
     """
+    given = by_name(benchmarks)
     try:
         paths = answer_files(source)
     except InputError as error:
@@ -49,16 +50,16 @@ def validate_files(
         else:
             names.append(str(path))
             problems.extend(
-                _cell_problems(frames[-1], path=str(path), known=_known(frames[-1], benchmarks))
+                _cell_problems(frames[-1], path=str(path), known=_known(frames[-1], given))
             )
-    problems.extend(duplicate_problems(frames))
+    problems.extend(duplicate_problems(frames, names))
     if frames:
         # A unit may be spread over files: whether it is whole is asked of all of them together.
         rows = pd.concat(
             [frame.assign(_path=name) for frame, name in zip(frames, names, strict=True)],
             ignore_index=True,
         )
-        problems.extend(_missing_items(rows, _known(rows, benchmarks)))
+        problems.extend(_missing_items(rows, _known(rows, given)))
     return problems
 
 
@@ -85,19 +86,17 @@ def validate_answers(
         Unknown benchmark, version, attribute, group, item or option letter, a key other than the
         benchmark's, and variants without a row. Empty when there is none.
     """
-    known = _known(answers, benchmarks)
+    known = _known(answers, by_name(benchmarks))
+    answers = answers.reset_index(drop=True)
     problems = _cell_problems(answers, path=path, known=known)
     return problems + _missing_items(answers.assign(_path=path), known)
 
 
-def _known(
-    answers: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
-) -> dict[str, Benchmark | None]:
-    given = benchmarks if isinstance(benchmarks, Mapping) else {b.name: b for b in benchmarks}
+def _known(answers: pd.DataFrame, given: Mapping[str, Benchmark]) -> dict[str, Benchmark | None]:
     known: dict[str, Benchmark | None] = {}
     for name in answers["benchmark"].unique():
         try:
-            known[name] = given[name] if name in given else load_benchmark(name)
+            known |= load_benchmarks([name], given)
         except InputError:
             known[name] = None
     return known

@@ -40,8 +40,8 @@ def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -
 
     Examples
     --------
-    >>> wilson(0, 10).high.round(4)
-    array(0.2775)
+    >>> round(float(wilson(0, 10).high), 4)
+    0.2775
     """
     from statsmodels.stats.proportion import proportion_confint
 

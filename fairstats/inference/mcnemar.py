@@ -64,17 +64,18 @@ def mcnemar(
 
     Examples
     --------
-    >>> float(mcnemar(1, 7).p_value.round(6)), float(mcnemar(1, 7, method="exact").p_value)
-    (0.039063, 0.0703125)
+    >>> float(mcnemar(1, 7).p_value), float(mcnemar(1, 7, method="exact").p_value)
+    (0.0390625, 0.0703125)
     >>> float(mcnemar(0, 0).p_value)
     1.0
     """
     n10, n01 = check_counts(n10=n10, n01=n01)
     n, fewer = n10 + n01, np.minimum(n10, n01)
     if method in ("midp", "exact"):
-        p_value = 2 * stats.binom.cdf(fewer, n, 0.5)
-        if method == "midp":
-            p_value = p_value - stats.binom.pmf(fewer, n, 0.5)
+        tail = stats.binom.cdf(fewer, n, 0.5)
+        # Twice the tail less the observed table, as a sum: a difference of two numbers that
+        # underflow can fall below 0.
+        p_value = tail + (stats.binom.cdf(fewer - 1, n, 0.5) if method == "midp" else tail)
         statistic = fewer.astype(np.float64)
         # Where n10 = n01 both tails hold the middle and rounding may leave the sum beside 1.
         p_value = np.where(n10 == n01, 1.0, np.minimum(p_value, 1.0))

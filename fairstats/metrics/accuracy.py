@@ -16,6 +16,21 @@ def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
     return np.where(n > 0, successes / np.maximum(n, 1), np.nan)
 
 
+def estimate_proportion(
+    successes: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05
+) -> Estimate:
+    """A share of n with its Wilson interval; NaN with limits 0 and 1 where n is 0."""
+    interval = wilson(successes, n, alpha=alpha)
+    return Estimate(
+        proportion(successes, n),
+        interval.low,
+        interval.high,
+        interval.level,
+        interval.method,
+        np.asarray(n, dtype=np.int64),
+    )
+
+
 def accuracy(correct: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
     """The share of a group's answers that are the key: Acc = correct / n.
 
@@ -41,15 +56,7 @@ def accuracy(correct: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -
     >>> accuracy(3, 4).estimate
     array(0.75)
     """
-    interval = wilson(correct, n, alpha=alpha)
-    return Estimate(
-        proportion(correct, n),
-        interval.low,
-        interval.high,
-        interval.level,
-        interval.method,
-        np.asarray(n, dtype=np.int64),
-    )
+    return estimate_proportion(correct, n, alpha=alpha)
 
 
 def accuracy_difference(
@@ -85,8 +92,8 @@ def accuracy_difference(
 
     Examples
     --------
-    >>> accuracy_difference(83, 10, 801).estimate.round(4)
-    array(0.0911)
+    >>> round(float(accuracy_difference(83, 10, 801).estimate), 4)
+    0.0911
     """
     n10, n01, n = check_counts(n10=n10, n01=n01, n=n)
     interval = tango(n10, n01, n, alpha=alpha)

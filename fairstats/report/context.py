@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, Benchmark, load_benchmark
-from fairstats.names import digest, slug
+from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
 
 #: Set by whoever draws the pages; without it the newest release below `DEFAULT_RELEASES` is read.
@@ -55,7 +54,7 @@ class Board:
 
         The order is by the mean absolute accuracy difference over the demographic pairs, smallest
         first. A model that took part in selecting the items, and one with a difference that is
-        not known, has no rank and stands last.
+        not known, has no rank and stands last; one model alone has none either.
         """
         rows = self.estimates[
             (self.estimates["metric"] == "accuracy_difference")
@@ -66,7 +65,10 @@ class Board:
         may_rank = mean.notna() & ~mean.index.isin(list(self.benchmark.selected_on))
         ordered = mean[may_rank].sort_values(kind="stable")
         places = ordered.rank(method="min").astype(int)
-        ranked: list[tuple[int | None, str]] = [(int(places[m]), str(m)) for m in ordered.index]
+        alone = len(ordered) == 1
+        ranked: list[tuple[int | None, str]] = [
+            (None if alone else int(places[m]), str(m)) for m in ordered.index
+        ]
         return ranked + [(None, str(m)) for m in sorted(mean[~may_rank].index)]
 
 
@@ -119,10 +121,7 @@ class Release:
     @cached_property
     def slugs(self) -> dict[str, str]:
         """The file name of each model's page, without its suffix."""
-        slugs = {model: slug(model) for model in self.models}
-        # Names that differ in case only would share a file on some systems.
-        shared = {name for name, count in Counter(slugs.values()).items() if count > 1}
-        return {m: f"{s}-{digest(m)}" if s in shared else s for m, s in slugs.items()}
+        return unique_slugs(self.models)
 
 
 def load_release(path: str | os.PathLike[str] | None = None) -> Release:

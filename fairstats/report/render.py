@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -34,7 +35,7 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     pdf : Path
         The file for the PDF.
     renderer : {"auto", "quarto", "builtin"}
-        ``auto`` takes Quarto where a ``quarto`` program is on the path.
+        ``auto`` takes Quarto where it can be used.
 
     Returns
     -------
@@ -46,11 +47,13 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     RenderError
         When Quarto is asked for and not there, or a page cannot be drawn.
     """
-    program = shutil.which("quarto")
+    # Quarto runs the cells in this Python, and needs pyyaml there.
+    program = shutil.which("quarto") if find_spec("yaml") else None
     if renderer == "quarto" and program is None:
         raise RenderError(
-            "there is no `quarto` on the path; install Quarto 1.4 or newer (pip install "
-            "'fairstats[quarto]'), or use --renderer builtin, which draws the same pages"
+            "Quarto cannot be used: there is no `quarto` on the path, or no pyyaml in this "
+            "Python; pip install 'fairstats[quarto]' brings both, and --renderer builtin draws "
+            "the same pages"
         )
     if renderer == "auto" and program is None:
         renderer = "builtin"

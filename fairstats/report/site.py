@@ -90,7 +90,9 @@ def estimates_json(estimates: pd.DataFrame) -> str:
 def estimates_csv(estimates: pd.DataFrame) -> str:
     """Comma-separated text; a text that a spreadsheet would run gets an apostrophe before it."""
     safe = estimates.copy()
-    for column in safe.select_dtypes(["str", "object"]):
+    for column in safe:
+        if pd.api.types.is_numeric_dtype(safe[column]):
+            continue
         formula = safe[column].str.startswith(_FORMULA).fillna(False).astype(bool)
         safe.loc[formula, column] = "'" + safe.loc[formula, column]
     return str(safe.to_csv(index=False, lineterminator="\n"))

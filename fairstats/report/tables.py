@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -171,15 +172,22 @@ def sources_table(release: Release) -> GT:
 
 def _model_cell(board: Board, release: Release, model: str) -> str:
     snapshot = board.estimates.loc[board.estimates["model"] == model, "snapshot"].iloc[0]
-    name = escape_html(model)
+    name = escape_html(_breakable(model))
     if output_format() == "html":
         name = f'<a href="reports/models/{release.slugs[model]}.html">{name}</a>'
     cell = f"<strong>{name}</strong>"
     if isinstance(snapshot, str):
-        cell += f"<br><small>{escape_html(snapshot)}</small>"
+        cell += f"<br><small>{escape_html(_breakable(snapshot))}</small>"
     if model in board.benchmark.selected_on:
         cell += "<br><small>◆ selected the items; not ranked</small>"
     return cell
+
+
+def _breakable(name: str) -> str:
+    """A name that typst may break: it breaks no long word by itself, as a browser does."""
+    if output_format() == "html":
+        return name
+    return re.sub(r"(\S{12})(?=\S{6})", "\\1\u200b", name)
 
 
 def _accuracy_cell(board: Board, model: str) -> str:
