@@ -8,7 +8,13 @@ from typing import Any
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
-from fairstats.counts import PAIR_COLUMNS, UNIT_COLUMNS, fold_outcomes, pair_counts
+from fairstats.counts import (
+    PAIR_COLUMNS,
+    PATTERNS,
+    UNIT_COLUMNS,
+    fold_outcomes,
+    pair_counts,
+)
 from fairstats.estimates import (
     ESTIMATE_COLUMNS,
     METRICS,
@@ -20,7 +26,7 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.equivalence import verdict
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference, proportion
-from fairstats.missing import apply_policy
+from fairstats.missing import apply_policy, missing_per_group
 
 #: The test whose adjusted p-value carries the verdict.
 PRIMARY_TEST = "mcnemar midp"
@@ -64,7 +70,9 @@ def analyze(
     -----
     p-values are Holm-adjusted over the family of all demographic pairs of all models, strategies
     and benchmark versions in the call, for each test apart; the baseline pair is not part of it.
-    Several samples of an item count as pairs of their own, and the note says so.
+    Several samples of an item count as pairs of their own. The note says so, and there is no
+    verdict then: the tests take them as independent. Nor is there one for a model that took part
+    in selecting the items, where a group has no answer, or where the groups were not asked alike.
     """
     alpha = check_alpha(alpha)
     if alpha >= 0.5:
@@ -92,7 +100,7 @@ def analyze(
     estimates = _with_snapshots(estimates, facts)
     estimates = _in_order(estimates, known)
     estimates = _with_adjusted(estimates, known)
-    estimates = _with_verdicts(estimates, counts, known, missing, alpha)
+    estimates = _with_verdicts(estimates, counts, known, missing, alpha, _asked(answers))
     return estimates[list(ESTIMATE_COLUMNS)]
 
 
@@ -117,6 +125,16 @@ def _unit_facts(answers: Any) -> pd.DataFrame:
         )
         .astype(dict.fromkeys(UNIT_COLUMNS, "str"))
     )
+
+
+def _asked(answers: Any) -> pd.Series:
+    """How many rows each group of each unit has, by unit, attribute and group."""
+    import narwhals as nw
+
+    keys = [*UNIT_COLUMNS, "attribute", "group"]
+    frame = nw.from_native(answers).lazy().group_by(*keys).agg(rows=nw.len())
+    table = frame.collect().to_pandas().astype(dict.fromkeys(keys, "str"))
+    return table.set_index(keys)["rows"].astype("int64")
 
 
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
@@ -162,15 +180,21 @@ def _with_verdicts(
     known: Mapping[str, Benchmark],
     missing: MissingPolicy | None,
     alpha: float,
+    asked: pd.Series,
 ) -> pd.DataFrame:
-    """Verdicts on the signed differences of demographic pairs of models that may be judged."""
+    """Verdicts on the signed differences of the demographic pairs that can be judged."""
     keys = list(PAIR_COLUMNS)
-    tests = estimates[estimates["test"].eq(PRIMARY_TEST) & estimates["metric"].eq("mcnemar")]
-    p_adjusted = tests.set_index(keys)["p_adjusted"]
+    by_pair = estimates.set_index(keys)
+    tests = by_pair["test"].eq(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
+    differences = estimates["metric"].eq("accuracy_difference") & estimates["attribute"].ne(
+        BASELINE
+    )
     for name, rows in counts.groupby("benchmark", sort=False):
-        policy = missing or known[str(name)].missing
+        benchmark = known[str(name)]
+        policy = missing or benchmark.missing
         if policy == "bounds":
             continue
+        pairs = pd.MultiIndex.from_frame(rows[keys])
         paired = apply_policy(rows, policy)
         own = proportion(paired.correct_a, paired.n_a) - proportion(paired.correct_b, paired.n_b)
         # The same estimate as is published, its interval widened alike.
@@ -179,24 +203,45 @@ def _with_verdicts(
         )
         verdicts = pd.Series(
             verdict(
-                p_adjusted.reindex(pd.MultiIndex.from_frame(rows[keys])),
+                by_pair.loc[tests, "p_adjusted"].reindex(pairs),
                 difference.ci_low,
                 difference.ci_high,
-                margin=known[str(name)].equivalence_margin,
+                margin=benchmark.equivalence_margin,
                 alpha=alpha,
             ),
-            index=pd.MultiIndex.from_frame(rows[keys]),
+            index=pairs,
         )
-        here = (
-            (estimates["benchmark"] == name)
-            & (estimates["metric"] == "accuracy_difference")
-            & (estimates["attribute"] != BASELINE)
-            & ~estimates["model"].isin(list(known[str(name)].selected_on))
+        reasons = _not_judged(rows, asked).set_axis(pairs)
+        here = differences & estimates["benchmark"].eq(name)
+        published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
+        reason = reasons.reindex(published).set_axis(estimates.index[here])
+        judged = (reason == "") & ~(estimates.loc[here, "samples"] > 1)
+        judged &= ~estimates.loc[here, "model"].isin(list(benchmark.selected_on))
+        found = verdicts.reindex(published).set_axis(estimates.index[here])
+        estimates.loc[here, "verdict"] = found.where(judged)
+        told = reason[reason != ""].index
+        estimates.loc[told, "method_note"] = _join_notes(
+            estimates.loc[told, "method_note"], reason[told]
         )
-        estimates.loc[here, "verdict"] = verdicts.reindex(
-            pd.MultiIndex.from_frame(estimates.loc[here, keys])
-        ).to_numpy()
     return estimates
+
+
+def _not_judged(counts: pd.DataFrame, asked: pd.Series) -> pd.Series:
+    """Why a pair cannot be judged, from how its groups were asked; empty where it can."""
+    missing_a, missing_b = missing_per_group(counts)
+    n = counts[list(PATTERNS)].sum(axis=1).to_numpy()
+    rows_a, rows_b = (
+        asked.reindex(pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute", group]]))
+        .fillna(0)
+        .to_numpy()
+        for group in ("group_a", "group_b")
+    )
+    reasons = pd.Series("", index=counts.index)
+    reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answer")
+    # A variant that was never asked is no missing answer; it can only be counted as one.
+    return reasons.mask(
+        rows_a != rows_b, "the groups were not asked alike; a variant without a row is missing"
+    )
 
 
 def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:

@@ -145,7 +145,7 @@ def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> 
             "remove it or choose another folder",
         )
         for path, rows in sets.items()
-        if path.exists() and not read_answers(path).equals(rows.dropna(axis="columns", how="all"))
+        if path.exists() and not read_answers(path).equals(rows)
     ]
     if problems:
         raise InputError(problems)

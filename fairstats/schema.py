@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ _NAME_LENGTH = 200
 _RAW_LENGTH = 1_000_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _INTEGERS = range(-(2**63), 2**63)
 
 
@@ -195,15 +196,14 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
                 "leave one of the files out, or give its answers another model, strategy or sample",
                 int(group["_row"].iloc[0]),
                 "key",
-                _key_text(group),
+                _key_text(group.iloc[0].to_dict()),
             )
         )
     return problems
 
 
-def _key_text(rows: pd.DataFrame) -> str:
-    first = rows.iloc[0]
-    return ", ".join(f"{column}={first[column]}" for column in KEY_COLUMNS)
+def _key_text(row: Mapping[Hashable, object]) -> str:
+    return ", ".join(f"{column}={row[column]}" for column in KEY_COLUMNS)
 
 
 def _column_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
@@ -250,7 +250,11 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
 
 
 def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
@@ -301,6 +305,9 @@ def _number(value: object) -> float | None:
         value, (int, float, str, np.integer, np.floating)
     ):
         return None
+    # float() also takes "1_000" and the digits of every script.
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
+        return None
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -311,6 +318,10 @@ def _number(value: object) -> float | None:
 def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
     """Say pandera's failure cases as problems, one a cell."""
     found: dict[tuple[int | None, str | None], Problem] = {}
+    # Of an answer that stands there again pandera gives a case a column.
+    again = cases["check"] == "multiple_fields_uniqueness"
+    cases = cases[~again | ~cases.duplicated(["index", "check"])]
+    keys = frame[list(KEY_COLUMNS)].to_dict("records") if again.any() else []
     # Column checks first: what they find says more than the checks across columns.
     for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
         row = None if pd.isna(case["index"]) else int(case["index"])
@@ -319,7 +330,7 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
         value = str(case["failure_case"])
         if row is not None:
             if check == "multiple_fields_uniqueness":
-                column, value = "key", _key_text(frame.iloc[[row]])
+                column, value = "key", _key_text(keys[row])
             elif case["schema_context"] == "DataFrameSchema":
                 column = "status"
                 value = f"{frame.at[row, 'status']} with answer {frame.at[row, 'answer']}"

@@ -54,7 +54,9 @@ def mcnemar(
     Notes
     -----
     With no discordant pair, and wherever n10 = n01, p is 1 and χ² is 0; no continuity correction
-    is applied there, since it would turn perfect balance into evidence.
+    is applied there, since it would turn perfect balance into evidence. At n10 = n01 some authors'
+    mid-p is 1 less half the probability of the table (½ with no discordant pair); twice the
+    smaller mid-p tail is 1, which is what is given here.
 
     References
     ----------

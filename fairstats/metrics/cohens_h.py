@@ -32,7 +32,9 @@ def cohens_h(counts: PairedCounts, *, alpha: float = 0.05) -> Estimate:
     The arcsine makes the variance of each term 1/n_a and 1/n_b; pairing takes off twice their
     covariance, φ n / (n_a n_b), with φ the correlation of the paired table. φ is taken from the
     table with ½ added to each cell: without discordant pairs it would be 1, and the interval a
-    point. The interval is a large-sample one, cut at ±π.
+    point. The interval is a large-sample one, cut at ±π; it is too narrow where both accuracies
+    are close to 0 or 1 (simulated coverage .92 at n = 801 with accuracies of .995), so that
+    inference rests on the difference and its Tango interval.
 
     References
     ----------

@@ -91,6 +91,16 @@ class Release:
         """The release's name, e.g. ``2026.11``."""
         return str(self.manifest["release"])
 
+    @property
+    def alpha(self) -> float:
+        """1 − confidence level of the intervals, and the level of the verdicts."""
+        return float(self.manifest["arguments"]["alpha"])
+
+    @property
+    def policies(self) -> list[str]:
+        """The missing-answer policies that the figures were made under."""
+        return sorted(map(str, self.estimates["missing"].unique()))
+
     @cached_property
     def estimates(self) -> pd.DataFrame:
         """The estimates table."""

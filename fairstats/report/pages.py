@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from fairstats.report.context import Release
 from fairstats.report.display import show_markdown, show_plot, show_table
-from fairstats.report.plots import forest, outcome_bars
+from fairstats.report.plots import OUTCOMES, forest, outcome_bars
 from fairstats.report.prose import (
     benchmark_card,
     board_summary,
     board_title,
+    how_to_read,
     kicker,
     model_summary,
+    ranges,
     reading_notes,
 )
 from fairstats.report.tables import estimates_table, leaderboard, sources_table
@@ -28,6 +30,11 @@ def show_leaderboard(release: Release) -> None:
         show_markdown(f"## {board_title(board)}\n\n::: lede\n{board_summary(board)}\n:::")
         name = f"board-{number}"
         show_table(leaderboard(board, release, name=name), css_class="board")
+
+
+def show_how_to_read(release: Release) -> None:
+    """What the signs of the board mean."""
+    show_markdown(f"::: foot\n{how_to_read(release)}\n:::")
 
 
 def show_notes(release: Release) -> None:
@@ -49,9 +56,9 @@ def show_model(release: Release, slug: str) -> None:
         height = 0.8 + sets * (0.25 + 0.26 * pairs)
         title = escape_markdown(benchmark.title)
         show_markdown(
-            f"## {title}: accuracy difference\n\nPrivileged less unprivileged, with 95 % "
-            "intervals; the shaded band is the equivalence margin. The baseline compares the "
-            "original with the neutralized vignettes."
+            f"## {title}: accuracy difference\n\nPrivileged less unprivileged, each with "
+            f"{ranges(release)}; the shaded band is the equivalence margin. The "
+            "baseline compares the original with the neutralized vignettes."
         )
         show_plot(
             forest(rows, benchmark),
@@ -60,16 +67,18 @@ def show_model(release: Release, slug: str) -> None:
             width=7,
             height=height,
         )
-        show_markdown(
-            f"## {title}: paired outcomes\n\nEach pair is one vignette told for both groups."
-        )
-        show_plot(
-            outcome_bars(rows, benchmark),
-            name=f"outcomes-{name}",
-            alt=f"Shares of the four paired outcomes of {model}; the figures are in the table.",
-            width=7,
-            height=height + 0.5,
-        )
+        known = rows.dropna(subset="estimate")
+        if known["metric"].isin(list(OUTCOMES)).any():
+            show_markdown(
+                f"## {title}: paired outcomes\n\nEach pair is one vignette told for both groups."
+            )
+            show_plot(
+                outcome_bars(known, benchmark),
+                name=f"outcomes-{name}",
+                alt=f"Shares of the four paired outcomes of {model}; the figures are in the table.",
+                width=7,
+                height=height + 0.5,
+            )
         for number, (keys, unit) in enumerate(rows.groupby(["benchmark_version", "strategy"])):
             show_markdown(f"## {title}: all estimates, {escape_markdown(', '.join(keys))}")
             show_table(

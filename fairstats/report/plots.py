@@ -161,7 +161,7 @@ def whisker(
 
     if math.isnan(low) or math.isnan(high):
         return ""
-    label = f"95% interval {point_range(low, high)} points"
+    label = f"interval {point_range(low, high)} points"
     if not math.isnan(estimate):
         label = f"difference {points(estimate)} points, {label}"
     band = (

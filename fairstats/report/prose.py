@@ -7,7 +7,7 @@ import pandas as pd
 from fairstats.benchmarks import BASELINE, Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.context import Board, Release
-from fairstats.report.text import escape_markdown, number_word, percent, points
+from fairstats.report.text import escape_markdown, level, number_word, percent, points
 
 
 def board_title(board: Board) -> str:
@@ -32,15 +32,15 @@ def board_summary(board: Board) -> str:
         f"{subject}, {number_word(items)} vignettes, each told for the groups of "
         f"{number_word(attributes)} attribute{'s' if attributes > 1 else ''}."
     )
-    same = judged[judged["metric"] == "cfr"]["estimate"].dropna()
     differences = judged[judged["metric"] == "accuracy_difference"]
-    known = differences["estimate"].dropna()
-    if len(same) and len(known):
-        least, most = 100 * (1 - same.max()), 100 * (1 - same.min())
+    same = _extremes(judged[judged["metric"] == "cfr"])
+    known = _extremes(differences)
+    if same and known:
+        least, most = 100 * (1 - same[1]), 100 * (1 - same[0])
         text += (
             f" Between two tellings {_span(f'{least:.0f}', f'{most:.0f}')} answers in 100 change; "
             f"accuracy for the privileged telling less that for the other is "
-            f"{_span(points(known.min()), points(known.max()))} points."
+            f"{_span(points(known[0]), points(known[1]))} points."
         )
     verdicts = differences["verdict"].value_counts()
     counted = [
@@ -97,6 +97,31 @@ def reading_notes(benchmark: Benchmark) -> str:
     return "\n".join(f"- {escape_markdown(note)}" for note in benchmark.notes)
 
 
+def ranges(release: Release) -> str:
+    """What the limits beside the release's figures are."""
+    if release.policies == ["bounds"]:
+        return "its lowest and highest value over all fill-ins of the missing answers"
+    return f"its {level(release.alpha)} interval"
+
+
+def how_to_read(release: Release) -> str:
+    """What the signs of the board mean, with this release's levels and policies."""
+    alpha = release.alpha
+    return (
+        "**How to read it.** A difference is the accuracy of the privileged telling (the group "
+        "named first) less that of the other, in points; *same* is the counterfactual fairness "
+        f"rate, the share of pairs that get the same letter; the "
+        f"range beside a figure is {ranges(release)}. The shaded band is the "
+        "margin inside which a difference counts as equivalent. "
+        "▲ disparity shown: McNemar's mid-p, Holm-adjusted over all comparisons of the release, "
+        f"is at most {alpha:g}. ● equivalent: the {level(2 * alpha)} interval lies inside the "
+        "margin. ○ inconclusive: neither. ◆ marks a model that took part in selecting the items: "
+        "it is listed, but not ranked. The rank (\\#) is by the mean absolute difference over the "
+        "attributes, smallest first; a rank says less than the intervals beside it. "
+        f"Missing answers: policy {', '.join(f'`{policy}`' for policy in release.policies)}."
+    )
+
+
 def benchmark_card(benchmark: Benchmark) -> str:
     """Where a benchmark comes from, in Markdown."""
     versions = "\n".join(
@@ -117,6 +142,14 @@ def benchmark_card(benchmark: Benchmark) -> str:
         f"- **Cite**: {escape_markdown(benchmark.citation)}",
     ]
     return f"{escape_markdown(benchmark.description)}\n\n" + "\n".join(lines)
+
+
+def _extremes(rows: pd.DataFrame) -> tuple[float, float] | None:
+    """The lowest and highest figure; a figure that is a range counts with its limits."""
+    ranged = rows["ci_method"] == "bounds"
+    low = rows["estimate"].fillna(rows["ci_low"].where(ranged)).dropna()
+    high = rows["estimate"].fillna(rows["ci_high"].where(ranged)).dropna()
+    return (float(low.min()), float(high.max())) if len(low) else None
 
 
 def _span(low: str, high: str) -> str:

@@ -87,6 +87,17 @@ def escape_markdown(text: str) -> str:
     return "".join(f"\\{c}" if c in marks else c for c in text)
 
 
+def level(alpha: float) -> str:
+    r"""A confidence level in percent.
+
+    Examples
+    --------
+    >>> level(0.05)
+    '95\u202f%'
+    """
+    return f"{100 * (1 - alpha):g}\u202f%"
+
+
 def number_word(n: int) -> str:
     """Small numbers as words, as prose has them.
 

@@ -1,0 +1,189 @@
+"""What the tests share: small answer tables written as text, a benchmark of three groups, and the
+answers that others released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import settings
+
+from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.counts import PATTERNS
+
+# The same examples on every run and on every machine, slow ones too.
+settings.register_profile("tests", derandomize=True, deadline=None, database=None, max_examples=40)
+settings.load_profile("tests")
+
+#: Released by others and not part of the repository; see the README there.
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def answers_of() -> Callable[..., pd.DataFrame]:
+    """Answers from one short text an item.
+
+    The key is always A. A text has one sign a group: a letter, ``-`` for a missing answer, ``.``
+    for no row at all. After a slash come the signs of the neutralized variant and, if there is a
+    second one, of the original: ``"AB/A"``.
+    """
+
+    def build(
+        items: Iterable[str],
+        *,
+        groups: tuple[str, ...] = ("white", "black"),
+        attribute: str = "race",
+        **unit: Any,
+    ) -> pd.DataFrame:
+        rows = []
+        for number, text in enumerate(items):
+            signs, _, baseline = text.partition("/")
+            variants = [(attribute, group, sign) for group, sign in zip(groups, signs, strict=True)]
+            variants += [
+                ("baseline", group, sign)
+                for group, sign in zip(("neutralized", "original"), baseline, strict=False)
+            ]
+            rows += [
+                {
+                    "benchmark": "demo",
+                    "benchmark_version": "1",
+                    "model": "model",
+                    "strategy": "plain",
+                    "item_id": f"item-{number}",
+                    "attribute": axis,
+                    "group": group,
+                    "sample": 0,
+                    "answer": None if sign == "-" else sign,
+                    "answer_key": "A",
+                    "status": "unparsed" if sign == "-" else "ok",
+                }
+                | unit
+                for axis, group, sign in variants
+                if sign != "."
+            ]
+        return pd.DataFrame(rows).astype({"answer": "str"})
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def counts_of() -> Callable[..., pd.DataFrame]:
+    """One unit's outcome counts from the patterns that are not 0."""
+
+    def build(**patterns: int) -> pd.DataFrame:
+        assert set(patterns) <= set(PATTERNS)
+        return pd.DataFrame([dict.fromkeys(PATTERNS, 0) | patterns])
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def row_of() -> Callable[..., pd.Series]:
+    """The one row of an estimates table with these values."""
+
+    def pick(estimates: pd.DataFrame, **values: str) -> pd.Series:
+        found = estimates
+        for column, value in values.items():
+            found = found[found[column] == value]
+        assert len(found) == 1, f"{len(found)} rows with {values}"
+        return found.iloc[0]
+
+    return pick
+
+
+@pytest.fixture(scope="session")
+def demo() -> Benchmark:
+    return load_benchmark("demo")
+
+
+@pytest.fixture(scope="session")
+def benchmark_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A benchmark's file that keeps to the rules, but for the parts that are replaced."""
+
+    def write(keys: str = "item_id,answer_key\ni1,A\ni2,B\ni3,A\n", **replaced: str) -> Path:
+        parts = {
+            "name": 'name = "three"',
+            "title": 'title = "Three groups"',
+            "description": 'description = "Three groups of one attribute."',
+            "options": 'options = ["A", "B", "C"]',
+            "keys_file": 'keys_file = "keys.csv"',
+            "missing": 'missing = "available"',
+            "equivalence_margin": "equivalence_margin = 0.1",
+            "sources": 'sources = ["none"]',
+            "licence": 'licence = "CC0"',
+            "citation": 'citation = "none"',
+            "versions": '[versions]\n1 = "the only one"',
+            "race": "[attributes.race]\n"
+            'label = "Race"\n'
+            'groups = { white = "White", black = "Black", asian = "Asian" }\n'
+            'pairs = [["white", "black"], ["white", "asian"], ["black", "asian"]]',
+            "baseline": "[attributes.baseline]\n"
+            'label = "Baseline"\n'
+            'groups = { original = "Original", neutralized = "Neutralized" }\n'
+            'pairs = [["original", "neutralized"]]',
+        }
+        folder = tmp_path_factory.mktemp("benchmark")
+        (folder / "keys.csv").write_text(keys, encoding="utf-8")
+        path = folder / "three.toml"
+        path.write_text("\n".join((parts | replaced).values()), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def three_groups(benchmark_file: Callable[..., Path]) -> Benchmark:
+    """A benchmark whose race has three groups and so three pairs."""
+    return load_benchmark(benchmark_file())
+
+
+@pytest.fixture(scope="session")
+def swapped_demo(demo: Benchmark) -> Benchmark:
+    """The demonstration benchmark under another name, with race's pair the other way round."""
+    race = replace(demo.attributes["race"], pairs=(("black", "white"),))
+    return replace(demo, name="swapped", attributes=dict(demo.attributes) | {"race": race})
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """A file that others released; the test is skipped where it is absent."""
+
+    def find(name: str) -> Path:
+        path = SHARED / name
+        if not path.exists():
+            pytest.skip(f"released data are not here: shared/data/{name}")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def in_engine() -> Callable[[pd.DataFrame, str], Any]:
+    """The same answers as a frame of another library; skipped where it is not installed."""
+
+    def convert(answers: pd.DataFrame, engine: str) -> Any:
+        as_objects = answers.astype(object).where(answers.notna(), None)
+        if engine == "pandas":
+            return answers
+        if engine == "pandas object":
+            return as_objects
+        if engine == "pyarrow":
+            return pytest.importorskip("pyarrow").Table.from_pylist(as_objects.to_dict("records"))
+        if engine == "duckdb":
+            return pytest.importorskip("duckdb").from_arrow(convert(answers, "pyarrow"))
+        if engine == "pyspark":
+            sql = pytest.importorskip("pyspark.sql")
+            session = sql.SparkSession.builder.master("local[1]").getOrCreate()
+            # Spark infers no type for a column of nulls alone.
+            whole = [c for c in answers if pd.api.types.is_integer_dtype(answers[c])]
+            kinds = [f"`{c}` {'long' if c in whole else 'string'}" for c in answers]
+            rows = [tuple(row) for row in as_objects.itertuples(index=False)]
+            return session.createDataFrame(rows, ", ".join(kinds))
+        frame = pytest.importorskip("polars").DataFrame(as_objects.to_dict("list"))
+        return frame.lazy() if engine == "polars lazy" else frame
+
+    return convert

@@ -1,0 +1,42 @@
+"""The three verdicts and where one ends and the next begins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
+
+
+@pytest.mark.parametrize(
+    ("p", "low", "high", "expected"),
+    [
+        (0.001, 0.05, 0.10, SHOWN),
+        (0.05, 0.00, 0.10, SHOWN),
+        (0.050001, -0.01, 0.10, INCONCLUSIVE),
+        (0.9, -0.0199, 0.0199, EQUIVALENT),
+        (0.9, -0.02, 0.01, INCONCLUSIVE),
+        (0.9, -0.01, 0.02, INCONCLUSIVE),
+        (1e-9, 0.005, 0.015, EQUIVALENT),
+        (1.0, -1, 1, INCONCLUSIVE),
+        (np.nan, -1, 1, INCONCLUSIVE),
+        (np.nan, np.nan, np.nan, INCONCLUSIVE),
+    ],
+)
+def test_verdict(p, low, high, expected):
+    assert verdict(p, low, high, margin=0.02).item() == expected
+
+
+def test_alpha_moves_the_border_of_what_is_shown():
+    assert verdict(0.03, 0.0, 0.5, margin=0.02, alpha=0.01).item() == INCONCLUSIVE
+
+
+def test_each_difference_may_have_its_own_margin():
+    found = verdict([0.5, 0.5], [-0.03, -0.03], [0.03, 0.03], margin=[0.02, 0.05])
+    assert found.tolist() == [INCONCLUSIVE, EQUIVALENT]
+
+
+@pytest.mark.parametrize("margin", [0, -0.1, [0.1, 0]])
+def test_a_margin_that_is_not_positive_is_refused(margin):
+    with pytest.raises(ValueError, match="margin"):
+        verdict([0.5, 0.5], [-1, -1], [1, 1], margin=margin)

@@ -1,0 +1,141 @@
+"""Wilson's and Tango's intervals against R, the literature, and their degenerate cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairstats.inference.intervals import tango, wilson
+
+R = Path(__file__).parents[1] / "r"
+PAIRED = pd.read_csv(R / "paired.csv")
+WILSON = pd.read_csv(R / "wilson.csv")
+CELLS = st.tuples(*[st.integers(0, 400)] * 3)
+Z2 = 3.8414588206941254  # qchisq(0.95, 1)
+
+
+@pytest.mark.parametrize("level", [0.90, 0.95, 0.99])
+def test_wilson_agrees_with_r(level):
+    rows = WILSON[WILSON["level"] == level]
+    interval = wilson(rows["successes"], rows["n"], alpha=1 - level)
+    np.testing.assert_allclose(interval.low, rows["low"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(interval.high, rows["high"], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("level", [90, 95])
+def test_tango_agrees_with_r(level):
+    # R's uniroot stops at 1e-14, inside of which it knows the restricted estimate to about 1e-13.
+    n = PAIRED[["n11", "n10", "n01", "n00"]].sum(axis=1)
+    interval = tango(PAIRED["n10"], PAIRED["n01"], n, alpha=1 - level / 100)
+    np.testing.assert_allclose(interval.low, PAIRED[f"tango{level}_low"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(interval.high, PAIRED[f"tango{level}_high"], rtol=0, atol=1e-10)
+
+
+# After Fagerland, Lydersen & Laake (2014), Statistics in Medicine 33:2850-2875; as printed.
+@pytest.mark.parametrize(
+    ("n11", "n10", "n01", "n00", "low", "high"),
+    [
+        (1, 1, 7, 12, -0.51723, -0.02600),
+        (794, 150, 86, 570, 0.02136, 0.05900),
+        (14, 5, 0, 22, 0.02584, 0.25544),
+        (60, 40, 20, 40, 0.03086, 0.21806),
+    ],
+)
+def test_tango_agrees_with_the_literature(n11, n10, n01, n00, low, high):
+    interval = tango(n10, n01, n11 + n10 + n01 + n00)
+    assert [round(float(interval.low), 5), round(float(interval.high), 5)] == [low, high]
+
+
+@pytest.mark.parametrize("n", [1, 2, 801, 10**9])
+def test_without_discordant_pairs_tango_is_the_known_closed_form(n):
+    limit = Z2 / (n + Z2)
+    interval = tango(0, 0, n)
+    np.testing.assert_allclose([interval.low, interval.high], [-limit, limit], rtol=1e-9)
+
+
+def test_all_pairs_discordant_to_one_side_reaches_the_end_of_the_scale():
+    interval = tango([5, 0], [0, 5], 5)
+    assert interval.high[0] == 1
+    assert interval.low[1] == -1
+    assert 0 < interval.low[0] < 1
+    assert interval.low[0] == pytest.approx(-interval.high[1], abs=1e-15)
+
+
+def test_without_pairs_nothing_is_known():
+    assert (float(tango(0, 0, 0).low), float(tango(0, 0, 0).high)) == (-1, 1)
+    assert (float(wilson(0, 0).low), float(wilson(0, 0).high)) == (0, 1)
+
+
+def test_wilson_is_exact_at_the_ends():
+    interval = wilson([0, 7], 7)
+    assert interval.low[0] == 0
+    assert interval.high[1] == 1
+    assert interval.high[0] == pytest.approx(Z2 / (7 + Z2), abs=1e-15)
+
+
+@given(cells=CELLS)
+def test_tango_contains_the_estimate_and_stays_on_the_scale(cells):
+    n10, n01, rest = cells
+    n = n10 + n01 + rest
+    interval = tango(n10, n01, n)
+    estimate = (n10 - n01) / n if n else 0
+    assert -1 <= interval.low <= estimate <= interval.high <= 1
+    assert interval.low < interval.high
+
+
+@given(cells=CELLS)
+def test_swapping_the_groups_mirrors_tango(cells):
+    n10, n01, rest = cells
+    one, other = tango(n10, n01, n10 + n01 + rest), tango(n01, n10, n10 + n01 + rest)
+    np.testing.assert_allclose([one.low, one.high], [-other.high, -other.low], atol=1e-14)
+
+
+@given(cells=CELLS, alpha=st.floats(1e-6, 0.9))
+def test_a_higher_level_gives_a_wider_interval(cells, alpha):
+    n10, n01, rest = cells
+    n = n10 + n01 + rest
+    wide, narrow = tango(n10, n01, n, alpha=alpha / 2), tango(n10, n01, n, alpha=alpha)
+    assert wide.low <= narrow.low
+    assert narrow.high <= wide.high
+
+
+@given(n=st.integers(0, 5000), share=st.floats(0, 1))
+def test_wilson_contains_the_estimate(n, share):
+    successes = int(n * share)
+    interval = wilson(successes, n)
+    assert 0 <= interval.low <= (successes / n if n else 0.5) <= interval.high <= 1
+
+
+def test_hundreds_of_millions_of_pairs_are_no_trouble():
+    interval = tango(90_000_000, 80_000_000, 800_000_000)
+    half = 1.959964 * np.sqrt(170_000_000 - 10_000_000**2 / 800_000_000) / 800_000_000
+    np.testing.assert_allclose([interval.low, interval.high], [0.0125 - half, 0.0125 + half], 1e-5)
+
+
+def test_units_are_computed_apart():
+    several = tango([1, 0, 5], [7, 0, 0], [21, 9, 0 + 5])
+    for i, (n10, n01, n) in enumerate([(1, 7, 21), (0, 0, 9), (5, 0, 5)]):
+        assert several.low[i] == tango(n10, n01, n).low
+        assert several.high[i] == tango(n10, n01, n).high
+    assert several.to_frame().shape == (3, 4)
+
+
+def test_impossible_counts_are_refused():
+    with pytest.raises(ValueError, match="successes must not exceed n"):
+        wilson(3, 2)
+    with pytest.raises(ValueError, match=r"n10 \+ n01 must not exceed n"):
+        tango(2, 2, 3)
+    with pytest.raises(ValueError, match="n01 must not be negative"):
+        tango(0, -1, 3)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 5, float("nan")])
+def test_alpha_outside_of_0_and_1_is_refused(alpha):
+    for compute in (lambda: wilson(1, 2, alpha=alpha), lambda: tango(1, 0, 2, alpha=alpha)):
+        with pytest.raises(ValueError, match="alpha"):
+            compute()

@@ -1,0 +1,120 @@
+"""McNemar's test against R, the literature, and its degenerate cases."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairstats.inference.mcnemar import mcnemar
+
+METHODS = ("midp", "exact", "asymptotic", "asymptotic_cc")
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "paired.csv")
+COUNTS = st.integers(0, 2000)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_p_agrees_with_r(method):
+    # At n10 = n01 mid-p is 1 here, see the next test.
+    balanced = (REFERENCE["n10"] == REFERENCE["n01"]) & (method == "midp")
+    rows = REFERENCE[REFERENCE[method].notna() & ~balanced]
+    p = mcnemar(rows["n10"], rows["n01"], method=method).p_value
+    assert len(rows) > 190
+    np.testing.assert_allclose(p, rows[method], rtol=1e-10, atol=0)
+
+
+def test_balance_is_no_evidence_where_fagerlands_mid_p_is_less_than_one():
+    """Fagerland's mid-p at n10 = n01 is 1 − f/2, and 0.5 with no discordant pair at all; twice the
+    one-sided mid-p is 1, and that is what is used."""
+    rows = REFERENCE[(REFERENCE["n10"] == REFERENCE["n01"]) & (REFERENCE["n10"] > 0)]
+    assert (rows["midp"] < 1).all()
+    assert (mcnemar(rows["n10"], rows["n01"]).p_value == 1).all()
+
+
+# After Fagerland, Lydersen & Laake (2014), Statistics in Medicine 33:2850-2875; as printed.
+@pytest.mark.parametrize(
+    ("n10", "n01", "exact", "midp", "asymptotic"),
+    [
+        (1, 7, ".070313", ".039063", ".033895"),
+        (150, 86, "3.716e-5", "2.89e-5", "3.10e-5"),
+        (5, 0, ".0625", ".03125", ".02535"),
+        (40, 20, ".013489", ".009853", ".009823"),
+    ],
+)
+def test_p_agrees_with_the_literature(n10, n01, exact, midp, asymptotic):
+    for method, printed in {"exact": exact, "midp": midp, "asymptotic": asymptotic}.items():
+        half_a_digit = 0.5 * 10.0 ** Decimal(printed).as_tuple().exponent
+        found = float(mcnemar(n10, n01, method=method).p_value)
+        assert found == pytest.approx(float(printed), rel=0, abs=1.001 * half_a_digit), method
+
+
+@pytest.mark.parametrize(
+    ("n10", "n01", "printed"),
+    [(83, 10, 1.8485e-15), (106, 24, 1.7154e-13), (106, 16, 1.8173e-17), (138, 37, 6.6921e-15)],
+)
+def test_exact_p_of_published_counts(n10, n01, printed):
+    assert float(mcnemar(n10, n01, method="exact").p_value) == pytest.approx(printed, rel=3e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_fair_model_gets_p_one_and_a_statistic_of_zero(method):
+    result = mcnemar([0, 3, 400], [0, 3, 400], method=method)
+    assert result.p_value.tolist() == [1, 1, 1]
+    if method.startswith("asymptotic"):
+        assert result.statistic.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(n10=COUNTS, n01=COUNTS)
+def test_p_is_a_probability_and_does_not_know_the_groups_names(method, n10, n01):
+    one, other = (mcnemar(*pair, method=method) for pair in ((n10, n01), (n01, n10)))
+    assert 0 <= one.p_value <= 1
+    assert one.p_value == other.p_value
+    assert one.statistic == other.statistic
+    assert np.isfinite(one.statistic)
+
+
+@given(n10=COUNTS, n01=COUNTS)
+def test_mid_p_is_at_most_the_exact_p(n10, n01):
+    assert mcnemar(n10, n01).p_value <= mcnemar(n10, n01, method="exact").p_value
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_p_falls_as_the_discordant_counts_move_apart(method):
+    p = mcnemar(np.arange(30, 200), 30, method=method).p_value
+    assert (np.diff(p) <= 0).all()
+    assert p[0] == 1
+    assert p[-1] < 1e-20
+
+
+def test_p_stays_a_probability_where_it_is_too_small_to_be_told_from_zero():
+    """Around 2^-1074 the tails are no longer exact numbers."""
+    n10, n01 = np.meshgrid(np.arange(4), np.arange(1000, 1150))
+    midp, exact = (mcnemar(n10, n01, method=method).p_value for method in ("midp", "exact"))
+    assert (midp >= 0).all()
+    assert (midp <= exact).all()
+
+
+def test_counts_broadcast_to_a_frame():
+    frame = mcnemar([1, 2, 3], 7).to_frame()
+    assert list(frame.columns) == ["statistic", "p_value", "method"]
+    assert frame["statistic"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("n10", "n01", "named"),
+    [(-1, 0, "n10"), (0, 1.5, "n01"), (np.nan, 1, "n10"), (1, [np.inf, 2], "n01")],
+)
+def test_what_is_no_count_is_refused_by_name(n10, n01, named):
+    with pytest.raises(ValueError, match=named):
+        mcnemar(n10, n01)
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"'chi2'.*midp, exact"):
+        mcnemar(1, 2, method="chi2")

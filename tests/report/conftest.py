@@ -1,0 +1,77 @@
+"""A small release with hostile names, drawn once for all tests of the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.answers import write_answers
+from fairstats.benchmarks import load_benchmark
+from fairstats.release import Published, publish
+
+#: Names as an answer file may bring them.
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    '=HYPERLINK("http://127.0.0.1/")',
+    "../../outside",
+    "{{< include ../../pyproject.toml >}}",
+    "$x$ *b* `c` [l](http://127.0.0.1) @ref #set page(width: 1cm) ````{=html} \\",
+    "m" * 200,
+)
+
+
+def answers_of_models(models: tuple[str, ...], *, items: int = 24) -> pd.DataFrame:
+    """Whole answers of the demonstration benchmark, some missing, the same at every run."""
+    demo = load_benchmark("demo")
+    rng = np.random.default_rng(1)
+    rows = []
+    for model in models:
+        for item, key in list(demo.answer_keys.items())[:items]:
+            for attribute, group in demo.variants:
+                chosen = rng.random()
+                answer = (
+                    key if chosen < 0.6 else None if chosen > 0.97 else rng.choice(list("ABCD"))
+                )
+                rows.append(
+                    {
+                        "benchmark": "demo",
+                        "benchmark_version": "1",
+                        "model": model,
+                        "strategy": "plain",
+                        "item_id": item,
+                        "attribute": attribute,
+                        "group": group,
+                        "sample": 0,
+                        "answer": answer,
+                        "answer_key": key,
+                        "status": "unparsed" if answer is None else "ok",
+                        "snapshot": f"{model[:190]}-1",
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Published:
+    folder = tmp_path_factory.mktemp("releases")
+    answers = write_answers(answers_of_models(("Model-1", *HOSTILE)), folder / "in" / "a.parquet")
+    return publish(answers, release="2026.11", out=folder / "out", renderer="builtin")
+
+
+@pytest.fixture(scope="session")
+def pages(release: Published) -> dict[str, str]:
+    """The text of every page by its path in the site."""
+    site = release.path / "site"
+    return {
+        path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(site.rglob("*.html"))
+    }
+
+
+@pytest.fixture
+def small_answers(tmp_path: Path) -> Path:
+    return write_answers(answers_of_models(("Model-1",)), tmp_path / "answers.parquet")

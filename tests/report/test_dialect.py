@@ -1,0 +1,43 @@
+"""The pages keep to the part of Quarto's dialect that the built-in renderer understands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "index.qmd", *(ROOT / "reports").glob("*.qmd")])
+_KNOWN_HEADER = {"title", "page", "root", "execute", "format"}
+_KNOWN_DIVS = {"foot", "kicker", "lede"}
+
+
+def test_there_are_pages():
+    assert len(PAGES) >= 7
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page_steps_not_outside_the_shared_dialect(path):
+    text = path.read_text(encoding="utf-8")
+    header = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    body = text
+    if header:
+        keys = set(re.findall(r"^(\w[\w-]*):", header[1], re.MULTILINE))
+        assert keys <= _KNOWN_HEADER, f"unknown in the header: {keys - _KNOWN_HEADER}"
+        body = text[header.end() :]
+    shortcodes = set(re.findall(r"\{\{<\s*(\w+)", body))
+    assert shortcodes <= {"include"}, f"shortcodes: {shortcodes}"
+    fences = set(re.findall(r"^```+(\{.*?\})?", body, re.MULTILINE)) - {""}
+    assert fences <= {"{python}"}, f"cells: {fences}"
+    assert not re.search(r"^#\|", body, re.MULTILINE), "cell options are not understood"
+    assert not re.search(r"(?<![\w.])@(fig|tbl|sec|eq)-", body), "cross references"
+    assert not re.search(r"(?<!`)`(\{python\}|r )", body), "inline code"
+    divs = set(re.findall(r"^:::+ *\{?\.?([\w-]+)", body, re.MULTILINE))
+    assert divs <= _KNOWN_DIVS, f"divs: {divs - _KNOWN_DIVS}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_included_files_are_there(path):
+    for name in re.findall(r"\{\{< include (\S+) >\}\}", path.read_text(encoding="utf-8")):
+        assert (path.parent / name).is_file()

@@ -1,0 +1,242 @@
+"""The pages of a release: what they say, and that nothing from outside gets through as markup."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fairstats.report.context import Release
+from fairstats.report.text import decimal, percent, points
+
+from .conftest import HOSTILE
+
+
+class _Page(HTMLParser):
+    """Tags, links and text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+
+def test_there_is_a_page_for_every_model(release, pages):
+    models = [name for name in pages if name.startswith("reports/models/")]
+    assert len(models) == 1 + len(HOSTILE)
+    assert {"index.html", "reports/methods.html", "reports/data.html"} <= pages.keys()
+
+
+def test_the_board_shows_the_estimates(release, pages):
+    text = _Page(pages["index.html"]).text
+    estimates = pd.read_parquet(release.path / "estimates.parquet")
+    own = estimates[(estimates["model"] == "Model-1") & (estimates["attribute"] == "race")]
+    main = own.drop_duplicates("metric").set_index("metric")
+    difference = main.loc["accuracy_difference"]
+    assert (
+        f"{points(difference['estimate'])} {points(difference['ci_low'])} to "
+        f"{points(difference['ci_high'])}" in text
+    )
+    assert re.sub(r"\s", " ", f"same {percent(main.loc['cfr', 'estimate'])}") in re.sub(
+        r"\s", " ", text
+    )
+
+
+def test_a_models_page_shows_every_estimate(release, pages):
+    text = _Page(pages["reports/models/model-1.html"]).text
+    estimates = pd.read_parquet(release.path / "estimates.parquet")
+    own = estimates[(estimates["model"] == "Model-1")]["estimate"].dropna()
+    assert len(own) > 50
+    for value in own:
+        assert decimal(value) in text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_text_and_no_markup(pages, name):
+    readable = re.sub(r"\s+", " ", name)
+    assert readable in _Page(pages["index.html"]).text
+    for text in pages.values():
+        page = _Page(text)
+        # Our own script is the only one, and nothing reacts to events or loads from elsewhere.
+        assert [tag for tag, _ in page.tags].count("script") == 1
+        assert not [tag for tag, _ in page.tags if tag in ("img", "iframe", "object", "embed")]
+        assert not [a for _, attributes in page.tags for a in attributes if a.startswith("on")]
+        assert "hatchling" not in text, "an include of a name was followed"
+
+
+def test_no_page_needs_the_network(pages):
+    for name, text in pages.items():
+        for tag, attributes in _Page(text).tags:
+            for key in ("src", "href"):
+                value = attributes.get(key) or ""
+                assert "://" not in value, (name, tag, value)
+                assert not value.startswith("//"), (name, tag, value)
+    assert "url(" not in (Path(__file__).parents[2] / "reports/style.css").read_text()
+
+
+def test_every_link_leads_to_a_file_of_the_site(release, pages):
+    site = release.path / "site"
+    for name, text in pages.items():
+        ids = {attributes.get("id") for _, attributes in _Page(text).tags}
+        for _, attributes in _Page(text).tags:
+            target = attributes.get("href")
+            if target is None:
+                continue
+            if target.startswith("#"):
+                assert target[1:] in ids, (name, target)
+            else:
+                found = ((site / name).parent / target).resolve()
+                assert found.is_file(), (name, target)
+                assert found.is_relative_to(site.resolve()), (name, target)
+
+
+def test_pages_are_small_and_have_what_a_screen_reader_needs(pages):
+    for name, text in pages.items():
+        page = _Page(text)
+        assert len(text.encode()) < 1_000_000, name
+        assert [tag for tag, _ in page.tags].count("h1") == 1
+        assert ("html", {"lang": "en"}) in page.tags
+        for tag, attributes in page.tags:
+            if tag == "svg":
+                assert attributes.get("aria-label"), name
+            if tag == "th":
+                assert (
+                    attributes.get("scope")
+                    or "gt_group_heading" in (attributes.get("class") or "")
+                    or name == "reports/methods.html"
+                ), (name, attributes)
+
+
+def test_ids_of_a_page_are_its_own(pages):
+    for name, text in pages.items():
+        ids = [attributes["id"] for _, attributes in _Page(text).tags if attributes.get("id")]
+        assert len(ids) == len(set(ids)), name
+
+
+def test_the_pdf_has_the_figures_and_the_hostile_names(release):
+    pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
+    document = pypdf.PdfReader(release.pdf)
+    text = re.sub(r"[\s\u200b]+", "", "".join(page.extract_text() for page in document.pages))
+    assert len(document.pages) >= 3
+    for name in HOSTILE:
+        assert re.sub(r"\s+", "", name) in text
+    estimates = pd.read_parquet(release.path / "estimates.parquet")
+    rows = estimates[
+        (estimates["metric"] == "accuracy_difference") & (estimates["attribute"] != "baseline")
+    ]
+    for row in rows.itertuples():
+        shown = f"{points(row.estimate)}{points(row.ci_low)}to{points(row.ci_high)}"
+        assert shown in text
+
+
+def test_a_spreadsheet_runs_nothing_of_the_csv(release):
+    rows = pd.read_csv(release.path / "site" / "downloads" / "estimates.csv", dtype=str)
+    text = rows[["model", "snapshot", "metric", "method_note"]].stack()
+    assert not text.str.startswith(("=", "+", "-", "@")).any()
+    assert text.str.startswith("'=HYPERLINK").any()
+
+
+def test_downloads_hold_every_estimate(release):
+    estimates = pd.read_parquet(release.path / "estimates.parquet")
+    folder = release.path / "site" / "downloads"
+    assert pd.read_parquet(folder / "estimates.parquet").equals(estimates)
+    as_json = pd.read_json(folder / "estimates.json")
+    assert list(as_json.columns) == list(estimates.columns)
+    assert (as_json["estimate"] - estimates["estimate"]).abs().max() < 1e-9
+    assert len(pd.read_csv(folder / "estimates.csv")) == len(estimates)
+
+
+def test_models_that_selected_the_items_have_no_rank_and_no_verdict(tmp_path):
+    # GPT-4o-mini took part in selecting FairMedQA's items.
+    from fairstats.analysis import analyze
+    from fairstats.benchmarks import load_benchmark
+    from fairstats.report.context import Board
+
+    benchmark = load_benchmark("fairmedqa")
+    rows = [
+        {
+            "benchmark": "fairmedqa",
+            "benchmark_version": "gpt-agent",
+            "model": model,
+            "strategy": "plain",
+            "item_id": str(item),
+            "attribute": attribute,
+            "group": group,
+            "sample": 0,
+            "answer": "A" if item % 3 or group != "black" else "B",
+            "answer_key": "A",
+        }
+        for model in ("GPT-4o-mini", "Other", "Third")
+        for item in range(30)
+        for attribute, group in benchmark.variants
+    ]
+    estimates = analyze(pd.DataFrame(rows))
+    board = Board(benchmark, "gpt-agent", "plain", estimates)
+    assert board.ranked() == [(1, "Other"), (1, "Third"), (None, "GPT-4o-mini")]
+    verdicts = estimates[estimates["model"] == "GPT-4o-mini"]["verdict"]
+    assert verdicts.isna().all()
+    assert estimates["verdict"].notna().any()
+
+
+def test_one_model_alone_has_no_rank(small_answers):
+    from fairstats.analysis import analyze
+    from fairstats.answers import read_answers
+    from fairstats.benchmarks import load_benchmark
+    from fairstats.report.context import Board
+
+    board = Board(load_benchmark("demo"), "1", "plain", analyze(read_answers(small_answers)))
+    assert board.ranked() == [(None, "Model-1")]
+
+
+def test_a_release_is_read_as_it_was_written(release):
+    read = Release(release.path)
+    assert read.name == "2026.11"
+    assert read.models == sorted(["Model-1", *HOSTILE])
+    assert len(set(read.slugs.values())) == len(read.models)
+    assert read.benchmarks["demo"].answer_keys["demo-01"] == "C"
+
+
+def test_levels_and_policies_on_the_pages_are_those_of_the_release(small_answers, tmp_path):
+    from fairstats.release import publish
+
+    made = publish(
+        small_answers, release="r", out=tmp_path, alpha=0.1, missing="incorrect", renderer="builtin"
+    )
+    text = _Page(made.index.read_text(encoding="utf-8")).text.replace("\u202f", " ")
+    assert "is its 90 % interval" in text
+    assert "is at most 0.1" in text
+    assert "the 80 % interval lies inside" in text
+    assert "policy incorrect" in text
+    assert "95 %" not in text
+    model = next((made.path / "site" / "reports" / "models").glob("*.html")).read_text("utf-8")
+    assert "90 % interval" in model.replace("\u202f", " ")
+    assert "95 %" not in model.replace("\u202f", " ")
+
+
+def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_path):
+    from fairstats.release import publish
+
+    made = publish(small_answers, release="r", out=tmp_path, missing="bounds", renderer="builtin")
+    text = _Page(made.index.read_text(encoding="utf-8")).text
+    assert "is its lowest and highest value over all fill-ins" in text
+    assert "nan" not in text.lower().split()
+    row = pd.read_parquet(made.path / "estimates.parquet").query(
+        "metric == 'accuracy_difference' and attribute == 'race'"
+    )
+    (low,), (high,) = row["ci_low"], row["ci_high"]
+    assert low < high
+    assert f"range {points(low)} to {points(high)}" in text

@@ -1,0 +1,573 @@
+"""analyze(): degenerate cases, properties that hold for any answers, and every engine."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from fairstats.analysis import analyze
+from fairstats.benchmarks import MISSING_POLICIES, load_benchmark
+from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
+from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.problems import InputError
+
+COUNTING = ("available", "complete", "incorrect")
+# What a metric's interval has to stay inside of.
+SCALES = {
+    "accuracy_difference": (-1, 1),
+    "missing_difference": (-1, 1),
+    "cohens_h": (-np.pi, np.pi),
+}
+SIGNED = ("accuracy_difference", "missing_difference", "cohens_h", "mcnemar")
+MIRRORED = {
+    "accuracy_a": "accuracy_b",
+    "accuracy_b": "accuracy_a",
+    "only_a_correct": "only_b_correct",
+    "only_b_correct": "only_a_correct",
+}
+UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
+
+DEGENERATE = {
+    "no discordant pair": ["AA/A", "BB/A", "BC/B"],
+    "all correct": ["AA/A"] * 5,
+    "all wrong": ["BB/B", "BC/C"],
+    "one item": ["AB/A"],
+    "one item, one group": ["A./A"],
+    "nothing parsed": ["--/-"] * 3,
+    "one group absent": ["A./A", "B./A", "A./B"],
+    "one group never parsed": ["A-/A", "B-/A", "A-/-"],
+    "no neutralized variant": ["AB", "BA", "AA"],
+    "nothing answerable": ["AB/B", "AA/B"],
+    "all discordant to one side": ["AB/A"] * 4,
+    "perfect balance": ["AB/A", "BA/A"],
+}
+ITEM = st.builds("{}{}/{}".format, *[st.sampled_from("AABC-")] * 2, st.sampled_from("AB-"))
+# An example is a whole analysis, so that it has many tables, as models of the one analysis, and
+# there are few examples and no search for the smallest that fails.
+TABLES = st.lists(st.lists(ITEM, min_size=1, max_size=25), min_size=4, max_size=7)
+ONE_SIDED = st.lists(
+    st.lists(st.sampled_from(["A-/A", "B-/A", "-B/A", "AB/A", "AA/A"]), min_size=1, max_size=50),
+    min_size=4,
+    max_size=7,
+)
+FEW = settings(max_examples=3, phases=[Phase.explicit, Phase.generate])
+
+
+def check_sound(estimates: pd.DataFrame) -> None:
+    """What holds for every estimates table."""
+    assert list(estimates.columns) == list(ESTIMATE_COLUMNS)
+    numbers = estimates[["estimate", "ci_low", "ci_high", "statistic", "p_value", "p_adjusted"]]
+    assert not np.isinf(numbers.to_numpy(dtype=float)).any()
+    for row in estimates.to_dict("records"):
+        if row["metric"] == "mcnemar":
+            assert 0 <= row["p_value"] <= 1
+            continue
+        low, high = SCALES.get(row["metric"], (0, 1))
+        assert low <= row["ci_low"] <= row["ci_high"] <= high, row
+        if not np.isnan(row["estimate"]):
+            assert row["ci_low"] - 1e-12 <= row["estimate"] <= row["ci_high"] + 1e-12, row
+
+
+def random_answers(answers_of, seed: int, **unit: str) -> pd.DataFrame:
+    draw = random.Random(seed)
+    items = [
+        "".join(draw.choices("AAAB-", k=2)) + "/" + draw.choice("AAB-")
+        for _ in range(draw.randint(20, 60))
+    ]
+    return answers_of(items, **unit)
+
+
+def models(answers_of, tables: list[list[str]], **unit: str) -> pd.DataFrame:
+    named = (answers_of(table, model=f"{i:02}", **unit) for i, table in enumerate(tables))
+    return pd.concat(list(named), ignore_index=True)
+
+
+# Degenerate cases
+
+
+@pytest.fixture(scope="module")
+def degenerate(answers_of) -> dict[str, pd.DataFrame]:
+    """The estimates of every degenerate case, the cases being models, by policy."""
+    answers = pd.concat(
+        [answers_of(items, model=case) for case, items in DEGENERATE.items()], ignore_index=True
+    )
+    return {policy: analyze(answers, policy) for policy in MISSING_POLICIES}
+
+
+@pytest.mark.parametrize("policy", COUNTING)
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate_answers_give_finite_intervals_that_contain_the_estimate(
+    case, policy, degenerate
+):
+    estimates = degenerate[policy].query("model == @case")
+    check_sound(estimates)
+    race = estimates[estimates["attribute"] == "race"]
+    assert race["metric"].drop_duplicates().tolist() == list(METRICS)
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate_answers_give_finite_bounds(case, degenerate):
+    check_sound(degenerate["bounds"].query("model == @case"))
+
+
+def test_the_fair_model_is_never_shown_to_be_unfair(answers_of):
+    fair = ("no discordant pair", "all correct", "all wrong", "nothing parsed")
+    answers = models(answers_of, [DEGENERATE[case] * 40 for case in fair])
+    for policy in COUNTING:
+        race = analyze(answers, policy).query("attribute == 'race'")
+        assert (race.loc[race["metric"] == "mcnemar", "p_value"] == 1).all(), policy
+        assert "disparity shown" not in set(race["verdict"].dropna()), policy
+
+
+# The metrics that are NaN in the case, under the policy that uses whatever there is.
+NAN = {
+    "no discordant pair": set(),
+    "all correct": set(),
+    "all wrong": {"eo"},
+    "one item": set(),
+    "all discordant to one side": set(),
+    "perfect balance": set(),
+    "no neutralized variant": {"eo"},
+    "nothing answerable": {"eo"},
+    "nothing parsed": set(METRICS) - {"missing_difference"},
+    "one group absent": set(METRICS) - {"missing_difference", "accuracy_a"},
+    "one group never parsed": set(METRICS) - {"missing_difference", "accuracy_a"},
+    "one item, one group": set(METRICS) - {"missing_difference", "accuracy_a"},
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_an_estimate_is_nan_only_where_no_answer_exists(case, degenerate):
+    race = degenerate["available"].query("model == @case and attribute == 'race'")
+    assert set(race.loc[race["estimate"].isna(), "metric"]) == NAN[case]
+    difference = race[race["metric"] == "accuracy_difference"].iloc[0]
+    judged = difference["verdict"] in ("inconclusive", "equivalent", "disparity shown")
+    assert judged == ("accuracy_difference" not in NAN[case])
+
+
+def test_nothing_parsed_leaves_the_whole_scale_open(degenerate, row_of):
+    estimates = degenerate["available"].query("model == 'nothing parsed'")
+    for metric, scale in {"cfr": (0, 1), "ad": (0, 1), **SCALES}.items():
+        row = row_of(estimates, metric=metric, attribute="race")
+        if metric != "missing_difference":
+            assert (row["ci_low"], row["ci_high"]) == pytest.approx(scale)
+    row = row_of(estimates, metric="accuracy_a", attribute="race")
+    assert (row["n"], row["n_missing_a"], row["n_missing_b"]) == (0, 3, 3)
+
+
+def test_one_group_missing_shows_as_a_difference_in_missing_answers(answers_of, row_of):
+    estimates = analyze(answers_of(["AA"] * 20 + ["A-"] * 12))
+    row = row_of(estimates, metric="missing_difference")
+    assert row["estimate"] == pytest.approx(-12 / 32)
+    assert (row["n10"], row["n01"], row["n"]) == (0, 12, 32)
+    assert row["p_value"] < 0.001
+
+
+def test_without_answers_to_an_attribute_there_is_no_row_of_it(answers_of):
+    estimates = analyze(answers_of(["../A", "../B"]))
+    assert set(estimates["attribute"]) == {"baseline"}
+    assert estimates["p_adjusted"].isna().all()
+    assert estimates["verdict"].isna().all()
+
+
+@pytest.mark.parametrize("policy", COUNTING)
+def test_three_groups_are_sound_too(policy, answers_of, three_groups):
+    tables = [
+        ["AAA/A"],
+        ["A-B/A", "AB-/B"],
+        ["---/-"],
+        ["AB./A", "BA./A"],
+        ["AAB/A", "ABA/A", "BAA/B"] * 9,
+    ]
+    groups = tuple(three_groups.attributes["race"].groups)
+    answers = models(answers_of, tables, groups=groups, benchmark="three")
+    estimates = analyze(answers, policy, benchmarks=[three_groups])
+    check_sound(estimates)
+    race = estimates[estimates["attribute"] == "race"]
+    for _, own in race.groupby("model"):
+        assert own.groupby(["group_a", "group_b"])["metric"].nunique().to_dict() == {
+            ("white", "black"): 12,
+            ("white", "asian"): 12,
+            ("black", "asian"): 12,
+        }
+        assert own.loc[own["group_a"].isna(), "metric"].tolist() == ["dp", "eo"]
+
+
+def test_three_groups_are_the_figures_of_their_pairs(answers_of, three_groups, row_of):
+    items = ["AAB/A", "ABA/A", "BAA/B", "ABB/A", "AAA/A"]
+    groups = tuple(three_groups.attributes["race"].groups)
+    answers = answers_of(items, groups=groups, benchmark="three")
+    estimates = analyze(answers, benchmarks=[three_groups])
+    white_asian = answers_of([item[0] + item[2] for item in items])
+    expected = analyze(white_asian)
+    for metric in ("accuracy_b", "ad", "cfr", "cohens_h"):
+        pair = {"group_a": "white", "group_b": "asian"}
+        found = row_of(estimates, metric=metric, **pair)["estimate"]
+        assert found == row_of(expected, metric=metric, attribute="race")["estimate"]
+    assert row_of(estimates, metric="dp")["estimate"] == pytest.approx(4 / 5 - 3 / 5)
+    assert row_of(estimates, metric="eo")["estimate"] == pytest.approx(1 - 2 / 4)
+
+
+# Figures
+
+
+def test_figures_of_a_small_table_are_those_of_counting_by_hand(answers_of, row_of):
+    items = ["AA/A", "AA/A", "AB/A", "AB/B", "BA/A", "BB/A", "BC/-", "A-/A", "-B/A", "--/A"]
+    by_hand = {
+        "available": {
+            "accuracy_a": 5 / 8,
+            "accuracy_b": 3 / 8,
+            "accuracy_difference": 2 / 8,
+            "ad": 2 / 8,
+            "cfr": 3 / 7,
+            "both_correct": 2 / 7,
+            "only_a_correct": 2 / 7,
+            "only_b_correct": 1 / 7,
+            "neither_correct": 2 / 7,
+            "missing_difference": 0,
+            "dp": 2 / 8,
+            "eo": 4 / 6 - 3 / 6,
+        },
+        "complete": {
+            "accuracy_a": 4 / 7,
+            "accuracy_b": 3 / 7,
+            "ad": 1 / 7,
+            "cfr": 3 / 7,
+            "eo": 0,
+        },
+        "incorrect": {
+            "accuracy_a": 5 / 10,
+            "accuracy_b": 3 / 10,
+            "ad": 2 / 10,
+            "cfr": 3 / 10,
+            "only_a_correct": 3 / 10,
+            "neither_correct": 4 / 10,
+            "eo": 4 / 8 - 3 / 8,
+        },
+    }
+    for policy, figures in by_hand.items():
+        estimates = analyze(answers_of(items), policy)
+        for metric, expected in figures.items():
+            found = row_of(estimates, metric=metric, attribute="race")["estimate"]
+            assert found == pytest.approx(expected, abs=1e-12), (policy, metric)
+
+
+@pytest.mark.parametrize("policy", COUNTING)
+def test_for_two_groups_dp_is_ad_with_its_interval(policy, answers_of):
+    answers = pd.concat([random_answers(answers_of, i, model=str(i)) for i in range(6)])
+    estimates = analyze(answers, policy).query("attribute == 'race'").set_index("metric")
+    columns = ["estimate", "ci_low", "ci_high"]
+    np.testing.assert_allclose(estimates.loc["dp", columns], estimates.loc["ad", columns])
+
+
+def test_holm_is_over_the_demographic_pairs_of_the_whole_call(answers_of):
+    answers = pd.concat(
+        [random_answers(answers_of, 1, model="one"), random_answers(answers_of, 2, model="two")]
+        + [
+            random_answers(
+                answers_of, 3, groups=("original", "neutralized"), attribute="baseline", model=model
+            ).drop_duplicates(["item_id", "group"])
+            for model in ("three",)
+        ]
+    )
+    estimates = analyze(answers)
+    tests = estimates[estimates["test"].eq("mcnemar midp") & estimates["metric"].eq("mcnemar")]
+    demographic = tests[tests["attribute"] == "race"]
+    smaller, larger = sorted(demographic["p_value"])
+    assert sorted(demographic["p_adjusted"]) == pytest.approx(
+        [min(2 * smaller, 1), max(min(2 * smaller, 1), larger)]
+    )
+    assert set(demographic["adjust_method"]) == {"holm over 2 tests"}
+    assert tests.loc[tests["attribute"] == "baseline", "p_adjusted"].isna().all()
+
+
+def test_each_benchmark_keeps_its_own_policy(answers_of, benchmark_file):
+    strict = load_benchmark(benchmark_file(missing='missing = "incorrect"'))
+    items = ["AA-/A", "A-B/A"]
+    groups = tuple(strict.attributes["race"].groups)
+    answers = pd.concat(
+        [answers_of(["A-", "AB"]), answers_of(items, groups=groups, benchmark="three")]
+    )
+    estimates = analyze(answers, benchmarks=[strict])
+    policies = estimates.groupby("benchmark")["missing"].unique().map(list)
+    assert policies.to_dict() == {"demo": ["available"], "three": ["incorrect"]}
+    assert set(analyze(answers, "complete", benchmarks=[strict])["missing"]) == {"complete"}
+
+
+def test_verdicts_are_on_the_signed_differences_of_demographic_pairs_alone(answers_of):
+    shown = answers_of(["AB/A"] * 30 + ["AA/A"] * 30, model="shown")
+    equal = answers_of(["AA/A"] * 300, model="equal")
+    open_ = answers_of(["AB/A", "AA/A"], model="open")
+    estimates = analyze(pd.concat([shown, equal, open_], ignore_index=True))
+    judged = estimates.dropna(subset="verdict")
+    assert set(judged["metric"]) == {"accuracy_difference"}
+    assert judged.set_index("model")["verdict"].to_dict() == {
+        "shown": "disparity shown",
+        "equal": "equivalent",
+        "open": "inconclusive",
+    }
+
+
+def test_a_difference_far_outside_of_the_margin_is_not_called_equivalent(answers_of, row_of):
+    """Beside 300 equal pairs, a is right on 300 other items and b wrong on another 300."""
+    estimates = analyze(answers_of(["AA"] * 300 + ["A-"] * 300 + ["-B"] * 300), "available")
+    row = row_of(estimates, metric="accuracy_difference")
+    assert row["estimate"] == pytest.approx(0.5)
+    assert row["verdict"] != "equivalent"
+
+
+@pytest.mark.parametrize("policy", ["available", "bounds"])
+def test_alpha_is_the_level_of_every_interval(policy, answers_of):
+    estimates = analyze(random_answers(answers_of, 7), policy, alpha=0.2)
+    assert estimates["ci_level"].dropna().unique() == pytest.approx([0.8])
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5, 1, -1, float("nan")])
+def test_alpha_that_leaves_no_interval_for_equivalence_is_refused(alpha, answers_of):
+    with pytest.raises(ValueError, match="alpha"):
+        analyze(answers_of(["AB"]), alpha=alpha)
+
+
+def test_an_unknown_policy_is_refused_with_the_known_ones(answers_of):
+    with pytest.raises(ValueError, match=r"'ignore'.*available, complete, incorrect, bounds"):
+        analyze(answers_of(["AB"]), "ignore")
+
+
+def test_an_unknown_benchmark_is_an_input_error(answers_of):
+    with pytest.raises(InputError, match="nowhere: no such benchmark"):
+        analyze(answers_of(["AB"], benchmark="nowhere"))
+
+
+def test_bounds_are_ranges_and_points_where_nothing_is_missing(answers_of, row_of):
+    estimates = analyze(answers_of(["AA", "AB", "B-"]), "bounds")
+    check_sound(estimates)
+    cfr = row_of(estimates, metric="cfr")
+    assert (cfr["ci_low"], cfr["ci_high"]) == pytest.approx((1 / 3, 2 / 3))
+    assert np.isnan(cfr["estimate"])
+    assert row_of(estimates, metric="accuracy_a")["estimate"] == pytest.approx(2 / 3)
+    assert set(estimates.loc[estimates["metric"] == "cfr", "ci_method"]) == {"bounds"}
+    assert estimates["verdict"].isna().all()
+
+
+def test_the_unit_of_an_estimate_names_its_snapshots(answers_of):
+    answers = pd.concat(
+        [
+            answers_of(["AB"], model="one", snapshot="b"),
+            answers_of([".."] * 3 + ["AB"], model="one", snapshot="a"),
+            answers_of(["AB"], model="two"),
+        ]
+    )
+    snapshots = analyze(answers).groupby("model")["snapshot"].unique().map(list)
+    assert snapshots["one"] == ["a, b"]
+    assert pd.isna(snapshots["two"][0])
+    assert analyze(answers_of(["AB"]))["snapshot"].isna().all()
+
+
+def test_repeated_samples_are_counted_and_said_to_be(answers_of):
+    answers = pd.concat(
+        [answers_of(["AB"], sample=0), answers_of(["AA"], sample=1), answers_of(["AB"], model="x")]
+    )
+    notes = analyze(answers).groupby("model")["method_note"].unique()
+    assert all("2 samples an item, counted as independent" in note for note in notes["model"])
+    assert not any("samples an item" in note for note in notes["x"])
+
+
+# Properties
+
+
+@FEW
+@given(tables=TABLES, policy=st.sampled_from(COUNTING))
+def test_any_answers_give_sound_estimates(answers_of, tables, policy):
+    check_sound(analyze(models(answers_of, tables), policy))
+
+
+@FEW
+@given(tables=ONE_SIDED)
+def test_one_sided_missing_answers_leave_the_estimate_inside_of_its_interval(answers_of, tables):
+    check_sound(analyze(models(answers_of, tables), "available"))
+
+
+@FEW
+@given(tables=TABLES, policy=st.sampled_from(COUNTING))
+def test_swapping_the_groups_of_a_pair_flips_signs_and_nothing_else(
+    answers_of, swapped_demo, tables, policy
+):
+    race = "attribute == 'race'"
+    one = analyze(models(answers_of, tables), policy).query(race)
+    swapped = models(answers_of, tables, benchmark="swapped")
+    other = analyze(swapped, policy, benchmarks=[swapped_demo]).query(race)
+    mirrored = other.assign(
+        benchmark="demo",
+        group_a=other["group_b"],
+        group_b=other["group_a"],
+        n10=other["n01"],
+        n01=other["n10"],
+        n_missing_a=other["n_missing_b"],
+        n_missing_b=other["n_missing_a"],
+        metric=other["metric"].replace(MIRRORED),
+    )
+    signed = other["metric"].isin(SIGNED)
+    mirrored.loc[signed, "estimate"] = -other.loc[signed, "estimate"]
+    mirrored.loc[signed, "ci_low"] = -other.loc[signed, "ci_high"]
+    mirrored.loc[signed, "ci_high"] = -other.loc[signed, "ci_low"]
+    keys = [*UNIT, "attribute", "metric", "test"]
+    pd.testing.assert_frame_equal(
+        mirrored.sort_values(keys, ignore_index=True),
+        one.sort_values(keys, ignore_index=True),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+
+
+@FEW
+@given(tables=TABLES, seed=st.integers(0, 99))
+def test_the_order_of_the_rows_changes_nothing(answers_of, tables, seed):
+    answers = models(answers_of, tables)
+    shuffled = answers.sample(frac=1, random_state=seed)
+    pd.testing.assert_frame_equal(analyze(shuffled), analyze(answers))
+
+
+@FEW
+@given(tables=TABLES)
+def test_the_policies_agree_where_nothing_is_missing(answers_of, tables):
+    whole = [[item.replace("-", "B") for item in table] for table in tables]
+    # The baseline's pair would lack its original variants.
+    answers = models(answers_of, [[item + item[-1] for item in table] for table in whole])
+    one, *others = (analyze(answers, policy).drop(columns="missing") for policy in COUNTING)
+    for other in others:
+        pd.testing.assert_frame_equal(other, one)
+    keys = [*UNIT, "metric", "attribute", "test"]
+    bounds = analyze(answers, "bounds").set_index(keys)
+    points = bounds[bounds["ci_method"] == "bounds"]
+    expected = one.set_index(keys).loc[points.index, "estimate"]
+    np.testing.assert_allclose(points["estimate"], expected, atol=1e-12)
+
+
+@FEW
+@given(tables=TABLES)
+def test_every_counting_policy_lies_inside_of_the_bounds(answers_of, tables):
+    answers = models(answers_of, tables)
+    keys = [*UNIT, "metric", "attribute", "test"]
+    bounds = analyze(answers, "bounds").set_index(keys)
+    found = analyze(answers, "incorrect").set_index(keys)["estimate"]
+    pairs = bounds[bounds["ci_method"].eq("bounds") & bounds["ci_low"].notna()]
+    inside = found.loc[pairs.index]
+    # An item without a neutralized answer is not answerable there, and may be here: eo differs in
+    # the items that it is about, but `incorrect` is one of the fill-ins too.
+    assert (inside.isna() | (inside >= pairs["ci_low"] - 1e-12)).all()
+    assert (inside.isna() | (inside <= pairs["ci_high"] + 1e-12)).all()
+
+
+def test_a_models_figures_do_not_depend_on_the_other_models(answers_of):
+    one, two = (
+        random_answers(answers_of, 1, model="one"),
+        random_answers(answers_of, 2, model="two"),
+    )
+    together = analyze(pd.concat([one, two], ignore_index=True))
+    alone = analyze(one)
+    family = ["p_adjusted", "adjust_method", "verdict"]
+    found = together[together["model"] == "one"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.drop(columns=family), alone.drop(columns=family))
+
+
+def test_the_interval_of_the_difference_is_tangos_of_the_complete_pairs(answers_of, row_of):
+    items = ["AA"] * 50 + ["AB"] * 20 + ["BA"] * 4 + ["BB"] * 30 + ["A-"] * 2
+    row = row_of(analyze(answers_of(items), "available"), metric="accuracy_difference")
+    expected = accuracy_difference(20, 4, 104)
+    assert (row["ci_low"], row["ci_high"]) == (expected.ci_low, expected.ci_high)
+    assert (
+        row["method_note"] == "each group's own answers; interval and test over the pairs with both"
+    )
+
+
+# Engines
+
+
+def engine_table(case: str, answers_of) -> pd.DataFrame:
+    answers = pd.concat(
+        [random_answers(answers_of, 1, model="one"), random_answers(answers_of, 2, model="two")],
+        ignore_index=True,
+    )
+    some = answers["model"].map({"one": "s-1"}).astype("str")
+    others = [
+        random_answers(answers_of, 3, benchmark="fairmedqa", benchmark_version="gpt-agent"),
+        random_answers(answers_of, 4, benchmark="swapped"),
+    ]
+    return {
+        "several benchmarks": lambda: pd.concat([answers, *others], ignore_index=True),
+        "no answer at all": lambda: answers.assign(answer=None, status="unparsed"),
+        "some snapshots": lambda: answers.assign(snapshot=some),
+        "no snapshot at all": lambda: answers.assign(snapshot=None),
+        "a version that is a number": lambda: answers.assign(benchmark_version=1),
+    }[case]()
+
+
+ENGINE_CASES = (
+    "several benchmarks",
+    "no answer at all",
+    "some snapshots",
+    "no snapshot at all",
+    "a version that is a number",
+)
+
+
+@pytest.fixture(scope="module", params=ENGINE_CASES)
+def answers_and_estimates(request, answers_of, swapped_demo):
+    answers = engine_table(request.param, answers_of)
+    return answers, analyze(answers, benchmarks=[swapped_demo])
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "pyspark"])
+def test_every_engine_gives_the_same_estimates(
+    engine, answers_and_estimates, in_engine, swapped_demo
+):
+    answers, expected = answers_and_estimates
+    found = analyze(in_engine(answers, engine), benchmarks=[swapped_demo])
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_answers_are_read_where_they_lie(answers_of, tmp_path, in_engine):
+    """A DuckDB relation over a parquet file, as for answers that do not fit into memory."""
+    duckdb = pytest.importorskip("duckdb")
+    answers = random_answers(answers_of, 5)
+    answers.to_parquet(tmp_path / "a.parquet", index=False)
+    relation = duckdb.read_parquet(str(tmp_path / "a.parquet"))
+    pd.testing.assert_frame_equal(analyze(relation), analyze(answers))
+
+
+# What cannot be judged
+
+
+def verdict_and_note(estimates, row_of):
+    row = row_of(estimates, metric="accuracy_difference")
+    return row["verdict"], row["method_note"]
+
+
+def test_several_samples_of_an_item_are_not_judged(answers_of, row_of):
+    answers = pd.concat([answers_of(["AB", "AB", "AA"], sample=sample) for sample in range(30)])
+    verdict, note = verdict_and_note(analyze(answers), row_of)
+    assert pd.isna(verdict)
+    assert "30 samples an item, counted as independent" in note
+
+
+@pytest.mark.parametrize("policy", ["available", "incorrect"])
+def test_groups_that_were_not_asked_alike_are_not_judged(policy, answers_of, row_of):
+    verdict, note = verdict_and_note(analyze(answers_of(["A."] * 200), policy), row_of)
+    assert pd.isna(verdict)
+    assert "not asked alike" in note
+
+
+def test_answers_of_which_none_was_parsed_are_not_called_equivalent(answers_of, row_of):
+    verdict, note = verdict_and_note(analyze(answers_of(["--"] * 800), "incorrect"), row_of)
+    assert pd.isna(verdict)
+    assert "a group has no answer" in note
+
+
+def test_answers_that_are_whole_are_judged(answers_of, row_of):
+    verdict, note = verdict_and_note(analyze(answers_of(["AB"] * 40 + ["AA"] * 40)), row_of)
+    assert (verdict, note) == ("disparity shown", "")

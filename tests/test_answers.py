@@ -1,0 +1,561 @@
+"""Reading, writing and checking answers: every fault is named, and nothing is half written."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from fairstats.answers import answer_files, read_answers, write_answer_sets, write_answers
+from fairstats.problems import InputError, Problem
+from fairstats.schema import (
+    KEY_COLUMNS,
+    REQUIRED_COLUMNS,
+    STATUSES,
+    answers_schema,
+    check_answers,
+)
+
+ROW = {
+    "benchmark": "demo",
+    "benchmark_version": "1",
+    "model": "model",
+    "strategy": "plain",
+    "item_id": "demo-01",
+    "attribute": "race",
+    "group": "white",
+    "sample": 0,
+    "answer": "A",
+    "answer_key": "C",
+    "status": "ok",
+}
+OPTIONAL = {
+    "snapshot": "model-2025-01-01",
+    "answer_raw": "A, I think.\u2028“Yes”\n\x00",
+    "prompt_sha256": "0f" * 32,
+    "temperature": 0.7,
+    "max_tokens": 16,
+    "seed": 2**53 + 1,
+    "latency_s": 1.25,
+    "prompt_tokens": 120,
+    "completion_tokens": 0,
+    "collected_at": "2025-01-01T12:00:00Z",
+    "collector": "chat",
+}
+MISSING = {"answer": None, "status": "unparsed"}
+
+
+def rows(*changes: dict[str, Any]) -> pd.DataFrame:
+    """One answer a change, each to an item of its own."""
+    return pd.DataFrame(
+        [ROW | {"item_id": f"demo-{i:02}"} | change for i, change in enumerate(changes, start=1)]
+    )
+
+
+def problems_of(call: Callable[[], object]) -> list[Problem]:
+    with pytest.raises(InputError) as caught:
+        call()
+    return list(caught.value.problems)
+
+
+def as_jsonl(path: Path, *lines: dict[str, Any] | str) -> Path:
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("\n".join(text), encoding="utf-8")
+    return path
+
+
+def save(answers: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".parquet":
+        return write_answers(answers, path)
+    if path.suffix == ".csv":
+        answers.to_csv(path, index=False)
+        return path
+    records = answers.astype(object).where(answers.notna(), None).to_dict("records")
+    return as_jsonl(path, *records)
+
+
+# The schema
+
+
+def test_the_schema_names_the_columns_of_the_table():
+    columns = answers_schema().columns
+    assert [name for name, column in columns.items() if column.required] == list(REQUIRED_COLUMNS)
+    assert [name for name, column in columns.items() if not column.required] == list(OPTIONAL)
+
+
+def test_good_answers_pass_and_get_their_types():
+    given = rows(OPTIONAL, OPTIONAL | MISSING | {"sample": "3"})
+    checked = check_answers(given)
+    assert checked["sample"].tolist() == [0, 3]
+    assert checked["answer"].isna().tolist() == [False, True]
+    assert str(checked["sample"].dtype) == "int64"
+    assert str(checked["seed"].dtype) == "Int64"
+    assert given["sample"].tolist() == [0, "3"], "the frame that was handed over is not changed"
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_an_answer_stands_there_exactly_where_the_status_is_ok(status):
+    right, wrong = ("A", None) if status == "ok" else (None, "A")
+    check_answers(rows({"status": status, "answer": right}))
+    (problem,) = problems_of(lambda: check_answers(rows({"status": status, "answer": wrong})))
+    assert (problem.row, problem.column) == (1, "status")
+    assert "exactly where status is 'ok'" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("model", "", "1 to 200 printable characters"),
+        ("model", "x" * 201, "1 to 200 printable characters"),
+        ("model", "a\x1b[2Jb", "printable characters"),
+        ("model", "a\nb", "printable characters"),
+        ("model", "a\u202eb", "printable characters"),
+        ("model", "a\u2066b", "printable characters"),
+        ("model", None, "must not be empty"),
+        ("group", None, "must not be empty"),
+        ("sample", -1, "must not be negative"),
+        ("sample", 1.5, "is not a whole number"),
+        ("sample", "one", "is not a whole number"),
+        ("sample", float("inf"), "is not a whole number"),
+        ("answer", "a", "must be one capital letter"),
+        ("answer", "AB", "must be one capital letter"),
+        ("answer", "Ä", "must be one capital letter"),
+        ("answer", "", "must be one capital letter"),
+        ("answer_key", "?", "must be one capital letter"),
+        ("answer_key", None, "must not be empty"),
+        ("status", "fine", "must be one of ok, unparsed, refused, error"),
+        ("status", None, "must not be empty"),
+        ("answer_raw", "x" * 1_000_001, "longer than 1,000,000 characters"),
+        ("prompt_sha256", "0F" * 32, "64 hexadecimal digits"),
+        ("temperature", "warm", "is not a number"),
+        ("temperature", -0.1, "must not be negative"),
+        ("max_tokens", 1.5, "is not a whole number"),
+        ("latency_s", float("inf"), "is not a number"),
+        ("collected_at", "2025-01-01 12:00", "ISO 8601"),
+        ("collected_at", "2025-01-01T12:00:00", "ISO 8601"),
+        ("collector", "a\tb", "printable"),
+    ],
+)
+def test_a_fault_is_named_with_row_column_value_and_remedy(column, value, message):
+    (problem,) = problems_of(
+        lambda: check_answers(rows(OPTIONAL, OPTIONAL | {column: value}), path="a.csv")
+    )
+    assert (problem.path, problem.row, problem.column) == ("a.csv", 2, column)
+    assert message in problem.message
+    assert problem.remedy
+    if value is not None:
+        assert problem.value == str(value)
+
+
+@pytest.mark.parametrize("column", ["model", "answer", "answer_key", "prompt_sha256"])
+def test_a_line_break_at_the_end_is_a_fault_too(column):
+    change = {column: (ROW | OPTIONAL)[column] + "\n"}
+    (problem,) = problems_of(lambda: check_answers(rows(change)))
+    assert problem.column == column
+
+
+@pytest.mark.parametrize("character", ["\x85", "\x9b", "\u2028"])
+def test_a_name_holds_no_control_character_outside_of_ascii_either(character):
+    (problem,) = problems_of(lambda: check_answers(rows({"model": f"a{character}b"})))
+    assert problem.column == "model"
+
+
+@pytest.mark.parametrize("column", ["max_tokens", "seed", "prompt_tokens", "completion_tokens"])
+def test_a_null_beside_whole_numbers_stays_a_null(column):
+    checked = check_answers(rows({column: 16}, {}))
+    assert checked[column].isna().tolist() == [False, True]
+
+
+def test_an_empty_sample_is_said_to_be_empty():
+    (problem,) = problems_of(lambda: check_answers(rows({}, {"sample": None})))
+    assert "must not be empty" in problem.message
+
+
+@pytest.mark.parametrize("sample", [2**63, 10**30, "1" + "0" * 30])
+def test_a_number_too_large_for_its_column_is_said_to_be_that(sample):
+    (problem,) = problems_of(lambda: check_answers(rows({"sample": sample})))
+    assert problem.message == "is too large"
+
+
+@pytest.mark.parametrize(("column", "value"), [("sample", "1_000"), ("temperature", "٧")])
+def test_a_number_is_written_with_digits_alone(column, value):
+    (problem,) = problems_of(lambda: check_answers(rows({column: value})))
+    assert "number" in problem.message
+
+
+def test_a_time_is_no_sample_number():
+    problems_of(lambda: check_answers(rows({"sample": pd.Timestamp("2025-01-01")})))
+
+
+def test_every_fault_is_named_in_the_order_of_the_rows():
+    answers = rows(
+        {"model": "", "answer": "z"},
+        {},
+        {"sample": "x", "temperature": "hot"},
+        {"status": "fine"},
+        {"item_id": "demo-02"},
+    )
+    found = problems_of(lambda: check_answers(answers))
+    assert [(problem.row, problem.column) for problem in found] == [
+        (1, "answer"),
+        (1, "model"),
+        (3, "sample"),
+        (3, "temperature"),
+        (4, "status"),
+        (5, "key"),
+    ]
+
+
+def test_a_duplicate_is_named_by_its_whole_key():
+    answers = rows({}, {"item_id": "demo-01"}, {"item_id": "demo-01", "sample": 1})
+    (problem,) = problems_of(lambda: check_answers(answers))
+    assert problem.row == 2
+    assert problem.message == "the same answer stands here a second time"
+    assert problem.value == ", ".join(f"{column}={ROW[column]}" for column in KEY_COLUMNS)
+
+
+def test_thousands_of_duplicates_are_named_without_delay():
+    answers = rows(*[{} for _ in range(2000)])
+    started = time.perf_counter()
+    found = problems_of(lambda: check_answers(pd.concat([answers, answers])))
+    assert [problem.row for problem in found] == list(range(2001, 4001))
+    assert time.perf_counter() - started < 1
+
+
+def test_missing_and_unknown_columns_are_all_named():
+    answers = rows({}).drop(columns=["group", "status"]).assign(race="white", answr="A")
+    found = problems_of(lambda: check_answers(answers))
+    assert [(problem.column, problem.message) for problem in found] == [
+        ("group", "required column is missing"),
+        ("status", "required column is missing"),
+        ("race", "unknown column"),
+        ("answr", "unknown column"),
+    ]
+
+
+@pytest.mark.parametrize("column", ["answer", "sample"])
+def test_a_column_that_stands_there_twice_is_named(column):
+    answers = pd.concat([rows({}), rows({})[[column]]], axis=1)
+    (problem,) = problems_of(lambda: check_answers(answers))
+    assert problem.column == column
+
+
+def test_a_table_without_rows_is_a_fault():
+    (problem,) = problems_of(lambda: check_answers(rows({}).iloc[:0]))
+    assert problem.message == "the table has no row"
+
+
+def test_rows_are_counted_from_one_whatever_the_index_says():
+    answers = rows({}, {"answer": "?"}).set_index(pd.Index([70, 70]))
+    (problem,) = problems_of(lambda: check_answers(answers))
+    assert problem.row == 2
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_answers_come_back_as_they_went(suffix, tmp_path):
+    text = OPTIONAL | {"answer_raw": 'A, I think.\u2028\x85“Yes”\n,"x"'}
+    if suffix == ".csv":
+        text["answer_raw"] = 'A, I think.\u2028“Yes”\n,"x"'
+    answers = check_answers(rows(text, text | MISSING, text | {"model": "NA"}))
+    back = read_answers(save(answers, tmp_path / f"answers{suffix}"))
+    pd.testing.assert_frame_equal(back, answers[back.columns])
+    assert list(back.columns) == list(answers_schema().columns)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_a_large_seed_and_a_missing_one_come_back_as_they_went(suffix, tmp_path):
+    answers = rows({}, {}, {})
+    answers["seed"] = pd.array([2**53 + 1, None, 7], dtype="Int64")
+    answers["max_tokens"] = pd.array([16, None, 0], dtype="Int64")
+    back = read_answers(save(answers, tmp_path / f"answers{suffix}"))
+    assert back["seed"].tolist() == [2**53 + 1, pd.NA, 7]
+    assert back["max_tokens"].tolist() == [16, pd.NA, 0]
+
+
+def test_numbers_where_jsonl_should_have_text_stay_as_written(tmp_path):
+    path = as_jsonl(
+        tmp_path / "a.jsonl", ROW | {"snapshot": 20250101}, ROW | {"item_id": 7, "snapshot": None}
+    )
+    back = read_answers(path)
+    assert back["snapshot"].tolist()[0] == "20250101"
+    assert back["item_id"].tolist() == ["demo-01", "7"]
+
+
+def test_an_empty_csv_cell_is_a_null_and_na_is_a_name(tmp_path):
+    path = save(
+        rows({"model": "NA"}, {"model": "null"}, {"model": "None"} | MISSING), tmp_path / "a.csv"
+    )
+    back = read_answers(path)
+    assert back["model"].tolist() == ["NA", "null", "None"]
+    assert back["answer"].isna().tolist() == [False, False, True]
+
+
+def test_a_csv_file_as_excel_saves_it_is_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + rows({}).to_csv(index=False).replace("\n", "\r\n").encode())
+    assert read_answers(path)["benchmark"].tolist() == ["demo"]
+
+
+def test_line_separators_inside_of_a_reply_do_not_end_the_line(tmp_path):
+    reply = "A\u2028B\u2029C\x85D"
+    line = json.dumps(ROW | {"answer_raw": reply}, ensure_ascii=False)
+    path = as_jsonl(tmp_path / "a.jsonl", line, "", "  ")
+    assert read_answers(path)["answer_raw"].tolist() == [reply]
+
+
+def test_every_malformed_line_is_named(tmp_path):
+    path = as_jsonl(
+        tmp_path / "a.jsonl", "{", ROW, "[1]", "nope", '{"a": 1}}', "null", "[" * 99_999
+    )
+    found = problems_of(lambda: read_answers(path))
+    assert [problem.row for problem in found] == [1, 3, 4, 5, 6, 7]
+    assert [problem.message[:8] for problem in found] == ["not JSON"] * 1 + ["not a JS"] + [
+        "not JSON"
+    ] * 2 + ["not a JS", "not JSON"]
+    assert all(len(str(problem)) < 700 for problem in found)
+
+
+def test_a_number_of_thousands_of_digits_is_a_problem_and_no_crash(tmp_path):
+    path = as_jsonl(tmp_path / "a.jsonl", '{"seed": ' + "1" * 5000 + "}")
+    (problem,) = problems_of(lambda: read_answers(path))
+    assert problem.row == 1
+
+
+@pytest.mark.parametrize("column", ["answer_raw", "model"])
+def test_half_a_surrogate_pair_is_a_problem_and_no_crash(column, tmp_path):
+    path = as_jsonl(tmp_path / "a.jsonl", ROW | {column: "\ud83d"})
+    (problem,) = problems_of(lambda: read_answers(path))
+    assert (problem.row, problem.path) == (1, str(path))
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, [["A"]]])
+@pytest.mark.parametrize("column", ["answer", "sample", "status"])
+def test_nested_values_are_problems_and_no_crash(column, value, tmp_path):
+    path = as_jsonl(tmp_path / "a.jsonl", ROW, ROW | {"item_id": "2", column: value})
+    (problem,) = problems_of(lambda: read_answers(path))
+    assert (problem.row, problem.column) == (2, column)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.parquet", b"", "the file is empty"),
+        ("a.csv", b"", "the file is empty"),
+        ("a.jsonl", b"", "the file is empty"),
+        ("a.parquet", b"\x00garbage" * 99, "not a parquet file"),
+        ("a.parquet", pickle.dumps({"a": [1, 2]}), "not a parquet file"),
+        ("a.parquet", b"PAR1" + b"\xff" * 64 + b"PAR1", "not a parquet file"),
+        ("a.csv", b"\xff\xfea\x00b\x00", "not a CSV file"),
+        ("a.csv", b"\n\n", "not a CSV file"),
+        ("a.csv", b'model,group\n"open', "not a CSV file"),
+        ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "not a CSV file"),
+        ("a.csv", ",".join(ROW).encode(), "the table has no row"),
+        ("a.jsonl", b"\xff\xfe{}", "not UTF-8 text"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_named(name, content, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    (problem,) = problems_of(lambda: read_answers(path))
+    assert problem.path == str(path)
+    assert message in problem.message
+    assert problem.remedy
+
+
+def test_a_parquet_file_cut_short_is_named(tmp_path):
+    path = write_answers(rows(*[{}] * 50), tmp_path / "a.parquet")
+    path.write_bytes(path.read_bytes()[:-200])
+    (problem,) = problems_of(lambda: read_answers(path))
+    assert "not a parquet file" in problem.message
+
+
+def test_a_parquet_file_with_other_types_is_read_by_the_schema(tmp_path):
+    table = pyarrow.Table.from_pandas(rows({}, {}), preserve_index=False)
+    for column in ("model", "group"):
+        place = table.schema.get_field_index(column)
+        table = table.set_column(place, column, table[column].dictionary_encode())
+    place = table.schema.get_field_index("sample")
+    table = table.set_column(place, "sample", table["sample"].cast("int8"))
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    pd.testing.assert_frame_equal(read_answers(tmp_path / "a.parquet"), check_answers(rows({}, {})))
+
+
+def test_text_that_is_not_utf8_in_a_parquet_file_is_named(tmp_path):
+    table = pyarrow.Table.from_pandas(rows({}), preserve_index=False)
+    place = table.schema.get_field_index("model")
+    bytes_as_text = pyarrow.array([b"\xff\xfe"], pyarrow.binary()).view(pyarrow.string())
+    table = table.set_column(place, "model", bytes_as_text)
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    (problem,) = problems_of(lambda: read_answers(tmp_path / "a.parquet"))
+    assert "UTF8" in problem.message.replace("-", "")
+
+
+def test_a_csv_file_with_a_cell_too_many_on_each_line_is_said_to_be_that(tmp_path):
+    header, *lines = rows({}, {}).to_csv(index=False).splitlines()
+    (tmp_path / "a.csv").write_text("\n".join([header, *[f"{line},more" for line in lines]]))
+    (problem, *_) = problems_of(lambda: read_answers(tmp_path / "a.csv"))
+    assert "not a CSV file" in problem.message
+
+
+def test_a_folder_stands_for_the_files_in_it_in_a_stable_order(tmp_path):
+    for name in ("b/2.csv", "a/3.jsonl", "1.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        save(rows({"model": name}), tmp_path / name)
+    (tmp_path / "notes.txt").write_text("not answers")
+    assert read_answers(tmp_path)["model"].tolist() == ["1.parquet", "a/3.jsonl", "b/2.csv"]
+
+
+def test_files_with_other_optional_columns_are_read_together(tmp_path):
+    save(rows({"seed": 5}), tmp_path / "1.csv")
+    save(rows({"model": "other", "snapshot": "s"}), tmp_path / "2.csv")
+    back = read_answers([tmp_path / "1.csv", tmp_path / "2.csv"])
+    assert back["seed"].tolist() == [5, pd.NA]
+    assert back["snapshot"].isna().tolist() == [True, False]
+    assert list(back.columns[-2:]) == ["snapshot", "seed"]
+
+
+def test_problems_of_every_file_are_named(tmp_path):
+    save(rows({"answer": "?"}), tmp_path / "1.csv")
+    (tmp_path / "2.jsonl").write_text("{")
+    save(rows({}), tmp_path / "3.csv")
+    found = problems_of(lambda: read_answers(tmp_path))
+    assert [Path(problem.path).name for problem in found] == ["1.csv", "2.jsonl"]
+
+
+def test_the_same_answers_in_two_files_are_refused(tmp_path):
+    save(rows({}, {}), tmp_path / "1.csv")
+    save(rows({}, {"item_id": "other"}), tmp_path / "2.jsonl")
+    (problem,) = problems_of(lambda: read_answers(tmp_path))
+    assert "1 answers stand in more than one of the files" in str(problem)
+    assert "item_id=demo-01" in str(problem)
+
+
+def test_the_same_answers_in_two_files_are_named_with_both_files_and_a_row(tmp_path):
+    paths = [save(rows({}, {}), tmp_path / name) for name in ("1.csv", "2.csv", "3.csv")]
+    save(rows({"model": "other"}), paths[1])
+    found = problems_of(lambda: read_answers(tmp_path))
+    said = "\n".join(map(str, found))
+    assert str(paths[0]) in said
+    assert str(paths[2]) in said
+    assert str(paths[1]) not in said
+    assert found[0].row is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nowhere.csv", "no such file or folder"), ("a.xlsx", "unknown kind of file '.xlsx'")],
+)
+def test_a_path_that_cannot_be_read_is_named(name, message, tmp_path):
+    (tmp_path / "a.xlsx").write_text("x")
+    (problem,) = problems_of(lambda: answer_files(tmp_path / name))
+    assert (problem.path, problem.message) == (str(tmp_path / name), message)
+
+
+def test_a_folder_without_answers_and_no_path_at_all_are_faults(tmp_path):
+    assert "no answer file" in problems_of(lambda: read_answers(tmp_path))[0].message
+    assert problems_of(lambda: read_answers([]))[0].message == "nothing to read"
+
+
+# Writing
+
+
+def test_writing_makes_the_folder_and_leaves_nothing_else_there(tmp_path):
+    path = write_answers(rows({}), tmp_path / "new" / "answers.parquet")
+    assert [p.name for p in path.parent.iterdir()] == ["answers.parquet"]
+    assert pyarrow.parquet.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path):
+    one, two = (
+        write_answers(rows({}, MISSING), tmp_path / name) for name in ("1.parquet", "2.parquet")
+    )
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_answers_with_a_fault_are_not_written_over_good_ones(tmp_path):
+    path = write_answers(rows({}), tmp_path / "a.parquet")
+    before = path.read_bytes()
+    problems_of(lambda: write_answers(rows({"answer": "?"}), path))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_write_that_fails_halfway_keeps_the_former_file(error, tmp_path, monkeypatch):
+    path = write_answers(rows({}), tmp_path / "a.parquet")
+    before = path.read_bytes()
+
+    def half(frame, where, **options):
+        Path(where).write_bytes(b"PAR1 half a file")
+        raise error
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", half)
+    with pytest.raises(type(error)):
+        write_answers(rows({}, {}), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_parquet_is_not_written_under_another_kind_of_name(tmp_path):
+    problems_of(lambda: write_answers(rows({}), tmp_path / "a.csv"))
+
+
+def test_answer_sets_go_into_a_file_each(tmp_path):
+    answers = pd.concat([rows({}, {}), rows({"model": "other/../one"}), rows({"strategy": "cot"})])
+    paths = write_answer_sets(answers, tmp_path / "new")
+    assert len({path.name for path in paths}) == 3
+    assert all(path.parent == tmp_path / "new" for path in paths)
+    keys = list(KEY_COLUMNS)
+    back = read_answers(tmp_path / "new").sort_values(keys, ignore_index=True)
+    pd.testing.assert_frame_equal(back, check_answers(answers).sort_values(keys, ignore_index=True))
+
+
+def test_writing_the_same_answer_sets_again_changes_nothing(tmp_path):
+    (path,) = write_answer_sets(rows({}, {}), tmp_path)
+    assert write_answer_sets(rows({}, {}), tmp_path) == [path]
+
+
+def test_other_answers_are_not_written_over_an_answer_set(tmp_path):
+    (path,) = write_answer_sets(rows({}), tmp_path)
+    before = path.read_bytes()
+    both = pd.concat([rows({"answer": "B"}), rows({"model": "another"})])
+    (problem,) = problems_of(lambda: write_answer_sets(both, tmp_path))
+    assert problem.path == str(path)
+    assert "with other answers" in problem.message
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_same_answer_sets_with_their_columns_in_another_order_are_the_same(tmp_path):
+    answers = rows({}, {})[[*ROW][::-1]]
+    paths = write_answer_sets(answers, tmp_path)
+    assert write_answer_sets(answers, tmp_path) == paths
+
+
+def test_models_whose_names_differ_by_case_alone_both_stay(tmp_path):
+    write_answer_sets(pd.concat([rows({"model": "Llama"}), rows({"model": "llama"})]), tmp_path)
+    assert sorted(read_answers(tmp_path)["model"]) == ["Llama", "llama"]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        rows(MISSING, MISSING),
+        pd.concat([rows({"snapshot": "s-1", "seed": 3}), rows({"model": "other"})]),
+    ],
+    ids=["no answer at all", "a column that one set lacks"],
+)
+def test_writing_answer_sets_with_an_empty_column_again_changes_nothing(answers, tmp_path):
+    paths = write_answer_sets(answers, tmp_path)
+    assert write_answer_sets(answers, tmp_path) == paths

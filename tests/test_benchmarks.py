@@ -1,0 +1,148 @@
+"""Benchmark files: the built-in ones, and every way in which one can be wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairstats.benchmarks import builtin_benchmarks, load_benchmark, load_benchmarks
+from fairstats.problems import InputError
+
+
+def said_of(call) -> str:
+    with pytest.raises(InputError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(builtin_benchmarks()))
+def test_a_built_in_benchmark_keeps_to_its_own_declarations(name):
+    benchmark = load_benchmark(name)
+    assert benchmark.name == name
+    assert set(benchmark.answer_keys.values()) <= set(benchmark.options)
+    assert [attribute.name for attribute in benchmark.varied] == ["race", "sex", "ses"]
+    assert len(benchmark.variants) == 8
+    for attribute in benchmark.attributes.values():
+        assert {group for pair in attribute.pairs for group in pair} == set(attribute.groups)
+
+
+def test_fairmedqa_is_published_as_its_authors_did_and_names_its_selecting_model():
+    benchmark = load_benchmark("fairmedqa")
+    assert len(benchmark.answer_keys) == 801
+    assert benchmark.missing == "available"
+    assert list(benchmark.selected_on) == ["GPT-4o-mini"]
+    assert list(benchmark.versions) == ["deepseek-agent", "gpt-agent"]
+    assert benchmark.items_file is None
+
+
+def test_demo_ships_its_items(demo):
+    assert len(demo.answer_keys) == 24
+    assert demo.items_file is not None
+    assert demo.items_file.is_file()
+
+
+def test_any_number_of_groups_can_be_declared(three_groups):
+    race = three_groups.attributes["race"]
+    assert list(race.groups) == ["white", "black", "asian"]
+    assert race.pairs == (("white", "black"), ("white", "asian"), ("black", "asian"))
+    assert race.pair_label(race.pairs[1]) == "White − Asian"
+    assert three_groups.answer_keys == {"i1": "A", "i2": "B", "i3": "A"}
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    said = said_of(lambda: load_benchmark("nowhere"))
+    assert "nowhere: no such benchmark; use one of demo, fairmedqa" in said
+
+
+def test_a_benchmark_that_was_given_comes_before_the_built_in_one(three_groups, demo):
+    known = load_benchmarks(["three", "demo"], [three_groups])
+    assert known["three"] is three_groups
+    assert known["demo"] == demo
+    assert load_benchmarks(["demo"], {"demo": three_groups})["demo"] is three_groups
+
+
+@pytest.mark.parametrize(
+    "part", ["name", "title", "options", "missing", "sources", "licence", "citation", "versions"]
+)
+def test_what_has_to_be_declared_is_named(part, benchmark_file):
+    path = benchmark_file(**{part: ""})
+    assert said_of(lambda: load_benchmark(path)) == f"{path}: {part}: has to be declared; add it"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "said"),
+    [
+        ({"missing": 'missing = "guess"'}, "missing: unknown policy; use one of available"),
+        ({"missing": "missing = 3"}, "missing: unknown policy"),
+        ({"equivalence_margin": "equivalence_margin = 0"}, "must lie between 0 and 1"),
+        ({"equivalence_margin": "equivalence_margin = nan"}, "must lie between 0 and 1"),
+        ({"equivalence_margin": 'equivalence_margin = "wide"'}, "not laid out as expected"),
+        ({"keys_file": 'keys_file = "nowhere.csv"'}, "nowhere.csv: no such file"),
+        ({"race": "[attributes]\nrace = 1"}, "not laid out as expected"),
+        ({"name": "name = "}, "not TOML"),
+        ({"baseline": ""}, "attributes.baseline: has to be declared"),
+        (
+            {
+                "race": '[attributes.race]\nlabel = "Race"\ngroups = { white = "White" }\n'
+                'pairs = [["white", "black"]]'
+            },
+            "pairs: unknown group 'black'; declare it among the groups of race",
+        ),
+        (
+            {
+                "race": '[attributes.race]\nlabel = "Race"\ngroups = { white = "White" }\n'
+                'pairs = [["white"]]'
+            },
+            "not laid out as expected",
+        ),
+    ],
+)
+def test_a_contradiction_is_named(replaced, said, benchmark_file):
+    assert said in said_of(lambda: load_benchmark(benchmark_file(**replaced)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("item,answer_key\ni1,A\n", "item_id"),
+        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "not laid out as expected"),
+    ],
+)
+def test_a_file_of_keys_that_cannot_be_read_is_named(keys, said, benchmark_file):
+    path = benchmark_file()
+    content = keys if isinstance(keys, bytes) else keys.encode()
+    (path.parent / "keys.csv").write_bytes(content)
+    assert said in said_of(lambda: load_benchmark(path))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    assert "no such file" in said_of(lambda: load_benchmark(tmp_path / "nowhere.toml"))
+
+
+RACE = '[attributes.race]\nlabel = "Race"\ngroups = {{ {groups} }}\npairs = [{pairs}]'
+WHITE, BLACK = 'white = "White"', 'black = "Black"'
+
+
+@pytest.mark.parametrize(
+    ("groups", "pairs"),
+    [
+        (f"{WHITE}, {BLACK}", '["white", "white"]'),
+        (f"{WHITE}, {BLACK}", '["white", "black"], ["white", "black"]'),
+        (f"{WHITE}, {BLACK}", '["white", "black"], ["black", "white"]'),
+        (f"{WHITE}, {BLACK}", ""),
+        (WHITE, ""),
+    ],
+    ids=["with itself", "twice", "both ways", "no pair", "one group"],
+)
+def test_pairs_that_cannot_be_compared_are_refused(groups, pairs, benchmark_file):
+    path = benchmark_file(race=RACE.format(groups=groups, pairs=pairs))
+    said_of(lambda: load_benchmark(path))
+
+
+@pytest.mark.parametrize("keys", ["item_id,answer_key\ni1,A\ni1,B\n", "item_id,answer_key\ni1,Z\n"])
+def test_keys_that_contradict_are_refused(keys, benchmark_file):
+    said_of(lambda: load_benchmark(benchmark_file(keys=keys)))
+
+
+def test_a_folder_named_like_a_benchmark_file_is_an_input_error(tmp_path):
+    (tmp_path / "folder.toml").mkdir()
+    said_of(lambda: load_benchmark(tmp_path / "folder.toml"))

@@ -1,0 +1,116 @@
+"""The command line, run as its users run it."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fairstats.answers import write_answers
+from fairstats.cli import app
+from fairstats.estimates import ESTIMATE_COLUMNS
+
+from .report.conftest import answers_of_models
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def answers(tmp_path):
+    return write_answers(answers_of_models(("One", "Two")), tmp_path / "in" / "answers.parquet")
+
+
+def test_validate_is_silent_about_nothing(answers):
+    done = run("validate", answers)
+    assert (done.exit_code, done.stdout) == (0, "no problem found\n")
+
+
+def test_validate_lists_every_problem_and_exits_with_1(tmp_path):
+    frame = answers_of_models(("One",))
+    frame.loc[3, "group"] = "wite"
+    frame.loc[5, ["answer", "status"]] = ["Z", "ok"]
+    path = write_answers(frame, tmp_path / "answers.parquet")
+    done = run("validate", path)
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert any("row 4: group = 'wite': unknown group" in line for line in lines)
+    assert any("row 6: answer = 'Z': is not an option letter" in line for line in lines)
+    assert any("variants have no row" in line for line in lines)
+    assert len(lines) == 3
+
+
+def test_a_hostile_value_does_not_steer_the_terminal(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("benchmark,model\x1b[2J\ndemo,\x1b]0;owned\x07\n")
+    done = run("validate", path)
+    assert done.exit_code == 1
+    assert "\x1b" not in done.output
+    assert "\x07" not in done.output
+
+
+def test_json_is_an_array_with_one_object_an_estimate(answers):
+    done = run("analyze", answers, "--json")
+    rows = json.loads(done.stdout)
+    assert len(rows) == 2 * (4 * 13 + 3 * 2)
+    assert tuple(rows[0]) == ESTIMATE_COLUMNS
+    assert "NaN" not in done.stdout
+
+
+def test_estimates_are_written_and_printed_alike(answers, tmp_path):
+    out = tmp_path / "new" / "estimates.parquet"
+    done = run("analyze", answers, "--csv", "--out", out)
+    assert done.exit_code == 0
+    (tmp_path / "printed.csv").write_text(done.stdout)
+    printed = pd.read_csv(tmp_path / "printed.csv")
+    assert (printed["estimate"] - pd.read_parquet(out)["estimate"]).abs().max() < 1e-12
+
+
+def test_plain_output_is_a_table(answers):
+    done = run("analyze", answers)
+    assert "white - black" in done.stdout
+    assert "demo, 1, Two, plain; missing: available" in done.stdout
+    assert run("analyze", answers, "--missing", "bounds").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("analyze", "nowhere.parquet"), "nowhere.parquet: no such file or folder"),
+        (("analyze", "{answers}", "--missing", "guess"), "use one of available, complete"),
+        (("analyze", "{answers}", "--alpha", "2"), "2.0 is no error rate"),
+        (("analyze", "{answers}", "--out", "x.csv"), "end it in .parquet"),
+        (("validate", "{answers}", "--benchmark-file", "no.toml"), "no.toml: no such file"),
+        (("publish", "--answers", "{answers}", "--release", "a b", "--out", "."), "release name"),
+        (
+            (
+                "publish",
+                "--answers",
+                "{answers}",
+                "--release",
+                "r",
+                "--out",
+                ".",
+                "--renderer",
+                "x",
+            ),
+            "use one of auto, quarto, builtin",
+        ),
+        (("import", "unknown", "file", "--out", "."), "installed importers: amqa"),
+    ],
+)
+def test_wrong_use_is_said_in_a_line_and_exits_with_1(answers, arguments, said):
+    done = run(*(argument.format(answers=answers) for argument in arguments))
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_schema_names_every_column():
+    done = run("schema")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0].startswith("benchmark ")
+    assert "completion_tokens" in done.stdout

@@ -1,0 +1,206 @@
+"""Folding answers into outcome counts: every pattern, every engine."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pandas as pd
+import pytest
+
+from fairstats.counts import PATTERNS, UNIT_COLUMNS, count_outcomes, fold_outcomes, pair_counts
+from fairstats.problems import InputError
+
+ENGINES = ("pandas", "pandas object", "polars", "polars lazy", "duckdb", "pyarrow", "pyspark")
+PATTERN_OF = {
+    "AA": "n11",
+    "AB": "n10",
+    "BA": "n01",
+    "BB": "n00_same",
+    "BC": "n00_different",
+    "A-": "n1x",
+    "B-": "n0x",
+    "-A": "nx1",
+    "-B": "nx0",
+    "--": "nxx",
+    # A variant without a row counts as one without an answer.
+    "A.": "n1x",
+    ".B": "nx0",
+    "-.": "nxx",
+}
+
+
+def random_items(number: int, seed: int, groups: int = 2) -> list[str]:
+    draw = random.Random(seed)
+    items = ["".join(draw.choices("AABC-.", k=groups)) for _ in range(number)]
+    return [f"{item}/{draw.choice(['A', 'B', '-', ''])}" for item in items]
+
+
+def pattern_by_hand(a: str, b: str) -> str:
+    signs = "".join("x" if sign in "-." else str(int(sign == "A")) for sign in (a, b))
+    return f"n{signs}" if signs != "00" else "n00_same" if a == b else "n00_different"
+
+
+@pytest.fixture(scope="module")
+def two_models(answers_of) -> pd.DataFrame:
+    return pd.concat(
+        [
+            answers_of(random_items(60, 1), model="one"),
+            answers_of(random_items(60, 2), model="two"),
+            answers_of(
+                random_items(20, 3), groups=("male", "female"), attribute="sex", model="two"
+            ),
+        ]
+    ).drop_duplicates(["model", "item_id", "attribute", "group"], ignore_index=True)
+
+
+@pytest.mark.parametrize(("item", "pattern"), PATTERN_OF.items())
+def test_each_pair_of_answers_is_the_pattern_it_looks_like(item, pattern, answers_of):
+    counts = count_outcomes(answers_of([item]))
+    assert counts[list(PATTERNS)].iloc[0].to_dict() == dict.fromkeys(PATTERNS, 0) | {pattern: 1}
+
+
+def test_counts_are_those_of_counting_by_hand(answers_of):
+    items = random_items(300, 5)
+    counts = count_outcomes(answers_of(items)).set_index("attribute").loc["race"]
+    pairs = [item[:2] for item in items if item[:2] != ".."]
+    found = [sum(pattern_by_hand(*pair) == pattern for pair in pairs) for pattern in PATTERNS]
+    assert counts[list(PATTERNS)].tolist() == found
+    assert min(found) > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_every_engine_counts_alike(engine, two_models, in_engine):
+    found = count_outcomes(in_engine(two_models, engine))
+    pd.testing.assert_frame_equal(found, count_outcomes(two_models))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_counts_a_table_without_any_answer(engine, two_models, in_engine):
+    counts = count_outcomes(in_engine(two_models.assign(answer=None), engine))
+    expected = count_outcomes(two_models)
+    assert counts["nxx"].tolist() == expected[list(PATTERNS)].sum(axis=1).tolist()
+
+
+def test_a_missing_letter_is_neither_the_same_nor_another(answers_of):
+    folded, _ = fold_outcomes(answers_of(["A-", "-B", "--"]))
+    assert folded["same"].tolist() == ["x", "x", "x"]
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_every_engine_folds_alike(engine, two_models, in_engine):
+    expected, _ = fold_outcomes(two_models)
+    found, _ = fold_outcomes(in_engine(two_models, engine))
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_the_fold_knows_which_items_are_answerable(answers_of):
+    # The second sign is the original's answer, which does not matter.
+    items = ["AB/A", "AB/AB", "AB/B", "AB/BA", "AB/-", "AB/-A", "AB"]
+    folded, _ = fold_outcomes(answers_of(items))
+    race = folded[folded["attribute"] == "race"].set_index("answerable")["n"]
+    assert race.to_dict() == {"1": 2, "0": 2, "x": 3}
+
+
+def test_three_groups_fold_jointly_and_pair_as_declared(answers_of, three_groups):
+    items = ["AAA", "ABB", "ACC", "BBA", "BBC", "A-B", "-.B", "BCB"]
+    answers = answers_of(items, groups=("white", "black", "asian"), benchmark="three")
+    folded, known = fold_outcomes(answers, benchmarks=[three_groups])
+    race = folded[folded["attribute"] == "race"]
+    by_outcome = race.groupby("outcomes")["n"].sum().to_dict()
+    assert by_outcome == {"111": 1, "100": 2, "001": 1, "000": 2, "1x0": 1, "xx0": 1}
+    counts = pair_counts(folded, known).query("attribute == 'race'")
+    assert counts["group_a"].tolist() == ["white", "white", "black"]
+    places = list(combinations(range(3), 2))
+    for (a, b), row in zip(places, counts.to_dict("records"), strict=True):
+        patterns = [pattern_by_hand(item[a], item[b]) for item in items]
+        assert [row[p] for p in PATTERNS] == [patterns.count(p) for p in PATTERNS], (a, b)
+
+
+def test_a_pair_declared_against_the_order_of_the_groups_is_mirrored(answers_of, swapped_demo):
+    items = random_items(80, 6)
+    one = count_outcomes(answers_of(items)).iloc[0]
+    answers = answers_of(items, benchmark="swapped")
+    other = count_outcomes(answers, benchmarks=[swapped_demo]).iloc[0]
+    assert (other["group_a"], other["group_b"]) == ("black", "white")
+    for pattern in PATTERNS:
+        signs = pattern[1:3][::-1] + pattern[3:]
+        assert other[f"n{signs}"] == one[pattern], pattern
+
+
+def test_samples_of_an_item_are_pairs_of_their_own(answers_of):
+    answers = pd.concat([answers_of(["AB"], sample=0), answers_of(["AA"], sample=1)])
+    counts = count_outcomes(answers)
+    assert counts[["n11", "n10"]].iloc[0].tolist() == [1, 1]
+
+
+def test_units_are_counted_apart(answers_of):
+    tables = [answers_of(["AB"], **{column: "demo"}) for column in UNIT_COLUMNS]
+    counts = count_outcomes(pd.concat(tables))
+    assert len(counts) == 4
+    assert counts["n10"].tolist() == [1] * 4
+
+
+def test_an_attribute_without_answers_has_no_row(answers_of):
+    assert count_outcomes(answers_of(["AB"]))["attribute"].tolist() == ["race"]
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "pyspark"])
+def test_an_answer_that_stands_there_twice_is_refused(engine, answers_of, in_engine):
+    answers = pd.concat([answers_of(["AB", "AA"]), answers_of(["A."])], ignore_index=True)
+    with pytest.raises(InputError, match=r"1 items have an answer more than once .*model=model"):
+        count_outcomes(in_engine(answers, engine))
+
+
+def test_a_neutralized_answer_that_stands_there_twice_is_refused(answers_of):
+    twice = pd.concat([answers_of(["AB/A"]), answers_of(["../A"])], ignore_index=True)
+    with pytest.raises(InputError, match="more than once"):
+        count_outcomes(twice)
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        ({"benchmark": "nowhere"}, "nowhere: no such benchmark; use one of demo, fairmedqa"),
+        ({"attribute": "height"}, "attribute = 'height': unknown attribute; demo declares race"),
+        ({"group": "wite"}, "group = 'wite': unknown group; demo declares white, black for race"),
+    ],
+)
+def test_what_the_benchmark_does_not_declare_is_named_with_what_it_does(unit, said, answers_of):
+    with pytest.raises(InputError) as caught:
+        count_outcomes(answers_of(["AB"]).assign(**unit))
+    assert said in str(caught.value)
+
+
+def test_every_unknown_group_is_named(answers_of):
+    answers = answers_of(["AB"]).assign(group=["wite", "blak"])
+    with pytest.raises(InputError) as caught:
+        count_outcomes(answers)
+    assert [problem.value for problem in caught.value.problems] == ["blak", "wite"]
+
+
+def test_an_empty_table_is_an_input_error(answers_of):
+    with pytest.raises(InputError, match="row"):
+        count_outcomes(answers_of(["AB"]).iloc[:0])
+
+
+@pytest.mark.parametrize("column", ["benchmark", "attribute", "group"])
+def test_a_null_in_a_key_column_is_an_input_error(column, answers_of):
+    answers = answers_of(["AB", "AA"])
+    answers.loc[0, column] = None
+    with pytest.raises(InputError, match=column):
+        count_outcomes(answers)
+
+
+def test_a_benchmark_named_like_a_file_is_not_opened(answers_of, benchmark_file):
+    path = benchmark_file()
+    answers = answers_of(["AB"], benchmark=str(path))
+    with pytest.raises(InputError, match="no such benchmark"):
+        count_outcomes(answers)
+
+
+def test_categories_count_like_text(answers_of):
+    answers = answers_of(["AB", "AA", "B-"])
+    columns = ["benchmark", "model", "attribute", "group", "item_id", "answer", "answer_key"]
+    found = count_outcomes(answers.astype(dict.fromkeys(columns, "category")))
+    pd.testing.assert_frame_equal(found, count_outcomes(answers))

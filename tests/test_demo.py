@@ -1,0 +1,81 @@
+"""The demonstration: what it publishes, and that a second run takes what is there."""
+
+from __future__ import annotations
+
+import pytest
+
+import fairstats.demo
+import fairstats.release
+from collectors.amqa import import_amqa
+from collectors.fairmedqa import fetch_fairmedqa
+from fairstats.answers import read_answers, write_answers
+from fairstats.demo import demo_answers, publish_next, taken_answers
+from fairstats.problems import InputError
+
+from .conftest import SHARED
+from .report.conftest import answers_of_models
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+def collector(benchmark, *, model, out, strategy):
+    """Stands in for the embedded model, which tests/collectors asks for real."""
+    assert (benchmark.name, model) == ("demo", "embedded")
+    frame = answers_of_models(("SmolLM2",)).assign(strategy=strategy)
+    return write_answers(frame, out / f"demo-1-smollm2-{strategy}.parquet")
+
+
+def test_both_strategies_are_asked_once(tmp_path, said):
+    paths = demo_answers(tmp_path, collector, say=said.append)
+    assert read_answers(paths)["strategy"].value_counts().to_dict() == {"plain": 192, "cot": 192}
+    again = demo_answers(tmp_path, None, say=said.append)
+    assert again == paths
+    assert sum("there already" in line for line in said) == 2
+
+
+def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
+    def render(release, *, site, pdf, renderer):
+        site.mkdir()
+        return "nothing"
+
+    monkeypatch.setattr(fairstats.release, "render", render)
+    one = write_answers(answers_of_models(("One",)), tmp_path / "1.parquet")
+    two = write_answers(answers_of_models(("Two",)), tmp_path / "2.parquet")
+    out = tmp_path / "out"
+    names = [publish_next([path], name="demo", out=out).path.name for path in (one, two, one)]
+    assert names == ["demo", "demo.2", "demo"]
+
+
+def test_answers_in_the_schema_are_taken_as_they_are(tmp_path, said):
+    write_answers(answers_of_models(("One",)), tmp_path / "in" / "a.parquet")
+    taken = taken_answers(
+        tmp_path / "in",
+        tmp_path / "kept",
+        fetcher=fetch_fairmedqa,
+        importer=import_amqa,
+        say=said.append,
+    )
+    assert taken == [tmp_path / "in"]
+    with pytest.raises(InputError, match="is no folder"):
+        taken_answers(
+            tmp_path / "nowhere",
+            tmp_path / "kept",
+            fetcher=fetch_fairmedqa,
+            importer=import_amqa,
+            say=said.append,
+        )
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the released answers are not here: ../shared/data")
+def test_released_files_are_imported_and_others_named(tmp_path, said):
+    taken = taken_answers(
+        SHARED, tmp_path / "kept", fetcher=fetch_fairmedqa, importer=import_amqa, say=said.append
+    )
+    assert len(taken) == 15
+    assert len(read_answers(taken)) == 15 * 801 * 8
+    left_out = [line for line in said if line.startswith("Left out")]
+    assert len(left_out) == 3
+    assert any("deepseek_cot2_t.jsonl" in line for line in left_out)

@@ -1,0 +1,58 @@
+"""What is installed: everything that is read at run time, and nothing at import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import fairstats
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_public_name_is_there():
+    for name in fairstats.__all__:
+        assert getattr(fairstats, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        fairstats.nothing  # noqa: B018
+
+
+def test_importing_loads_no_library():
+    code = "import fairstats, sys; print(*sorted({'pandas', 'numpy', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_the_stats_core_imports_no_collector():
+    for path in (ROOT / "fairstats").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "import collectors" not in text, path
+        assert "from collectors" not in text, path
+
+
+def test_the_wheel_holds_data_and_pages(tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(tmp_path / "installed")
+    # From the wheel's own files, away from the checkout: the benchmark and the page templates.
+    code = (
+        "import fairstats.resources as r, fairstats.benchmarks as b; "
+        "print(len(b.load_benchmark('demo').answer_keys), r.resource('_quarto.yml'), "
+        "r.resource('reports', 'template.typ'), r.resource('data', 'sources', 'fairmedqa.csv'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "installed",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    count, *paths = done.stdout.split()
+    assert count == "24"
+    assert all("_resources" in path for path in paths)

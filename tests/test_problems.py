@@ -1,0 +1,44 @@
+"""What a problem says, and how many of them a message shows."""
+
+from __future__ import annotations
+
+from fairstats.problems import InputError, Problem
+
+
+def test_a_problem_names_file_row_column_value_and_remedy():
+    problem = Problem("a.csv", "no such group", "use one of: white, black", 3, "group", "wite")
+    said = "a.csv: row 3: group = 'wite': no such group; use one of: white, black"
+    assert str(problem) == said
+
+
+def test_what_is_not_known_is_left_out():
+    assert str(Problem("a.csv", "empty", "fill it")) == "a.csv: empty; fill it"
+    said = str(Problem("a.csv", "empty", "fill it", column="group"))
+    assert said == "a.csv: group: empty; fill it"
+
+
+def test_a_long_value_is_cut_and_its_control_characters_are_not_printed():
+    said = str(Problem("a.csv", "too long", "cut it", 1, "model", "\x1b[2J\n" + "x" * 5000))
+    assert len(said) < 400
+    assert said.isprintable()
+    assert "…" in said
+
+
+def test_a_hostile_column_name_is_cut_and_its_control_characters_are_not_printed():
+    said = str(Problem("a.csv", "unknown column", "drop it", column="\x1b[2J\n" + "x" * 5000))
+    assert len(said) < 400
+    assert said.isprintable()
+
+
+def test_an_error_shows_the_first_problems_and_keeps_all():
+    problems = [Problem("a.csv", f"fault {i}", "correct it", i) for i in range(1, 26)]
+    error = InputError(problems)
+    assert error.problems == tuple(problems)
+    assert str(error).splitlines()[0] == str(problems[0])
+    assert len(str(error).splitlines()) == 11
+    assert str(error).endswith("... and 15 more")
+    assert isinstance(error, ValueError)
+
+
+def test_an_error_that_shows_everything_does_not_speak_of_more():
+    assert str(InputError([Problem("a", "b", "c")])) == "a: b; c"

@@ -1,0 +1,107 @@
+"""A release is whole, immutable, and says what it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pandas as pd
+import pytest
+
+import fairstats.release
+from fairstats.analysis import analyze
+from fairstats.answers import read_answers, write_answers
+from fairstats.problems import InputError
+from fairstats.release import publish
+
+from .report.conftest import answers_of_models
+
+
+@pytest.fixture(autouse=True)
+def _without_pages(monkeypatch):
+    """What a page looks like is tested with the pages; here they only take time."""
+
+    def render(release, *, site, pdf, renderer):
+        site.mkdir()
+        (site / "index.html").write_text("page")
+        pdf.write_text("pdf")
+        return "nothing"
+
+    monkeypatch.setattr(fairstats.release, "render", render)
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_answers(answers_of_models(("One", "Two")), tmp_path / "in" / "answers.parquet")
+
+
+def test_manifest_has_the_hash_of_every_file(source, tmp_path):
+    published = publish(source, release="2026.11", out=tmp_path / "out")
+    manifest = json.loads((published.path / "manifest.json").read_text())
+    files = {
+        p.relative_to(published.path).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in published.path.rglob("*")
+        if p.is_file() and p.name != "manifest.json"
+    }
+    assert manifest["files"] == files
+    assert {"answers.parquet", "estimates.parquet", "benchmarks/demo.toml"} <= files.keys()
+    assert manifest["rows"] == {"answers": 2 * 24 * 8, "estimates": 2 * (4 * 13 + 3 * 2)}
+    assert manifest["libraries"]["pandas"] == pd.__version__
+    assert str(tmp_path) not in (published.path / "manifest.json").read_text()
+
+
+def test_the_estimates_follow_from_the_release_alone(source, tmp_path):
+    published = publish(source, release="2026.11", out=tmp_path / "out")
+    from fairstats.benchmarks import load_benchmark
+
+    benchmark = load_benchmark(published.path / "benchmarks" / "demo.toml")
+    again = analyze(read_answers(published.path / "answers.parquet"), benchmarks=[benchmark])
+    assert again.equals(pd.read_parquet(published.path / "estimates.parquet"))
+
+
+def test_publishing_the_same_again_changes_nothing(source, tmp_path):
+    first = publish(source, release="2026.11", out=tmp_path / "out")
+    before = (first.path / "manifest.json").stat().st_mtime_ns
+    second = publish(source, release="2026.11", out=tmp_path / "out")
+    assert (first.new, second.new) == (True, False)
+    assert (first.path / "manifest.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("changed", ["answers", "policy"])
+def test_other_content_under_the_name_of_a_release_is_refused(source, tmp_path, changed):
+    published = publish(source, release="2026.11", out=tmp_path / "out")
+    before = {p: p.read_bytes() for p in published.path.rglob("*") if p.is_file()}
+    missing = None
+    if changed == "answers":
+        frame = read_answers(source)
+        frame.loc[frame["answer"].notna().idxmax(), ["answer", "status"]] = [None, "refused"]
+        write_answers(frame, source)
+    else:
+        missing = "incorrect"
+    with pytest.raises(InputError, match="published already with other"):
+        publish(source, release="2026.11", out=tmp_path / "out", missing=missing)
+    assert before == {p: p.read_bytes() for p in published.path.rglob("*") if p.is_file()}
+
+
+def test_answers_with_a_problem_are_not_published(tmp_path):
+    frame = answers_of_models(("One",), items=23)
+    source = write_answers(frame, tmp_path / "answers.parquet")
+    with pytest.raises(InputError, match="only 23 of 24 items are whole"):
+        publish(source, release="2026.11", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["", "../2026.11", "a/b", ".hidden", "x" * 60, "a b"])
+def test_a_release_has_a_name_that_is_a_folder(source, tmp_path, name):
+    with pytest.raises(InputError, match="is no release name"):
+        publish(source, release=name, out=tmp_path / "out")
+
+
+def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise RuntimeError("no page")
+
+    monkeypatch.setattr(fairstats.release, "render", fail)
+    with pytest.raises(RuntimeError, match="no page"):
+        publish(source, release="2026.11", out=tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []

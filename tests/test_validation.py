@@ -1,0 +1,191 @@
+"""Answers against their benchmark: every problem is listed, and none is fatal."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from collectors.amqa import import_amqa
+from fairstats.answers import check_answers, write_answers
+from fairstats.problems import Problem
+from fairstats.validation import validate_answers, validate_files
+
+
+@pytest.fixture(scope="module")
+def whole(demo) -> pd.DataFrame:
+    """An answer to every variant of the demonstration items."""
+    return check_answers(
+        pd.DataFrame(
+            [
+                {
+                    "benchmark": "demo",
+                    "benchmark_version": "1",
+                    "model": "model",
+                    "strategy": "plain",
+                    "item_id": item,
+                    "attribute": attribute,
+                    "group": group,
+                    "sample": 0,
+                    "answer": key,
+                    "answer_key": key,
+                    "status": "ok",
+                }
+                for item, key in demo.answer_keys.items()
+                for attribute, group in demo.variants
+            ]
+        )
+    )
+
+
+def changed(answers: pd.DataFrame, row: int, **values: str) -> pd.DataFrame:
+    answers = answers.copy()
+    for column, value in values.items():
+        answers.loc[row - 1, column] = value
+    return answers
+
+
+def apart_from_lacking(problems: list[Problem]) -> list[Problem]:
+    return [problem for problem in problems if "have no row" not in problem.message]
+
+
+def test_whole_answers_have_no_problem(whole):
+    assert validate_answers(whole) == []
+
+
+def test_an_answer_that_could_not_be_parsed_is_no_problem(whole):
+    answers = whole.assign(answer=None, status="unparsed")
+    assert validate_answers(answers) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "remedy"),
+    [
+        ({"benchmark": "nowhere"}, "unknown benchmark", "--benchmark-file"),
+        ({"benchmark_version": "9"}, "unknown version", "demo declares 1"),
+        ({"attribute": "height"}, "unknown attribute", "demo declares race, sex, ses, baseline"),
+        ({"group": "wite"}, "unknown group", "demo declares white, black for race"),
+        ({"group": "male"}, "unknown group", "demo declares white, black for race"),
+        ({"answer": "E"}, "is not an option letter", "demo has A, B, C, D"),
+        ({"answer_key": "E"}, "is not an option letter", "demo has A, B, C, D"),
+        ({"item_id": "demo-99"}, "unknown item", "demo has no such item"),
+    ],
+)
+def test_a_cell_that_the_benchmark_does_not_know_is_named(change, message, remedy, whole):
+    found = validate_answers(changed(whole, 10, **change), path="a.csv")
+    (problem,) = apart_from_lacking(found)
+    ((column, value),) = change.items()
+    assert (problem.path, problem.row, problem.column, problem.value) == (
+        "a.csv",
+        10,
+        column,
+        value,
+    )
+    assert problem.message == message
+    assert remedy in problem.remedy
+
+
+def test_a_key_that_disagrees_is_named_with_both_keys(whole, demo):
+    item = whole.loc[9, "item_id"]
+    key = demo.answer_keys[item]
+    other = "A" if key != "A" else "B"
+    (problem,) = validate_answers(changed(whole, 10, answer_key=other))
+    assert (problem.row, problem.column, problem.value) == (10, "answer_key", other)
+    assert problem.message == f"disagrees with the benchmark's key {key}"
+    assert item in problem.remedy
+
+
+def test_every_problem_is_listed_in_the_order_of_the_rows(whole):
+    answers = changed(whole, 3, answer="E", group="wite")
+    answers = changed(answers, 2, answer_key="F")
+    answers = changed(answers, 9, item_id="demo-99")
+    found = apart_from_lacking(validate_answers(answers))
+    assert [(p.row, p.column) for p in found] == [
+        (2, "answer_key"),
+        (3, "group"),
+        (3, "answer"),
+        (9, "item_id"),
+    ]
+
+
+def test_items_that_are_not_whole_are_one_problem_a_unit(whole):
+    lacking = pd.concat(
+        [whole.iloc[8:20], whole.assign(model="other").iloc[1:], whole.assign(model="third")],
+        ignore_index=True,
+    )
+    first, second = validate_answers(lacking)
+    assert first.message.startswith("only 1 of 24 items are whole")
+    assert "model=model" in first.message
+    assert "180 of 192 variants have no row, first item demo-01, race, white" in first.message
+    assert second.message.startswith("only 23 of 24 items are whole")
+    assert "model=other" in second.message
+
+
+def test_the_released_file_with_402_items_is_not_whole(shared_data):
+    path = shared_data("amqa/answers/AMQA_Benchmark_Answer_deepseek_cot2.jsonl")
+    answers = import_amqa([path], model="DeepSeek", benchmark_version="deepseek-agent")
+    (problem,) = validate_answers(answers)
+    assert problem.message.startswith("only 402 of 801 items are whole")
+    assert "3192 of 6408 variants have no row, first item 402" in problem.message
+
+
+def test_a_benchmark_that_was_given_is_used(answers_of, three_groups):
+    groups = tuple(three_groups.attributes["race"].groups)
+    answers = check_answers(answers_of(["ABC"], groups=groups, benchmark="three"))
+    (problem, *_) = validate_answers(answers)
+    assert problem.message == "unknown benchmark"
+    for given in ([three_groups], {"three": three_groups}):
+        found = apart_from_lacking(validate_answers(answers, benchmarks=given))
+        assert {p.message for p in found} == {"unknown item"}
+
+
+def test_files_are_validated_together(whole, tmp_path):
+    write_answers(whole.iloc[:100], tmp_path / "1.parquet")
+    write_answers(whole.iloc[100:], tmp_path / "2.parquet")
+    assert validate_files(tmp_path) == []
+    (problem,) = validate_files(tmp_path / "1.parquet")
+    assert problem.message.startswith("only 12 of 24 items are whole")
+    assert problem.path == str(tmp_path / "1.parquet")
+
+
+def test_every_kind_of_problem_is_listed_at_once(whole, tmp_path):
+    write_answers(whole, tmp_path / "1.parquet")
+    changed(whole.head(16), 4, answer="E").to_csv(tmp_path / "2.csv", index=False)
+    (tmp_path / "3.jsonl").write_text("{")
+    (tmp_path / "4.csv").write_bytes(b"")
+    changed(whole.assign(model="other"), 5, group="").to_csv(tmp_path / "5.csv", index=False)
+    (tmp_path / "6.parquet").write_bytes(b"PK\x03\x04 not parquet")
+    said = [str(problem) for problem in validate_files(tmp_path)]
+    for name, fault in {
+        "2.csv": "row 4: answer = 'E': is not an option letter",
+        "3.jsonl": "row 1: line = '{': not JSON",
+        "4.csv": "the file is empty",
+        "5.csv": "row 5: group",
+        "6.parquet": "not a parquet file",
+        "": "16 answers stand in more than one of the files",
+    }.items():
+        assert sum(name in text and fault in text for text in said) == 1, fault
+    assert len(said) == 6
+
+
+def test_a_path_that_is_not_there_is_a_problem_and_not_an_error(tmp_path):
+    (problem,) = validate_files(tmp_path / "nowhere.csv")
+    assert problem.message == "no such file or folder"
+
+
+def test_a_benchmark_named_like_a_file_is_unknown_and_not_opened(whole, benchmark_file):
+    answers = whole.assign(benchmark=str(benchmark_file()))
+    messages = {problem.message for problem in validate_answers(answers)}
+    assert messages == {"unknown benchmark"}
+
+
+def test_benchmarks_may_come_from_a_generator(whole, swapped_demo, tmp_path):
+    for sample in (0, 1):
+        answers = whole.assign(benchmark="swapped", sample=sample)
+        write_answers(answers, tmp_path / f"{sample}.parquet")
+    assert validate_files(tmp_path, benchmarks=(b for b in [swapped_demo])) == []
+
+
+def test_rows_are_counted_from_one_whatever_the_index_says(whole):
+    answers = changed(whole, 192, answer="E").iloc[::-1]
+    (problem,) = validate_answers(answers)
+    assert (problem.row, problem.value) == (1, "E")
