@@ -29,10 +29,18 @@ test: .venv/.dev
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "fairstats needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
-	@# Debian keeps the venv module's pip in a package of its own.
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  echo "Installing python3-venv ..." && apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null; } || \
-	  { echo "Python's venv module is incomplete here: apt-get install python3-venv, then again."; exit 1; }
+	@# Two things that a small Debian lacks: the venv module's pip, and the OpenMP library that
+	@# the embedded model's server is linked with.
+	@lacking="$$($(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv) \
+	  $$($(PYTHON) -c 'import ctypes, sys; sys.platform != "linux" or ctypes.CDLL("libgomp.so.1")' 2>/dev/null || echo libgomp1)"; \
+	if [ -n "$$(echo $$lacking)" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing" $$lacking "..."; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$lacking >/dev/null; \
+	  else \
+	    echo "This machine lacks" $$lacking": as root, apt-get install" $$lacking", then make again."; exit 1; \
+	  fi; \
+	fi
 	$(PYTHON) -m venv .venv
 
 clean:

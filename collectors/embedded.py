@@ -107,8 +107,9 @@ def _xllamacpp() -> ModuleType:
     with _environment("GOMP_SPINCOUNT", "1000"):
         try:
             import xllamacpp
-        except ImportError:
-            raise _problem("its server, xllamacpp, is not installed") from None
+        except ImportError as error:
+            # Not installed, or a library of the system is missing: the error says which.
+            raise _problem(f"its server, xllamacpp, cannot be imported ({error})") from None
     module: ModuleType = xllamacpp
     return module
 
