@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
@@ -109,7 +110,17 @@ def _unit_facts(answers: Any) -> pd.DataFrame:
     import narwhals as nw
 
     frame = nw.from_native(answers).lazy()
-    columns = [*UNIT_COLUMNS, "sample"]
+    samples = (
+        frame.select(*UNIT_COLUMNS, "item_id", "sample")
+        .unique()
+        .group_by(*UNIT_COLUMNS, "item_id")
+        .agg(samples=nw.len())
+        .group_by(*UNIT_COLUMNS)
+        .agg(nw.col("samples").max())
+        .collect()
+        .to_pandas()
+    )
+    columns = [*UNIT_COLUMNS]
     has_snapshot = "snapshot" in frame.collect_schema().names()
     if has_snapshot:
         columns.append("snapshot")
@@ -117,14 +128,11 @@ def _unit_facts(answers: Any) -> pd.DataFrame:
     if not has_snapshot:
         facts["snapshot"] = None
     facts["snapshot"] = facts["snapshot"].astype("str")
-    return (
-        facts.groupby(list(UNIT_COLUMNS), as_index=False)
-        .agg(
-            snapshot=("snapshot", lambda s: ", ".join(sorted(s.dropna().unique())) or None),
-            samples=("sample", "nunique"),
-        )
-        .astype(dict.fromkeys(UNIT_COLUMNS, "str"))
+    snapshots = facts.groupby(list(UNIT_COLUMNS), as_index=False).agg(
+        snapshot=("snapshot", lambda s: ", ".join(sorted(s.dropna().unique())) or None)
     )
+    text = dict.fromkeys(UNIT_COLUMNS, "str")
+    return snapshots.astype(text).merge(samples.astype(text), on=list(UNIT_COLUMNS))
 
 
 def _asked(answers: Any) -> pd.Series:
@@ -212,6 +220,10 @@ def _with_verdicts(
             index=pairs,
         )
         reasons = _not_judged(rows, asked).set_axis(pairs)
+        widened = np.char.find(np.asarray(difference.ci_method, dtype=str), "widened") >= 0
+        reasons = reasons.mask(
+            widened & (reasons == ""), "the groups' own answers and the pairs disagree"
+        )
         here = differences & estimates["benchmark"].eq(name)
         published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
         reason = reasons.reindex(published).set_axis(estimates.index[here])

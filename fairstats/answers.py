@@ -170,7 +170,9 @@ def answer_files(
         problems.append(Problem("<no path>", "nothing to read", "name a file or a folder"))
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            inside = sorted(
+                p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()
+            )
             if not inside:
                 problems.append(
                     Problem(str(path), "the folder holds no answer file", f"expected {known}")
@@ -178,7 +180,7 @@ def answer_files(
             files.extend(inside)
         elif not path.exists():
             problems.append(Problem(str(path), "no such file or folder", "check the path"))
-        elif path.suffix not in SUFFIXES:
+        elif path.suffix.lower() not in SUFFIXES:
             problems.append(
                 Problem(str(path), f"unknown kind of file {path.suffix!r}", f"use one of {known}")
             )
@@ -193,7 +195,7 @@ def _load(path: Path) -> pd.DataFrame:
     if path.stat().st_size == 0:
         raise InputError([Problem(str(path), "the file is empty", "collect or import it again")])
     readers = {".parquet": _load_parquet, ".csv": _load_csv, ".jsonl": _load_jsonl}
-    return readers[path.suffix](path)
+    return readers[path.suffix.lower()](path)
 
 
 def _load_parquet(path: Path) -> pd.DataFrame:

@@ -46,8 +46,11 @@ def _says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except InputError as error:
             _print_problems(error.problems)
-        except (RenderError, PageError, ConnectionError) as error:
+        except (RenderError, PageError) as error:
             typer.echo(str(error), err=True)
+        except OSError as error:
+            message = error.strerror or type(error).__name__
+            _print_problems([Problem(str(error.filename), message, "choose another path")])
         raise typer.Exit(1)
 
     return run

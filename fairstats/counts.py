@@ -104,6 +104,8 @@ def fold_outcomes(
     frame = _text_columns(nw.from_native(answers).lazy())
     _refuse_nulls(frame)
     known = _known_groups(frame, benchmarks)
+    _refuse_wrong_letters(frame, known)
+    _refuse_wrong_keys(frame, known)
     folds = [
         _fold_attribute(frame, benchmark, attribute)
         for benchmark in known.values()
@@ -257,6 +259,66 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
     ]
     if problems:
         raise InputError(problems)
+
+
+def _refuse_wrong_letters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
+    """A reply that is no option letter would count as wrong where it is no answer at all."""
+    import narwhals as nw
+
+    columns = ["benchmark", "answer", "answer_key"]
+    if "status" in frame.collect_schema().names():
+        frame = frame.with_columns(status=nw.col("status").cast(nw.String))
+        columns.append("status")
+    found = frame.select(*columns).unique().collect().to_pandas()
+    problems = []
+    for name, rows in found.groupby("benchmark"):
+        options = benchmarks[str(name)].options
+        for column in ("answer", "answer_key"):
+            wrong = sorted({str(v) for v in rows[column].dropna()} - set(options))
+            problems += [
+                Problem(
+                    "<answers>",
+                    "is not an option letter",
+                    f"{name} has {', '.join(options)}; an answer that is missing is null",
+                    column=column,
+                    value=value,
+                )
+                for value in wrong[:10]
+            ]
+        if "status" in rows and (rows["answer"].notna() & (rows["status"] != "ok")).any():
+            message = "an answer stands beside a status other than ok"
+            problems.append(Problem("<answers>", message, "make it null", column="status"))
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
+    """Variants of an item have one key, the benchmark's: CFR and accuracy rest on it."""
+    columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
+    keys = frame.select(*columns).unique().collect().to_pandas()
+    several = keys[keys.duplicated(columns[:3])]
+    problems = [
+        Problem("<answers>", "the item has more than one key", _SEE_VALIDATE, column=f"item {item}")
+        for item in several["item_id"].head(10)
+    ]
+    for name, rows in keys.groupby("benchmark"):
+        declared = rows["item_id"].map(dict(benchmarks[str(name)].answer_keys))
+        other = rows[declared.notna() & (declared != rows["answer_key"])]
+        problems += [
+            Problem(
+                "<answers>",
+                f"the key of item {row.item_id} is not {name}'s",
+                _SEE_VALIDATE,
+                column="answer_key",
+                value=str(row.answer_key),
+            )
+            for row in other.head(10).itertuples()
+        ]
+    if problems:
+        raise InputError(problems)
+
+
+_SEE_VALIDATE = "`fairstats validate` names every row"
 
 
 def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.metadata
 import json
@@ -20,7 +21,8 @@ import pandas as pd
 import fairstats
 from fairstats.analysis import analyze
 from fairstats.answers import answer_files, read_answers, write_answers, write_parquet
-from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
+from fairstats.names import slug
 from fairstats.problems import InputError, Problem
 from fairstats.report.context import Release
 from fairstats.report.render import Renderer, render
@@ -155,7 +157,14 @@ def publish(
             if path.is_file() and path.name != "manifest.json"
         }
         _write_json(manifest, building / "manifest.json")
-        building.rename(final)
+        try:
+            building.rename(final)
+        except OSError:
+            if not final.exists():
+                raise
+            # Another publication was faster; releases of one name have one content.
+            _refuse_other_content(final, content)
+            return Published(final, new=False)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return Published(final, new=True)
@@ -166,7 +175,9 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
     frame = answers.assign(**{c: answers.get(c) for c in ("snapshot", "collector")})
     keys = ["benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector"]
     summary = frame.groupby(keys, as_index=False, dropna=False).agg(
-        answers=("status", "size"), missing=("answer", lambda letters: int(letters.isna().sum()))
+        items=("item_id", "nunique"),
+        answers=("status", "size"),
+        missing=("answer", lambda letters: int(letters.isna().sum())),
     )
     records: list[dict[str, Any]] = (
         summary.astype(object).where(summary.notna(), None).to_dict("records")
@@ -208,11 +219,16 @@ def _copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
     folder.mkdir()
     for name, benchmark in benchmarks.items():
         text = benchmark.path.read_text(encoding="utf-8")
-        keys = f"{name}.keys.csv"
-        lines = ["item_id,answer_key", *(f"{i},{k}" for i, k in benchmark.answer_keys.items())]
-        (folder / keys).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        text = re.sub(r"^(items_file|keys_file)\s*=.*$", f'keys_file = "{keys}"', text, flags=re.M)
-        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        keys = f"{slug(name)}.keys.csv"
+        with (folder / keys).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["item_id", "answer_key"])
+            rows.writerows(benchmark.answer_keys.items())
+        text = re.sub(r"^(items_file|keys_file)\s*=.*\n", "", text, flags=re.MULTILINE)
+        copy = folder / f"{slug(name)}.toml"
+        copy.write_text(f'keys_file = "{keys}"\n{text}', encoding="utf-8")
+        if load_benchmark(copy).answer_keys != benchmark.answer_keys:
+            raise RuntimeError(f"{copy.name} does not read like the benchmark it was made from")
 
 
 def _sha256(path: Path) -> str:

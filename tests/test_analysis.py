@@ -571,3 +571,33 @@ def test_answers_of_which_none_was_parsed_are_not_called_equivalent(answers_of, 
 def test_answers_that_are_whole_are_judged(answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(["AB"] * 40 + ["AA"] * 40)), row_of)
     assert (verdict, note) == ("disparity shown", "")
+
+
+# What is refused rather than counted wrong
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"answer": "a"}, "answer = 'a': is not an option letter"),
+        ({"answer": ""}, "answer = '': is not an option letter"),
+        ({"answer_key": "Z"}, "answer_key = 'Z': is not an option letter"),
+        ({"status": "refused"}, "an answer stands beside a status other than ok"),
+        ({"answer_key": "B"}, "the item has more than one key"),
+        ({"item_id": "demo-01"}, "the key of item demo-01 is not demo's"),
+    ],
+)
+def test_what_would_be_counted_wrong_is_refused(change, said, answers_of):
+    answers = answers_of(["AB", "AA"])
+    for column, value in change.items():
+        answers.loc[0, column] = value
+    with pytest.raises(InputError, match=said):
+        analyze(answers)
+
+
+def test_no_verdict_where_the_groups_and_the_pairs_disagree(answers_of, row_of):
+    """Of the pairs b is better; on the many items of b's missing answers a is right."""
+    items = ["AA"] * 200 + ["AB"] * 2 + ["BA"] * 30 + ["BB"] * 20 + ["-B"] * 600
+    verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
+    assert pd.isna(verdict)
+    assert "disagree" in note

@@ -99,6 +99,10 @@ def test_plain_output_is_a_table(answers):
             ),
             "use one of auto, quarto, builtin",
         ),
+        (
+            ("publish", "--answers", "{answers}", "--release", "r", "--out", "{answers}"),
+            "directory",
+        ),
         (("import", "unknown", "file", "--out", "."), "installed importers: amqa"),
     ],
 )

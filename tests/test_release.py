@@ -11,6 +11,7 @@ import pytest
 import fairstats.release
 from fairstats.analysis import analyze
 from fairstats.answers import read_answers, write_answers
+from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.release import publish
 
@@ -52,8 +53,6 @@ def test_manifest_has_the_hash_of_every_file(source, tmp_path):
 
 def test_the_estimates_follow_from_the_release_alone(source, tmp_path):
     published = publish(source, release="2026.11", out=tmp_path / "out")
-    from fairstats.benchmarks import load_benchmark
-
     benchmark = load_benchmark(published.path / "benchmarks" / "demo.toml")
     again = analyze(read_answers(published.path / "answers.parquet"), benchmarks=[benchmark])
     assert again.equals(pd.read_parquet(published.path / "estimates.parquet"))
@@ -105,3 +104,45 @@ def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="no page"):
         publish(source, release="2026.11", out=tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_item_ids_with_commas_and_names_with_slashes_are_published(tmp_path, benchmark_file):
+    keys = 'item_id,answer_key\n"case, 1",A\n"say ""b""",B\n'
+    benchmark = load_benchmark(benchmark_file(keys=keys, name='name = "my/own"'))
+    rows = [
+        {
+            "benchmark": "my/own",
+            "benchmark_version": "1",
+            "model": "m",
+            "strategy": "plain",
+            "item_id": item,
+            "attribute": attribute,
+            "group": group,
+            "sample": 0,
+            "answer": key,
+            "answer_key": key,
+            "status": "ok",
+        }
+        for item, key in benchmark.answer_keys.items()
+        for attribute, group in benchmark.variants
+    ]
+    source = write_answers(pd.DataFrame(rows), tmp_path / "answers.parquet")
+    made = publish(source, release="r", out=tmp_path / "out", benchmarks=[benchmark])
+    (copy,) = (made.path / "benchmarks").glob("*.toml")
+    assert load_benchmark(copy).answer_keys == {"case, 1": "A", 'say "b"': "B"}
+    assert load_benchmark(copy).name == "my/own"
+
+
+def test_of_two_publications_at_once_the_second_finds_the_first(source, tmp_path, monkeypatch):
+    drawn = fairstats.release.render
+
+    def render(release, **where):
+        # While this one is drawn, another process publishes the same.
+        monkeypatch.setattr(fairstats.release, "render", drawn)
+        assert publish(source, release="r", out=tmp_path / "out").new
+        return drawn(release, **where)
+
+    monkeypatch.setattr(fairstats.release, "render", render)
+    monkeypatch.setattr(fairstats.release.os, "getpid", iter(range(100)).__next__)
+    assert not publish(source, release="r", out=tmp_path / "out").new
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["r"]

@@ -83,12 +83,23 @@ def render_builtin(
 
     site.mkdir(parents=True)
     for page in html:
-        _write_html(page, project, site)
+        with _named(page):
+            _write_html(page, project, site)
     (site / STYLE_SHEET).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(project / STYLE_SHEET, site / STYLE_SHEET)
     shutil.copytree(project / DOWNLOADS, site / DOWNLOADS)
-    _write_pdf(document, project, pdf)
+    with _named(document):
+        _write_pdf(document, project, pdf)
     return f"built-in, pandoc {pypandoc.get_pandoc_version()}"
+
+
+@contextmanager
+def _named(page: _Page) -> Iterator[None]:
+    """Say which page it was that pandoc or typst could not take."""
+    try:
+        yield
+    except RuntimeError as error:  # pypandoc's; typst's is one too
+        raise PageError(f"{page.path.name} could not be drawn: {error}") from error
 
 
 def _read(path: Path) -> _Page:

@@ -123,6 +123,15 @@ class Release:
         for key in sorted(groups, key=lambda k: (k[0], k[2] != PLAIN, -models[k], k)):
             yield Board(self.benchmarks[key[0]], key[1], key[2], groups[key])
 
+    def answers_of(self, board: Board) -> list[dict[str, Any]]:
+        """What the manifest says of the answers behind a board, an entry an answer set."""
+        key = (board.benchmark.name, board.version, board.strategy)
+        return [
+            entry
+            for entry in self.manifest["answers"]
+            if (entry["benchmark"], entry["benchmark_version"], entry["strategy"]) == key
+        ]
+
     @property
     def models(self) -> list[str]:
         """Every model of the release, sorted."""

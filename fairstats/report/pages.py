@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairstats.names import slug as slug_of
 from fairstats.report.context import Release
 from fairstats.report.display import show_markdown, show_plot, show_table
 from fairstats.report.plots import OUTCOMES, forest, outcome_bars
@@ -27,7 +28,7 @@ def show_kicker(release: Release) -> None:
 def show_leaderboard(release: Release) -> None:
     """Every board of the release, each with its heading and summary."""
     for number, board in enumerate(release.boards, start=1):
-        show_markdown(f"## {board_title(board)}\n\n::: lede\n{board_summary(board)}\n:::")
+        show_markdown(f"## {board_title(board)}\n\n::: lede\n{board_summary(board, release)}\n:::")
         name = f"board-{number}"
         show_table(leaderboard(board, release, name=name), css_class="board")
 
@@ -62,7 +63,7 @@ def show_model(release: Release, slug: str) -> None:
         )
         show_plot(
             forest(rows, benchmark),
-            name=f"forest-{name}",
+            name=f"forest-{slug_of(str(name))}",
             alt=f"Accuracy differences of {model} with intervals; the figures are in the table.",
             width=7,
             height=height,
@@ -74,7 +75,7 @@ def show_model(release: Release, slug: str) -> None:
             )
             show_plot(
                 outcome_bars(known, benchmark),
-                name=f"outcomes-{name}",
+                name=f"outcomes-{slug_of(str(name))}",
                 alt=f"Shares of the four paired outcomes of {model}; the figures are in the table.",
                 width=7,
                 height=height + 0.5,
@@ -82,7 +83,7 @@ def show_model(release: Release, slug: str) -> None:
         for number, (keys, unit) in enumerate(rows.groupby(["benchmark_version", "strategy"])):
             show_markdown(f"## {title}: all estimates, {escape_markdown(', '.join(keys))}")
             show_table(
-                estimates_table(unit, release, name=f"estimates-{name}-{number}"),
+                estimates_table(unit, release, name=f"estimates-{slug_of(str(name))}-{number}"),
                 css_class="estimates",
             )
             notes = sorted(set(unit["method_note"].dropna()) - {""})

@@ -16,7 +16,7 @@ def board_title(board: Board) -> str:
     return escape_markdown(f"{board.benchmark.title}: {description}, {board.strategy} strategy")
 
 
-def board_summary(board: Board) -> str:
+def board_summary(board: Board, release: Release) -> str:
     """What the board shows, in two or three sentences."""
     judged = board.estimates[
         ~board.estimates["model"].isin(list(board.benchmark.selected_on))
@@ -25,7 +25,7 @@ def board_summary(board: Board) -> str:
     models = judged["model"].nunique()
     if models == 0:
         return "Every model here took part in selecting the items: the figures say nothing of it."
-    items = int(board.estimates["n"].max())
+    items = max(entry["items"] for entry in release.answers_of(board))
     attributes = judged["attribute"].nunique()
     subject = f"{number_word(models)} model{'s' if models > 1 else ''}".capitalize()
     text = (
@@ -67,13 +67,12 @@ def model_summary(release: Release, model: str) -> str:
         rows = board.estimates[
             (board.estimates["model"] == model) & (board.estimates["attribute"] != BASELINE)
         ]
-        differences = rows[rows["metric"] == "accuracy_difference"].dropna(subset="estimate")
-        same = rows[rows["metric"] == "cfr"]["estimate"].dropna()
+        differences = rows[rows["metric"] == "accuracy_difference"]
+        same = rows[rows["metric"] == "cfr"]["estimate"]
         where = f"{board.benchmark.title}, {board.version}, {board.strategy}"
-        if differences.empty or same.empty:
-            sentences.append(
-                f"{where}: no single figures under this missing policy; see the table."
-            )
+        # Of what is known in part only, neither the largest nor the least can be named.
+        if differences.empty or differences["estimate"].isna().any() or same.isna().any():
+            sentences.append(f"{where}: not every figure is known as one number; see the table.")
             continue
         largest = differences.loc[differences["estimate"].abs().idxmax()]
         attribute = board.benchmark.attributes[largest["attribute"]]
@@ -107,15 +106,21 @@ def ranges(release: Release) -> str:
 def how_to_read(release: Release) -> str:
     """What the signs of the board mean, with this release's levels and policies."""
     alpha = release.alpha
+    verdicts = (
+        "No verdict is given under this policy. "
+        if release.policies == ["bounds"]
+        else f"● equivalent: the {level(2 * alpha)} interval lies inside the margin, also where "
+        "the difference is shown not to be 0. ▲ disparity shown: not equivalent, and McNemar's "
+        f"mid-p, Holm-adjusted over all comparisons of the release, is at most {alpha:g}. "
+        "○ inconclusive: neither. "
+    )
     return (
         "**How to read it.** A difference is the accuracy of the privileged telling (the group "
         "named first) less that of the other, in points; *same* is the counterfactual fairness "
         f"rate, the share of pairs that get the same letter; the "
         f"range beside a figure is {ranges(release)}. The shaded band is the "
         "margin inside which a difference counts as equivalent. "
-        "▲ disparity shown: McNemar's mid-p, Holm-adjusted over all comparisons of the release, "
-        f"is at most {alpha:g}. ● equivalent: the {level(2 * alpha)} interval lies inside the "
-        "margin. ○ inconclusive: neither. ◆ marks a model that took part in selecting the items: "
+        f"{verdicts}◆ marks a model that took part in selecting the items: "
         "it is listed, but not ranked. The rank (\\#) is by the mean absolute difference over the "
         "attributes, smallest first; a rank says less than the intervals beside it. "
         f"Missing answers: policy {', '.join(f'`{policy}`' for policy in release.policies)}."

@@ -65,7 +65,9 @@ def prepare(project: Path, release: Release) -> list[str]:
     pages = []
     for model, slug in release.slugs.items():
         # A JSON string is a YAML string; the name in it is escaped for Markdown besides.
-        text = template.replace('"{{TITLE}}"', json.dumps(escape_markdown(model)))
+        text = template.replace(
+            '"{{TITLE}}"', json.dumps(escape_markdown(model), ensure_ascii=False)
+        )
         page = f"{MODEL_FOLDER}/{slug}.qmd"
         (project / page).write_text(text.replace("{{SLUG}}", slug), encoding="utf-8")
         pages.append(page)

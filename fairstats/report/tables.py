@@ -135,7 +135,7 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
         GT(pd.DataFrame(rows), rowname_col="metric", groupname_col="pair", id=name)
         .cols_label(
             estimate="Estimate",
-            interval=f"{_level(estimates)} interval",
+            interval=_limits_label(estimates),
             method="Method",
             n="n",
             discordant="n10, n01",
@@ -162,11 +162,12 @@ def sources_table(release: Release) -> GT:
             snapshot="Snapshot",
             strategy="Strategy",
             collector="Collector",
+            items="Items",
             answers="Answers",
             missing="Missing",
         )
         .sub_missing(missing_text="not known")
-        .fmt_integer(columns=["answers", "missing"])
+        .fmt_integer(columns=["items", "answers", "missing"])
     )
 
 
@@ -221,7 +222,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
         test = _pair_row(board.metric("mcnemar", test="mcnemar midp"), key, pair)
         if d is None or c is None or test is None:
             continue
-        image = f"{name}-{len(parts)}-{slug(model)}-{attribute}"
+        image = f"{name}-{len(parts)}-{slug(model)}-{slug(attribute)}"
         drawing = _drawing(
             whisker(d["estimate"], d["ci_low"], d["ci_high"], margin=margin, reach=reach), image
         )
@@ -238,12 +239,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
 
 
 def _missing_cell(board: Board, release: Release, model: str) -> str:
-    own = [
-        entry
-        for entry in release.manifest["answers"]
-        if (entry["benchmark"], entry["benchmark_version"], entry["strategy"], entry["model"])
-        == (board.benchmark.name, board.version, board.strategy, model)
-    ]
+    own = [entry for entry in release.answers_of(board) if entry["model"] == model]
     missing = sum(entry["missing"] for entry in own)
     whole = sum(entry["answers"] for entry in own)
     share = percent(missing / whole)
@@ -297,9 +293,9 @@ def _pairs_label(attribute: Attribute) -> str:
     return ", ".join(attribute.pair_label(pair) for pair in attribute.pairs)
 
 
-def _level(estimates: pd.DataFrame) -> str:
-    levels = estimates["ci_level"].dropna()
-    return f"{100 * levels.iloc[0]:g} %" if len(levels) else "Range"
+def _limits_label(estimates: pd.DataFrame) -> str:
+    interval = f"{100 * estimates['ci_level'].max():g} % interval"
+    return f"Range, or {interval}" if estimates["ci_method"].eq("bounds").any() else interval
 
 
 def _test_suffix(test: str, metric: str) -> str:

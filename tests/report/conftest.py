@@ -21,6 +21,7 @@ HOSTILE = (
     "{{< include ../../pyproject.toml >}}",
     "$x$ *b* `c` [l](http://127.0.0.1) @ref #set page(width: 1cm) ````{=html} \\",
     "m" * 200,
+    "tiny-🤗",
 )
 
 
