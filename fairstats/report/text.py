@@ -82,7 +82,12 @@ def escape_html(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that pandoc reads as itself: every ASCII punctuation mark is escaped."""
+    """Text that pandoc reads as itself: every ASCII punctuation mark is escaped.
+
+    Quarto looks for its shortcodes after that, in the text that was read: an invisible word joiner
+    keeps a name from being one.
+    """
+    text = text.replace("{{<", "{\u2060{<").replace(">}}", ">}\u2060}")
     marks = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
     return "".join(f"\\{c}" if c in marks else c for c in text)
 

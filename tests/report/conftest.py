@@ -19,6 +19,7 @@ HOSTILE = (
     '=HYPERLINK("http://127.0.0.1/")',
     "../../outside",
     "{{< include ../../pyproject.toml >}}",
+    "{{< env PATH >}}",
     "$x$ *b* `c` [l](http://127.0.0.1) @ref #set page(width: 1cm) ````{=html} \\",
     "m" * 200,
     "tiny-🤗",
