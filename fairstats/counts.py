@@ -70,8 +70,8 @@ def count_outcomes(
     --------
     >>> import pandas as pd
     >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
-    ...            item_id="demo-01", attribute="race", sample=0, answer_key="A")
-    >>> answers = pd.DataFrame([row | dict(group="white", answer="A"),
+    ...            item_id="demo-01", attribute="race", sample=0, answer_key="C")
+    >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),
     ...                         row | dict(group="black", answer="B")])
     >>> counts = count_outcomes(answers)
     >>> int(counts.loc[counts["attribute"] == "race", "n10"].item())
