@@ -103,14 +103,20 @@ def show_plot(plot: ggplot, *, name: str, alt: str, width: float, height: float)
     """
     svg = plot_svg(plot, width=width, height=height, name=name)
     if output_format() == "html":
-        for colour, variable in _VARIABLES.items():
-            svg = svg.replace(colour, variable)
+        svg = in_page_colours(svg)
         label = f'role="img" aria-label="{escape_html(alt)}"'
         markup = svg[svg.index("<svg") :].replace("<svg ", f"<svg {label} ", 1)
         show_html(f'<figure class="plot">{markup}</figure>')
         return
     file = save_asset(f"{name}.svg", svg)
     show_markdown(f"![{escape_markdown(alt)}]({file}){{width={width}in}}")
+
+
+def in_page_colours(svg: str) -> str:
+    """An SVG whose colours are the style sheet's, so that they change with light and dark."""
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    return svg
 
 
 def save_asset(name: str, content: str) -> str:

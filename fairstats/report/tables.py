@@ -12,7 +12,7 @@ from fairstats.benchmarks import BASELINE, Attribute
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.names import slug
 from fairstats.report.context import Board, Release, output_format
-from fairstats.report.display import _VARIABLES, save_asset
+from fairstats.report.display import in_page_colours, save_asset
 from fairstats.report.plots import reach_of, whisker
 from fairstats.report.text import (
     decimal,
@@ -268,9 +268,7 @@ def _drawing(svg: str, name: str) -> str:
     if not svg:
         return ""
     if output_format() == "html":
-        for colour, variable in _VARIABLES.items():
-            svg = svg.replace(colour, variable)
-        return f"{svg}<br>"
+        return f"{in_page_colours(svg)}<br>"
     return f'<img src="{save_asset(f"{name}.svg", svg)}" width="110"><br>'
 
 
