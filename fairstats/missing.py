@@ -46,6 +46,36 @@ class PairedCounts:
         return self.n11 + self.n10 + self.n01 + self.n00
 
 
+def paired_counts(
+    n11: npt.ArrayLike,
+    n10: npt.ArrayLike,
+    n01: npt.ArrayLike,
+    n00: npt.ArrayLike,
+    *,
+    same: npt.ArrayLike | None = None,
+) -> PairedCounts:
+    """The counts of pairs of which no answer is missing.
+
+    Parameters
+    ----------
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other.
+    same : array_like of int, optional
+        Pairs with the same letter; by default those with both correct.
+
+    Returns
+    -------
+    PairedCounts
+    """
+    cells = np.broadcast_arrays(
+        *(np.asarray(cell, dtype=np.int64) for cell in (n11, n10, n01, n00)),
+        np.asarray(n11 if same is None else same, dtype=np.int64),
+    )
+    n11, n10, n01, n00, alike = cells
+    n = n11 + n10 + n01 + n00
+    return PairedCounts(n11, n10, n01, n00, alike, n11 + n10, n, n11 + n01, n)
+
+
 def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
     """Fold the ten outcome patterns into the counts that a policy uses.
 

@@ -36,14 +36,14 @@ class Interval(Tabular):
         The limits, in the units of the estimate.
     level : float
         The confidence level, e.g. 0.95.
-    method : str
-        The method that was used.
+    method : str or ndarray of str
+        The method that was used; an array where it differs between units.
     """
 
     low: FloatArray
     high: FloatArray
     level: float
-    method: str
+    method: str | npt.NDArray[np.str_]
 
 
 @dataclass(frozen=True)

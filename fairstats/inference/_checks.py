@@ -27,6 +27,20 @@ def check_counts(**counts: npt.ArrayLike) -> list[IntArray]:
     return list(np.broadcast_arrays(*arrays))
 
 
+def check_design_effect(design_effect: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """A positive number.
+
+    Raises
+    ------
+    ValueError
+        When it is not positive.
+    """
+    array = np.asarray(design_effect, dtype=np.float64)
+    if not np.all(array > 0):
+        raise ValueError("design_effect must be positive")
+    return array
+
+
 def check_alpha(alpha: float) -> float:
     """An error rate in (0, 1).
 

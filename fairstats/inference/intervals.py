@@ -1,154 +1,99 @@
-"""Confidence intervals for one proportion and for the difference of two paired ones."""
+"""Confidence intervals for one proportion."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from fairstats.inference._checks import check_alpha, check_counts
-from fairstats.results import FloatArray, Interval
+from fairstats.inference._checks import check_alpha, check_counts, check_design_effect
+from fairstats.results import Interval
 
-# Halving [-1, 1] this often ends between two neighbouring floating-point numbers.
-_BISECTIONS = 64
+ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys"]
+# What statsmodels calls them.
+_STATSMODELS = {"wilson": "wilson", "clopper_pearson": "beta", "jeffreys": "jeffreys"}
 
 
-def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Interval:
-    """Wilson's score interval for a proportion.
+def proportion_interval(
+    successes: npt.ArrayLike,
+    n: npt.ArrayLike,
+    *,
+    method: ProportionMethod = "wilson",
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+) -> Interval:
+    """Confidence interval for a proportion, e.g. an accuracy or CFR.
 
     Parameters
     ----------
     successes, n : array_like of int
         Number of successes out of n; broadcast against each other.
+    method : {"wilson", "clopper_pearson", "jeffreys"}
+        Wilson's score interval; the exact one, which covers at least 1 − alpha and often far
+        more; the equal-tailed interval of the posterior under Jeffreys' prior Beta(½, ½).
     alpha : float
         1 − confidence level.
+    design_effect : array_like of float
+        By how much clustering (several answers an item) multiplies the variance; the counts are
+        divided by it. See `fairstats.inference.clusters`.
 
     Returns
     -------
     Interval
-        Limits in [0, 1]; with n = 0 nothing is known and they are 0 and 1.
+        Limits in [0, 1]; the lower is 0 without a success and the upper 1 without a failure. With
+        n = 0 nothing is known and they are 0 and 1.
 
     Raises
     ------
     ValueError
-        When there are more successes than trials, or a count is no count.
+        When there are more successes than trials, a count is no count, or the method is unknown.
 
     References
     ----------
-    Wilson (1927), JASA 22:209-212; computed by `statsmodels.stats.proportion`, checked against
-    R's ``prop.test(correct = FALSE)`` (tests/r/paired.R).
+    Wilson (1927), JASA 22:209-212; Clopper & Pearson (1934), Biometrika 26:404-413; Brown, Cai &
+    DasGupta (2001), Statistical Science 16:101-133. Computed by `statsmodels.stats.proportion`,
+    checked against R's ``prop.test``, ``binom.test`` and ``qbeta`` (tests/r).
 
     Examples
     --------
-    >>> round(float(wilson(0, 10).high), 4)
+    >>> round(float(proportion_interval(0, 10).high), 4)
     0.2775
+    >>> round(float(proportion_interval(0, 10, method="clopper_pearson").high), 4)
+    0.3085
     """
     from statsmodels.stats.proportion import proportion_confint
 
     successes, n = check_counts(successes=successes, n=n)
     if np.any(successes > n):
         raise ValueError("successes must not exceed n")
+    if method not in _STATSMODELS:
+        raise ValueError(f"method={method!r} is unknown; use {', '.join(_STATSMODELS)}")
     alpha = check_alpha(alpha)
-    trials = np.maximum(n, 1)
-    low, high = proportion_confint(successes, trials, alpha=alpha, method="wilson")
-    # The closed form leaves rounding noise beside an exact 0 or 1.
+    effect = check_design_effect(design_effect)
+    low, high = proportion_confint(
+        successes / effect, np.maximum(n, 1) / effect, alpha=alpha, method=_STATSMODELS[method]
+    )
+    # The closed forms leave rounding noise beside an exact 0 or 1.
     low = np.where(successes == 0, 0.0, np.clip(low, 0.0, 1.0))
     high = np.where(successes == n, 1.0, np.clip(high, 0.0, 1.0))
-    return Interval(np.asarray(low), np.asarray(high), 1 - alpha, "wilson")
+    return Interval(np.asarray(low), np.asarray(high), 1 - alpha, method)
 
 
-def tango(
-    n10: npt.ArrayLike, n01: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05
+def wilson(
+    successes: npt.ArrayLike,
+    n: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
 ) -> Interval:
-    """Tango's score interval for the difference of two paired proportions.
-
-    The limits are the values Δ of p_a − p_b at which the score statistic
-
-        T(Δ) = (n10 − n01 − nΔ) / √(n (2 p̂01(Δ) + Δ(1 − Δ)))
-
-    equals ±z, with p̂01(Δ) the maximum likelihood estimate of P(only b correct) under Δ.
-
-    Parameters
-    ----------
-    n10, n01, n : array_like of int
-        Discordant pairs and all pairs; broadcast against each other.
-    alpha : float
-        1 − confidence level.
-
-    Returns
-    -------
-    Interval
-        Limits in [−1, 1]. Without discordant pairs they are ±z²/(n + z²); with n = 0 they are
-        −1 and 1.
-
-    Raises
-    ------
-    ValueError
-        When n10 + n01 exceeds n, or a count is no count.
-
-    Notes
-    -----
-    T falls in Δ, so that each limit is found by bisection to the last bit.
-
-    References
-    ----------
-    Tango (1998), Statistics in Medicine 17:891-908. The example is Fagerland, Lydersen & Laake
-    (2014), Statistics in Medicine 33:2850-2875.
+    """Wilson's score interval for a proportion: `proportion_interval` by its default method.
 
     Examples
     --------
-    >>> interval = tango(1, 7, 21)
-    >>> float(interval.low.round(5)), float(interval.high.round(5))
-    (-0.51723, -0.026)
+    >>> round(float(wilson(0, 10).high), 4)
+    0.2775
     """
-    n10, n01, n = check_counts(n10=n10, n01=n01, n=n)
-    if np.any(n10 + n01 > n):
-        raise ValueError("n10 + n01 must not exceed n")
-    alpha = check_alpha(alpha)
-    z = float(stats.norm.isf(alpha / 2))
-    trials = np.maximum(n, 1)
-    estimate = (n10 - n01) / trials
-    low = _score_limit(n10, n01, trials, target=z, left=np.full(n.shape, -1.0), right=estimate)
-    high = _score_limit(n10, n01, trials, target=-z, left=estimate, right=np.full(n.shape, 1.0))
-    low = np.where((n == 0) | (n01 == n), -1.0, low)
-    high = np.where((n == 0) | (n10 == n), 1.0, high)
-    return Interval(low, high, 1 - alpha, "tango")
-
-
-def _score_limit(
-    n10: npt.NDArray[np.int64],
-    n01: npt.NDArray[np.int64],
-    n: npt.NDArray[np.int64],
-    *,
-    target: float,
-    left: FloatArray,
-    right: FloatArray,
-) -> FloatArray:
-    """The Δ between `left` and `right` at which Tango's statistic equals `target`."""
-    for _ in range(_BISECTIONS):
-        middle = (left + right) / 2
-        too_far_left = _tango_statistic(n10, n01, n, middle) > target
-        left = np.where(too_far_left, middle, left)
-        right = np.where(too_far_left, right, middle)
-    return (left + right) / 2
-
-
-def _tango_statistic(
-    n10: npt.NDArray[np.int64],
-    n01: npt.NDArray[np.int64],
-    n: npt.NDArray[np.int64],
-    delta: FloatArray,
-) -> FloatArray:
-    # p01 is the larger root of a p² + b p + c = 0, in the form without cancellation.
-    a = 2.0 * n
-    b = -n10 - n01 + (2.0 * n - n10 + n01) * delta
-    c = -n01 * delta * (1 - delta)
-    root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p01 = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
-    variance = n * (2 * p01 + delta * (1 - delta))
-    numerator = n10 - n01 - n * delta
-    # At the edge of the parameter space the variance is 0: the statistic is then infinite.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = numerator / np.sqrt(np.maximum(variance, 0.0))
-    return np.asarray(np.where(numerator == 0, 0.0, statistic), dtype=np.float64)
+    return proportion_interval(
+        successes, n, method="wilson", alpha=alpha, design_effect=design_effect
+    )

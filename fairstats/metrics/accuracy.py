@@ -6,7 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats.inference._checks import check_counts
-from fairstats.inference.intervals import tango, wilson
+from fairstats.inference.intervals import wilson
+from fairstats.inference.paired_intervals import partly_paired_interval
+from fairstats.inference.tango import tango
+from fairstats.missing import PairedCounts
 from fairstats.results import Estimate, FloatArray
 
 
@@ -17,10 +20,14 @@ def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
 
 
 def estimate_proportion(
-    successes: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05
+    successes: npt.ArrayLike,
+    n: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
 ) -> Estimate:
     """A share of n with its Wilson interval; NaN with limits 0 and 1 where n is 0."""
-    interval = wilson(successes, n, alpha=alpha)
+    interval = wilson(successes, n, alpha=alpha, design_effect=design_effect)
     return Estimate(
         proportion(successes, n),
         interval.low,
@@ -31,7 +38,13 @@ def estimate_proportion(
     )
 
 
-def accuracy(correct: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
+def accuracy(
+    correct: npt.ArrayLike,
+    n: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+) -> Estimate:
     """The share of a group's answers that are the key: Acc = correct / n.
 
     Parameters
@@ -40,6 +53,8 @@ def accuracy(correct: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -
         Correct answers, and answers that count under the missing policy.
     alpha : float
         1 − confidence level of the Wilson interval.
+    design_effect : array_like of float
+        See `fairstats.inference.clusters`; 1 where each item is answered once.
 
     Returns
     -------
@@ -56,53 +71,59 @@ def accuracy(correct: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -
     >>> accuracy(3, 4).estimate
     array(0.75)
     """
-    return estimate_proportion(correct, n, alpha=alpha)
+    return estimate_proportion(correct, n, alpha=alpha, design_effect=design_effect)
 
 
 def accuracy_difference(
-    n10: npt.ArrayLike,
-    n01: npt.ArrayLike,
-    n: npt.ArrayLike,
-    *,
-    estimate: npt.ArrayLike | None = None,
-    alpha: float = 0.05,
+    counts: PairedCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
 ) -> Estimate:
-    """The signed difference Acc_a − Acc_b over counterfactual pairs: (n10 − n01) / n.
+    """The signed difference Acc_a − Acc_b over counterfactual pairs.
+
+    (n10 − n01) / n where both groups have an answer to each item, and the difference of the
+    groups' own accuracies where the policy for missing answers gives each its own denominator.
 
     Parameters
     ----------
-    n10, n01, n : array_like of int
-        Pairs where only a, only b is correct, and all pairs with both answers.
-    estimate : array_like of float, optional
-        The difference of the groups' own accuracies, where the policy gives each its own
-        denominator. Without it, (n10 − n01) / n.
+    counts : PairedCounts
+        The counts of the pairs and of each group's own answers.
     alpha : float
-        1 − confidence level of the Tango interval.
+        1 − confidence level.
+    design_effect : array_like of float
+        See `fairstats.inference.clusters`; 1 where each item is answered once.
 
     Returns
     -------
     Estimate
-        In [−1, 1]; n is the number of pairs. With n = 0 the interval is −1 to 1.
-
-    Notes
-    -----
-    The interval is that of the pairs with both answers, as McNemar's test is. Where many answers
-    are missing in one group only, the difference of the groups' own accuracies can fall outside
-    of it; the interval is then widened to reach it, and the method says so.
+        In [−1, 1]; n is the number of pairs. The interval is Tango's, and where a group has
+        answers that are in no pair that of `partly_paired_interval`. NaN with limits −1 and 1
+        where a group has no answer.
 
     Examples
     --------
-    >>> round(float(accuracy_difference(83, 10, 801).estimate), 4)
+    >>> from fairstats.missing import paired_counts
+    >>> round(float(accuracy_difference(paired_counts(600, 83, 10, 108)).estimate), 4)
     0.0911
     """
-    n10, n01, n = check_counts(n10=n10, n01=n01, n=n)
-    interval = tango(n10, n01, n, alpha=alpha)
-    paired = np.where(n > 0, (n10 - n01) / np.maximum(n, 1), np.nan)
-    if estimate is None:
-        return Estimate(paired, interval.low, interval.high, interval.level, interval.method, n)
-    own = np.asarray(estimate, dtype=np.float64)
-    # fmin and fmax pass over a NaN: without an estimate there is nothing to reach.
-    low, high = np.fmin(interval.low, own), np.fmax(interval.high, own)
-    widened = (low < interval.low) | (high > interval.high)
-    method = np.where(widened, f"{interval.method}, widened to the estimate", interval.method)
-    return Estimate(own, low, high, interval.level, method, n)
+    estimate = proportion(counts.correct_a, counts.n_a) - proportion(counts.correct_b, counts.n_b)
+    paired = tango(counts.n10, counts.n01, counts.n, alpha=alpha, design_effect=design_effect)
+    own = partly_paired_interval(
+        counts.n11,
+        counts.n10,
+        counts.n01,
+        counts.n00,
+        correct_a=counts.correct_a,
+        n_a=counts.n_a,
+        correct_b=counts.correct_b,
+        n_b=counts.n_b,
+        alpha=alpha,
+        design_effect=design_effect,
+    )
+    partly = (counts.n_a != counts.n) | (counts.n_b != counts.n)
+    return Estimate(
+        estimate,
+        np.where(partly, own.low, paired.low),
+        np.where(partly, own.high, paired.high),
+        paired.level,
+        np.where(partly, own.method, paired.method),
+        counts.n,
+    )

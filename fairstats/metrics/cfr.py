@@ -8,7 +8,13 @@ from fairstats.metrics.accuracy import estimate_proportion
 from fairstats.results import Estimate
 
 
-def cfr(same: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
+def cfr(
+    same: npt.ArrayLike,
+    n: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    design_effect: npt.ArrayLike = 1.0,
+) -> Estimate:
     """The share of counterfactual pairs whose two answers are the same letter: CFR = same / n.
 
     Parameters
@@ -17,6 +23,8 @@ def cfr(same: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Estima
         Pairs with the same letter, and all pairs that count under the missing policy.
     alpha : float
         1 − confidence level of the Wilson interval.
+    design_effect : array_like of float
+        See `fairstats.inference.clusters`; 1 where each item is answered once.
 
     Returns
     -------
@@ -38,4 +46,4 @@ def cfr(same: npt.ArrayLike, n: npt.ArrayLike, *, alpha: float = 0.05) -> Estima
     >>> round(float(cfr(701, 801).estimate), 4)
     0.8752
     """
-    return estimate_proportion(same, n, alpha=alpha)
+    return estimate_proportion(same, n, alpha=alpha, design_effect=design_effect)

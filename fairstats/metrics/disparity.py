@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from fairstats.inference.intervals import tango
-from fairstats.missing import CountingPolicy
+from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.missing import CountingPolicy, PairedCounts
+from fairstats.results import Estimate
 
 
 @dataclass(frozen=True)
@@ -36,61 +38,135 @@ class Disparity:
     n: int
 
 
-def disparity(condition: Callable[[pd.DataFrame], pd.Series], doc: str) -> Callable[..., Disparity]:
+#: What makes an item count: takes the joint outcome patterns of a unit, gives the rows that do.
+Condition = Callable[[pd.DataFrame], pd.Series]
+
+
+def pair_differences(
+    outcomes: pd.DataFrame,
+    *,
+    condition: Condition | None = None,
+    missing: CountingPolicy = "available",
+    alpha: float = 0.05,
+    design_effects: Mapping[tuple[int, int], float] | None = None,
+) -> PairDifferences:
+    """The signed accuracy difference of every two groups, with simultaneous intervals.
+
+    Parameters
+    ----------
+    outcomes : pandas.DataFrame
+        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign a
+        group: 1 correct, 0 wrong, x missing), ``answerable`` and ``n``.
+    condition : callable, optional
+        Takes the patterns and gives the rows whose items count; by default all.
+    missing : {"available", "complete", "incorrect"}
+        The policy for missing answers; ``complete`` asks for an answer for every group.
+    alpha : float
+        1 − the level at which all intervals hold at once: by Bonferroni, each is at
+        1 − alpha / number of pairs.
+    design_effects : mapping of (int, int) to float, optional
+        The design effect of a pair of groups whose answers are clustered.
+
+    Returns
+    -------
+    PairDifferences
+        `pairs` are those of `itertools.combinations` of the groups; n is the number of items with
+        an answer that counts for both.
+    """
+    rows = outcomes if condition is None else outcomes[condition(outcomes)]
+    k = len(outcomes["outcomes"].iloc[0])
+    signs = rows["outcomes"]
+    if missing == "complete":
+        rows = rows[~signs.str.contains("x")]
+        signs = rows["outcomes"]
+    elif missing == "incorrect":
+        signs = signs.str.replace("x", "0")
+    weights = rows["n"].to_numpy(dtype=np.int64)
+    # states[i, g]: the sign of pattern i for group g
+    states = np.array([list(text) for text in signs], dtype="<U1").reshape(len(rows), k)
+    pairs = tuple(combinations(range(k), 2))
+    cells = np.array([_cells(states[:, a], states[:, b], weights) for a, b in pairs])
+    effects = [(design_effects or {}).get(pair, 1.0) for pair in pairs]
+    estimate = accuracy_difference(
+        PairedCounts(*cells.T), alpha=alpha / len(pairs), design_effect=effects
+    )
+    whole = int(weights[(states != "x").all(axis=1)].sum()) if len(rows) else 0
+    return PairDifferences(pairs, estimate, whole)
+
+
+@dataclass(frozen=True)
+class PairDifferences:
+    """The differences of all pairs of groups: `pairs` of places, their `estimate`, and `n`, the
+    items with an answer that counts for every group.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    estimate: Estimate
+    n: int
+
+
+def _cells(
+    a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: npt.NDArray[np.int64]
+) -> list[int]:
+    """The fields of `PairedCounts` of two groups; ``same`` is not known from signs, and n11."""
+
+    def count(first: str, second: str) -> int:
+        return int(weights[np.isin(a, list(first)) & np.isin(b, list(second))].sum())
+
+    n11 = count("1", "1")
+    cells = [n11, count("1", "0"), count("0", "1"), count("0", "0"), n11]
+    return [*cells, count("1", "10x"), count("10", "10x"), count("10x", "1"), count("10x", "10")]
+
+
+def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]:
     """Make a disparity from the condition that an item has to meet to count.
 
     Parameters
     ----------
-    condition : callable
-        Takes the joint outcome patterns of a unit (see `fairstats.counts.fold_outcomes`), gives
-        the rows whose items count.
+    condition : callable, optional
+        Takes the joint outcome patterns of a unit (see `fairstats.counts.Folds`), gives the rows
+        whose items count.
     doc : str
         The docstring of the function that is made.
 
     Returns
     -------
     callable
-        ``(outcomes, *, missing="available", alpha=0.05) -> Disparity``.
+        ``(outcomes, *, missing="available", alpha=0.05, design_effects=None) -> Disparity``.
     """
 
     def compute(
-        outcomes: pd.DataFrame, *, missing: CountingPolicy = "available", alpha: float = 0.05
+        outcomes: pd.DataFrame,
+        *,
+        missing: CountingPolicy = "available",
+        alpha: float = 0.05,
+        design_effects: Mapping[tuple[int, int], float] | None = None,
     ) -> Disparity:
-        rows = outcomes[condition(outcomes)]
-        signs = rows["outcomes"]
-        if missing == "complete":
-            rows = rows[~signs.str.contains("x")]
-            signs = rows["outcomes"]
-        elif missing == "incorrect":
-            signs = signs.str.replace("x", "0")
-        weights = rows["n"].to_numpy(dtype=np.int64)
-        k = len(outcomes["outcomes"].iloc[0])
-        # states[i, g]: the sign of pattern i for group g
-        states = np.array([list(text) for text in signs], dtype="<U1").reshape(len(rows), k)
-        correct = np.array([weights[states[:, g] == "1"].sum() for g in range(k)])
-        n = np.array([weights[states[:, g] != "x"].sum() for g in range(k)])
-        whole = int(weights[(states != "x").all(axis=1)].sum()) if len(rows) else 0
-        rates = correct / np.maximum(n, 1)
-        estimate = float(rates.max() - rates.min()) if (n > 0).all() else float("nan")
-
-        pairs = list(combinations(range(k), 2))
-        # Every pair's signed interval at a level that holds for all of them at once; the range is
-        # the largest of their absolute values, so it lies between the largest of the limits.
-        limits = []
-        for a, b in pairs:
-            n10 = int(weights[(states[:, a] == "1") & (states[:, b] == "0")].sum())
-            n01 = int(weights[(states[:, a] == "0") & (states[:, b] == "1")].sum())
-            both = int(weights[(states[:, a] != "x") & (states[:, b] != "x")].sum())
-            interval = tango(n10, n01, both, alpha=alpha / len(pairs))
-            limits.append(absolute_interval(float(interval.low), float(interval.high)))
+        found = pair_differences(
+            outcomes,
+            condition=condition,
+            missing=missing,
+            alpha=alpha,
+            design_effects=design_effects,
+        )
+        differences = found.estimate
+        # The range is the largest of the absolute differences, so that it lies between the
+        # largest of their limits.
+        limits = [
+            absolute_interval(low, high)
+            for low, high in zip(differences.ci_low, differences.ci_high, strict=True)
+        ]
         low, high = max(low for low, _ in limits), max(high for _, high in limits)
-        method = "tango, absolute"
-        if len(pairs) > 1:
-            method += f", Bonferroni over {len(pairs)} pairs"
-        if estimate < low or estimate > high:
-            low, high = min(low, estimate), max(high, estimate)
-            method += ", widened to the estimate"
-        return Disparity(estimate, low, high, method, whole)
+        # Without an answer for one group the range is not known.
+        estimate = float(np.abs(differences.estimate).max())
+        method = " and ".join(sorted(set(np.asarray(differences.ci_method).tolist())))
+        method += ", absolute"
+        if len(found.pairs) > 1:
+            method += f", Bonferroni over {len(found.pairs)} pairs"
+        effect = max((design_effects or {}).values(), default=1.0)
+        if effect != 1:
+            method += f", design effect up to {effect:.3g}"
+        return Disparity(estimate, low, high, method, found.n)
 
     compute.__doc__ = doc
     return compute
@@ -113,7 +189,9 @@ _PARAMETERS = """
     missing : {"available", "complete", "incorrect"}
         The policy for missing answers; ``complete`` asks for an answer for every group.
     alpha : float
-        1 − confidence level; the interval is made from Tango intervals of the pairs.
+        1 − confidence level; the interval is made from the simultaneous ones of the pairs.
+    design_effects : mapping of (int, int) to float, optional
+        The design effect of a pair of groups whose answers are clustered.
 
     Returns
     -------
@@ -121,12 +199,18 @@ _PARAMETERS = """
     """
 
 demographic_parity = disparity(
-    lambda outcomes: pd.Series(True, index=outcomes.index),
+    None,
     "Demographic parity disparity: max − min over groups of P(correct)." + _PARAMETERS,
 )
 
+
+def answerable(outcomes: pd.DataFrame) -> pd.Series:
+    """The patterns of items whose neutralized variant is answered correctly."""
+    return outcomes["answerable"] == "1"
+
+
 equal_opportunity = disparity(
-    lambda outcomes: outcomes["answerable"] == "1",
+    answerable,
     "Equal opportunity disparity: max − min over groups of P(correct | answerable).\n\n"
     "    An item is answerable for a model that answers its neutralized variant correctly."
     + _PARAMETERS,

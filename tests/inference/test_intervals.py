@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.inference.intervals import tango, wilson
+from fairstats.inference.intervals import proportion_interval, wilson
+from fairstats.inference.tango import tango
 
 R = Path(__file__).parents[1] / "r"
 PAIRED = pd.read_csv(R / "paired.csv")
 WILSON = pd.read_csv(R / "wilson.csv")
+PROPORTIONS = pd.read_csv(R / "proportions.csv")
 CELLS = st.tuples(*[st.integers(0, 400)] * 3)
 Z2 = 3.8414588206941254  # qchisq(0.95, 1)
 
@@ -25,6 +27,36 @@ def test_wilson_agrees_with_r(level):
     interval = wilson(rows["successes"], rows["n"], alpha=1 - level)
     np.testing.assert_allclose(interval.low, rows["low"], rtol=0, atol=1e-10)
     np.testing.assert_allclose(interval.high, rows["high"], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["clopper_pearson", "jeffreys"])
+def test_the_other_intervals_of_a_proportion_agree_with_r(method):
+    for alpha, rows in PROPORTIONS.groupby("alpha"):
+        found = proportion_interval(rows["successes"], rows["n"], method=method, alpha=alpha)
+        np.testing.assert_allclose(found.low, rows[f"{method}_low"], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.high, rows[f"{method}_high"], rtol=0, atol=1e-10)
+        assert found.method == method
+
+
+@pytest.mark.parametrize("method", ["wilson", "clopper_pearson", "jeffreys"])
+def test_of_nothing_every_interval_is_the_whole_scale(method):
+    found = proportion_interval([0, 0, 9], [0, 9, 9], method=method)
+    assert (found.low[0], found.high[0]) == (0, 1)
+    assert (found.low[1], found.high[2]) == (0, 1)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ValueError, match="use wilson, clopper_pearson, jeffreys"):
+        proportion_interval(1, 2, method="agresti")
+
+
+def test_a_design_effect_counts_as_so_many_fewer_answers():
+    wide, fewer = wilson(300, 400, design_effect=4), wilson(75, 100)
+    np.testing.assert_allclose([wide.low, wide.high], [fewer.low, fewer.high], atol=1e-14)
+    wide, fewer = tango(80, 40, 800, design_effect=4), tango(20, 10, 200)
+    np.testing.assert_allclose([wide.low, wide.high], [fewer.low, fewer.high], atol=1e-14)
+    with pytest.raises(ValueError, match="design_effect must be positive"):
+        wilson(1, 2, design_effect=0)
 
 
 @pytest.mark.parametrize("level", [90, 95])

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.multiplicity import adjust_pvalues, max_t
 
+ADJUST = pd.read_csv(Path(__file__).parents[1] / "r" / "adjust.csv")
 HOLM = pd.read_csv(Path(__file__).parents[1] / "r" / "holm.csv")
 
 
@@ -49,3 +51,44 @@ def test_what_is_no_probability_is_refused(p):
 def test_an_unknown_method_is_refused():
     with pytest.raises(ValueError, match=r"'bonferroni'.*holm"):
         adjust_pvalues([0.5], method="bonferroni")
+
+
+@pytest.mark.parametrize("method", ["holm", "BH", "BY", "hommel"])
+def test_every_procedure_agrees_with_r(method):
+    for _, rows in ADJUST.groupby("family"):
+        found = adjust_pvalues(rows["p"], method=method.lower())
+        np.testing.assert_allclose(found, rows[method], rtol=1e-10, atol=0)
+
+
+def test_max_t_of_one_test_is_mcnemars():
+    d = np.repeat([[1], [-1], [0]], [30, 14, 700], axis=0)
+    found = max_t(d, rng=1, n_resamples=50_000)
+    exact = float(mcnemar(30, 14, method="exact").p_value)
+    assert found.p_value[0] == found.p_adjusted[0] == pytest.approx(exact, abs=0.003)
+
+
+def test_max_t_of_copies_asks_for_no_correction_and_of_strangers_for_nearly_holms():
+    rng = np.random.default_rng(1)
+    one = rng.choice([1, 0, -1], 800, p=[0.08, 0.88, 0.04])
+    copies = max_t(np.column_stack([one] * 5), rng=1)
+    assert copies.p_adjusted.tolist() == copies.p_value.tolist()
+    strangers = max_t(np.column_stack([rng.permutation(one) for _ in range(5)]), rng=1)
+    holm = adjust_pvalues(strangers.p_value)
+    assert (strangers.p_adjusted <= holm + 0.01).all()
+    assert strangers.p_adjusted.min() > 3 * strangers.p_value.min()
+
+
+def test_max_t_never_says_0_and_gives_no_test_p_1():
+    d = np.column_stack([np.ones(500), np.zeros(500)])
+    found = max_t(d, rng=1, n_resamples=99)
+    assert found.p_adjusted.tolist() == [0.01, 1]
+    assert found.statistic[1] == 0
+
+
+def test_max_t_is_the_same_for_the_same_seed_and_for_any_order_of_items():
+    rng = np.random.default_rng(2)
+    d = rng.integers(-1, 2, (300, 4))
+    one, other = max_t(d, rng=5), max_t(d[rng.permutation(300)], rng=5)
+    assert one.p_adjusted.tolist() == other.p_adjusted.tolist()
+    with pytest.raises(ValueError, match="shape"):
+        max_t([1, 0], rng=1)

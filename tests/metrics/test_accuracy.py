@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairstats.inference.intervals import tango, wilson
+from fairstats.inference.intervals import wilson
+from fairstats.inference.tango import tango
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
+from fairstats.missing import apply_policy, paired_counts
 
 
 def test_a_proportion_of_nothing_is_nan():
@@ -27,29 +29,31 @@ def test_more_correct_answers_than_answers_are_refused():
 
 
 def test_the_difference_is_signed_and_has_tangos_interval():
-    result, interval = accuracy_difference(10, 83, 801), tango(10, 83, 801)
+    result, interval = accuracy_difference(paired_counts(600, 10, 83, 108)), tango(10, 83, 801)
     assert float(result.estimate) == pytest.approx(-73 / 801)
     assert (result.ci_low, result.ci_high) == (interval.low, interval.high)
     assert result.ci_method == "tango"
 
 
 def test_without_pairs_the_difference_is_nan_on_the_whole_scale():
-    result = accuracy_difference(0, 0, 0)
+    result = accuracy_difference(paired_counts(0, 0, 0, 0))
     assert np.isnan(result.estimate)
     assert (result.ci_low, result.ci_high) == (-1, 1)
 
 
-def test_an_estimate_inside_of_the_interval_leaves_it_alone():
-    result, interval = accuracy_difference(5, 5, 50, estimate=0.01), tango(5, 5, 50)
-    assert (result.ci_low, result.ci_high) == (interval.low, interval.high)
-    assert result.estimate == 0.01
-    assert result.ci_method.item() == "tango"
+def test_answers_without_a_pair_count_in_the_estimate_and_in_its_interval(counts_of):
+    counts = counts_of(n11=500, n10=40, n01=20, n00_same=41, n1x=60, n0x=40, nx1=30, nx0=70)
+    pairs = accuracy_difference(apply_policy(counts, "complete"))
+    own = accuracy_difference(apply_policy(counts, "available"))
+    assert pairs.ci_method.tolist() == ["tango"]
+    assert own.ci_method.tolist() == ["newcombe, partly paired"]
+    assert own.estimate[0] == pytest.approx(600 / 701 - 550 / 701)
+    assert own.ci_low[0] < own.estimate[0] < own.ci_high[0]
 
 
-def test_an_estimate_outside_of_the_interval_widens_it_and_says_so():
-    result = accuracy_difference([0, 0, 0], [0, 0, 0], [99, 99, 0], estimate=[0.5, -0.5, np.nan])
-    interval = tango(0, 0, 99)
-    assert result.ci_high[:2].tolist() == [0.5, interval.high]
-    assert result.ci_low[:2].tolist() == [interval.low, -0.5]
-    assert (result.ci_low[2], result.ci_high[2]) == (-1, 1)
-    assert result.ci_method.tolist() == ["tango, widened to the estimate"] * 2 + ["tango"]
+def test_a_design_effect_widens_the_interval_alone():
+    counts = paired_counts(600, 83, 10, 108)
+    one, wide = accuracy_difference(counts), accuracy_difference(counts, design_effect=2)
+    assert one.estimate == wide.estimate
+    assert wide.ci_low < one.ci_low
+    assert one.ci_high < wide.ci_high

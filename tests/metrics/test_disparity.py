@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.inference.intervals import tango
-from fairstats.metrics.disparity import absolute_interval, demographic_parity, equal_opportunity
+from fairstats.inference.tango import tango
+from fairstats.metrics.disparity import (
+    absolute_interval,
+    demographic_parity,
+    equal_opportunity,
+    pair_differences,
+)
 
 POLICIES = ("available", "complete", "incorrect")
 PATTERN = st.tuples(st.text("10x", min_size=3, max_size=3), st.sampled_from("10x"))
@@ -84,12 +89,29 @@ def test_three_groups_share_the_level_between_their_pairs():
     assert found.ci_method == "tango, absolute, Bonferroni over 3 pairs"
 
 
-def test_an_estimate_that_rests_on_other_answers_widens_the_interval():
+def test_answers_of_one_group_alone_count_in_the_estimate_and_in_its_interval():
     table = {("11", "1"): 200, ("1x", "1"): 300, ("x0", "1"): 300}
     found = demographic_parity(outcomes_of(table))
     assert found.estimate == pytest.approx(0.6)
-    assert found.ci_high == found.estimate
-    assert found.ci_method.endswith("widened to the estimate")
+    assert found.ci_low < found.estimate < found.ci_high
+    assert found.ci_method == "newcombe, partly paired, absolute"
+
+
+def test_a_design_effect_widens_the_interval_and_is_named():
+    table = {("10", "1"): 40, ("01", "1"): 10, ("11", "1"): 150}
+    one = demographic_parity(outcomes_of(table))
+    wide = demographic_parity(outcomes_of(table), design_effects={(0, 1): 2.0})
+    assert wide.ci_low < one.ci_low < one.ci_high < wide.ci_high
+    assert wide.ci_method == "tango, absolute, design effect up to 2"
+
+
+def test_every_pair_has_a_simultaneous_interval():
+    table = {("110", "1"): 40, ("100", "1"): 10, ("111", "1"): 30, ("000", "1"): 20}
+    found = pair_differences(outcomes_of(table))
+    assert found.pairs == ((0, 1), (0, 2), (1, 2))
+    np.testing.assert_allclose(found.estimate.estimate, [0.1, 0.5, 0.4])
+    for (n10, n01), low in zip([(10, 0), (50, 0), (40, 0)], found.estimate.ci_low, strict=True):
+        assert low == tango(n10, n01, 100, alpha=0.05 / 3).low
 
 
 @pytest.mark.parametrize(

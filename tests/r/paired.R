@@ -3,8 +3,8 @@
 #
 # Nothing here follows the package's own formulas: the restricted maximum likelihood estimate of
 # Tango's statistic is the root of the likelihood's derivative, not the root of a quadratic; mid-p
-# sums the probabilities of the tables; Cohen's h is written with atan2 and its correlation is
-# cov.wt's. NA stands where R has no answer.
+# sums the probabilities of the tables; Cohen's h is written with atan2, its correlation is
+# cov.wt's and the square-and-add a quadratic form. NA stands where R has no answer.
 
 # 17 significant digits name a double exactly; write.csv alone gives 15.
 write_exactly <- function(frame, file) {
@@ -74,11 +74,24 @@ h_interval <- function(n11, n10, n01, n00) {
   n <- n11 + n10 + n01 + n00
   angle <- function(p) 2 * atan2(sqrt(p), sqrt(1 - p))
   h <- angle((n11 + n10) / n) - angle((n11 + n01) / n)
+  # phi as the correlation of the 0/1 data, with Newcombe's correction where it is positive.
   cells <- data.frame(a = c(1, 1, 0, 0), b = c(1, 0, 1, 0))
-  weights <- c(n11, n10, n01, n00) + 0.5
-  phi <- cov.wt(cells, weights / sum(weights), cor = TRUE, method = "ML")$cor[1, 2]
-  half <- qnorm(0.975) * sqrt((2 - 2 * phi) / n)
-  c(h, max(h - half, -pi), min(h + half, pi))
+  weights <- c(n11, n10, n01, n00)
+  phi <- 0
+  if (all(c(n11 + n10, n01 + n00, n11 + n01, n10 + n00) > 0)) {
+    moments <- cov.wt(cells, weights / n, method = "ML")$cov
+    covariance <- moments[1, 2]
+    if (covariance > 0) covariance <- max(covariance - 1 / (2 * n), 0)
+    phi <- covariance / sqrt(moments[1, 1] * moments[2, 2])
+  }
+  limits <- function(x) {
+    suppressWarnings(prop.test(x, n, conf.level = 0.95, correct = FALSE))$conf.int
+  }
+  a <- angle(limits(n11 + n10)) - angle((n11 + n10) / n)
+  b <- angle(limits(n11 + n01)) - angle((n11 + n01) / n)
+  # The distances of a's lower and b's upper limit, with the lengths' angle given by phi.
+  away <- function(x, y) sqrt(max(c(x, y) %*% matrix(c(1, -phi, -phi, 1), 2) %*% c(x, y), 0))
+  c(h, max(h - away(-a[1], b[2]), -pi), min(h + away(a[2], -b[1]), pi))
 }
 
 cells <- c(0, 1, 4, 11)

@@ -1,0 +1,213 @@
+"""The bootstrap of whole clusters: an item with all of its answers is what is drawn."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.inference._checks import check_alpha, check_counts
+from fairstats.inference.bootstrap import BootstrapMethod, CountsFunction, interval_of_law
+from fairstats.inference.lattice import discrete_law, sum_law
+from fairstats.inference.tango import tango
+from fairstats.results import Estimate, FloatArray
+
+IntArray = npt.NDArray[np.int64]
+# What a pair of each category adds to the sum that the statistic is.
+_PER_PAIR = {"difference": (0, 1, -1, 0), "proportion": (1, 0)}
+
+
+def cluster_bootstrap(
+    clusters: npt.ArrayLike,
+    statistic: Literal["difference", "proportion"] | CountsFunction = "difference",
+    *,
+    multiplicity: npt.ArrayLike | None = None,
+    method: BootstrapMethod = "bca",
+    n_resamples: Literal["exact"] | int = "exact",
+    alpha: float = 0.05,
+    rng: np.random.Generator | int | None = None,
+) -> Estimate:
+    """Bootstrap interval where whole clusters are drawn with replacement.
+
+    Parameters
+    ----------
+    clusters : array_like of int, shape (k, 4) or (k, 2), or (k, categories) for a function
+        The counts of each cluster: n11, n10, n01, n00, or successes and failures.
+    statistic : str or callable
+        ``"difference"``: Σ (n10 − n01) / Σ n; ``"proportion"``: Σ successes / Σ n; or a function
+        of the summed counts, of shape (..., categories).
+    multiplicity : array_like of int, shape (k,), optional
+        How many clusters have these counts; by default one.
+    method, n_resamples, alpha, rng
+        As for `bootstrap`. The exact law is known for the named statistics where all clusters
+        have the same size; otherwise the statistic is a ratio and has to be resampled.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of clusters.
+
+    Raises
+    ------
+    ValueError
+        As `bootstrap`, and for an exact law of clusters of unequal size.
+
+    References
+    ----------
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
+
+    Examples
+    --------
+    >>> kinds = [[2, 0, 0, 0], [0, 2, 0, 0], [1, 1, 0, 0]]
+    >>> found = cluster_bootstrap(kinds, multiplicity=[60, 20, 20])
+    >>> float(found.estimate), float(found.ci_low), float(found.ci_high)
+    (0.3, 0.225, 0.385)
+    """
+    alpha = check_alpha(alpha)
+    (cells,) = check_counts(clusters=clusters)
+    if cells.ndim != 2:
+        raise ValueError(f"clusters must have shape (k, categories); got {cells.shape}")
+    (many,) = check_counts(
+        multiplicity=np.ones(len(cells), dtype=np.int64) if multiplicity is None else multiplicity
+    )
+    if not callable(statistic) and len(_PER_PAIR.get(statistic, ())) != cells.shape[1]:
+        raise ValueError(
+            f"statistic={statistic!r}: use difference with clusters of shape (k, 4), "
+            "proportion with (k, 2), or a function"
+        )
+
+    def compute(totals: IntArray) -> npt.ArrayLike:
+        if callable(statistic):
+            return statistic(totals)
+        return (totals @ np.array(_PER_PAIR[statistic])) / totals.sum(axis=-1)
+
+    k, sizes = int(many.sum()), np.unique(cells.sum(axis=1)[many > 0])
+    if n_resamples == "exact":
+        if callable(statistic) or len(sizes) != 1:
+            raise ValueError(
+                "the exact law is known for difference and proportion over clusters of one size; "
+                "give n_resamples=9999, rng=1"
+            )
+        sums = cells @ np.array(_PER_PAIR[statistic])
+        of_sum = _bootstrap_mean(sums, many, method, alpha, int(sizes[0]))
+        size, name = float(sizes[0]), f"cluster {of_sum.ci_method}"
+        least = 0.0 if statistic == "proportion" else -1.0
+        limits = (np.maximum(of_sum.ci_low / size, least), of_sum.ci_high / size)
+        return Estimate(of_sum.estimate / size, *limits, 1 - alpha, name, np.asarray(k))
+    if rng is None:
+        raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
+    observed = float(np.asarray(compute((many @ cells)[None]))[0])
+    drawn = np.random.default_rng(rng).multinomial(k, many / k, size=n_resamples) @ cells
+    resampled = np.asarray(compute(drawn), dtype=np.float64)
+    low, high = float("nan"), float("nan")
+    used = "undefined (the resamples do not vary, or some are NaN)"
+    if not np.isnan(resampled).any() and np.ptp(resampled) > 0:
+        acceleration = _cluster_acceleration(cells, many, compute)
+        law = discrete_law(resampled)
+        low, high, used = interval_of_law(law, observed, acceleration, method, alpha)
+    if method == "basic":
+        low, high = 2 * observed - high, 2 * observed - low
+    name = f"cluster bootstrap {used}, {n_resamples} resamples"
+    found = (np.asarray(observed), np.asarray(low), np.asarray(high))
+    return Estimate(*found, 1 - alpha, name, np.asarray(k))
+
+
+def mean_interval(
+    values: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None = None,
+    *,
+    largest: int = 1,
+    method: BootstrapMethod = "bca",
+    alpha: float = 0.05,
+) -> Estimate:
+    """Exact bootstrap interval of the mean of a whole number an item.
+
+    E.g. of the change of correct answers between two models, −2 to 2 an item with two groups.
+
+    Parameters
+    ----------
+    values : array_like of int, shape (k,)
+        The values.
+    multiplicity : array_like of int, shape (k,), optional
+        How many items have each; by default one.
+    largest : int
+        The largest absolute value that an item can have.
+    method : {"bca", "percentile", "basic"}
+        As for `bootstrap`.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    Estimate
+        In ±`largest`; NaN without an item. Where all items have the same value no bootstrap says
+        anything: the interval is then `largest` times Tango's for as many items without a
+        discordant pair, around that value, and `ci_method` says so.
+
+    Examples
+    --------
+    >>> found = mean_interval([-1, 0, 1, 2], [10, 60, 20, 10], largest=2)
+    >>> float(found.estimate), float(found.ci_low), float(found.ci_high)
+    (0.3, 0.15, 0.46)
+    """
+    (many,) = check_counts(
+        multiplicity=np.ones_like(values) if multiplicity is None else multiplicity
+    )
+    whole = np.asarray(values)
+    if not np.all(whole == np.floor(whole)):
+        raise ValueError("values must be whole numbers")
+    if whole.size and np.abs(whole).max() > largest:
+        raise ValueError(f"largest={largest} is exceeded by a value")
+    return _bootstrap_mean(whole.astype(np.int64), many, method, check_alpha(alpha), largest)
+
+
+def _bootstrap_mean(
+    values: IntArray,
+    many: IntArray,
+    method: BootstrapMethod,
+    alpha: float,
+    largest: int,
+) -> Estimate:
+    k = int(many.sum())
+    if k == 0:
+        nothing = (np.asarray(np.nan), np.asarray(-float(largest)), np.asarray(float(largest)))
+        return Estimate(*nothing, 1 - alpha, "none (no item)", np.asarray(0))
+    values, inverse = np.unique(values[many > 0], return_inverse=True)
+    many = np.bincount(inverse, weights=many[many > 0]).astype(np.int64)
+    total = int(values @ many)
+    estimate = total / k
+    if len(values) == 1:
+        half = largest * float(tango(0, 0, k, alpha=alpha).high)
+        limits = (
+            np.asarray(max(estimate - half, -largest)),
+            np.asarray(min(estimate + half, largest)),
+        )
+        name = f"tango (bootstrap {method} says nothing here)"
+        return Estimate(np.asarray(estimate), *limits, 1 - alpha, name, np.asarray(k))
+    deviation = values - estimate
+    # Leaving out one item moves the mean by −deviation / (k − 1), all by the same factor.
+    acceleration = float(many @ deviation**3 / (6 * float(many @ deviation**2) ** 1.5))
+    law = sum_law(k, values, many / k)
+    low, high, used = interval_of_law(law, total, acceleration, method, alpha)
+    low, high = low / k, high / k
+    if method == "basic":
+        low, high = 2 * estimate - high, 2 * estimate - low
+    limits = (np.asarray(low), np.asarray(high))
+    return Estimate(
+        np.asarray(estimate), *limits, 1 - alpha, f"bootstrap {used}, exact", np.asarray(k)
+    )
+
+
+def _cluster_acceleration(cells: IntArray, many: IntArray, compute: CountsFunction) -> float:
+    """The acceleration from leaving out one cluster at a time."""
+    totals = (cells * many[:, None]).sum(axis=0)
+    there = (many > 0) & (cells.sum(axis=1) < totals.sum())
+    left_out: FloatArray = np.zeros(len(cells))
+    if there.any():
+        left_out[there] = np.asarray(compute(totals - cells[there]))
+    deviation = np.where(there, many @ left_out / max(int(many[there].sum()), 1) - left_out, 0.0)
+    spread = float(many @ deviation**2)
+    if not spread > 0:
+        return float("nan")
+    return float(many @ deviation**3 / (6 * spread**1.5))

@@ -1,0 +1,74 @@
+"""Cochran's Q: do any of several groups differ in accuracy on the same items?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from fairstats.inference._checks import check_counts
+from fairstats.results import Tabular
+
+
+@dataclass(frozen=True)
+class CochranResult(Tabular):
+    """Result of `cochran_q`: statistic, degrees of freedom, p_value and the number of items."""
+
+    statistic: float
+    df: int
+    p_value: float
+    n: int
+
+
+def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
+    """Cochran's Q test of equal accuracy of k groups over the same items.
+
+    Q = (k − 1) (k Σ_g G_g² − T²) / (k T − Σ_i L_i²), with G_g the correct answers of group g, L_i
+    those of item i, and T all of them; χ² with k − 1 degrees of freedom.
+
+    Parameters
+    ----------
+    patterns : array_like of {0, 1}, shape (m, k)
+        Patterns of right and wrong over the k ≥ 2 groups.
+    counts : array_like of int, shape (m,)
+        How many items have each.
+
+    Returns
+    -------
+    CochranResult
+        Where all groups agree on every item the statistic is 0 and p is 1.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two groups, or patterns other than of 0 and 1.
+
+    Notes
+    -----
+    For two groups Q is McNemar's asymptotic χ² without correction.
+
+    References
+    ----------
+    Cochran (1950), Biometrika 37:256-266. `statsmodels.stats.contingency_tables.cochrans_q` takes
+    one row an item; this takes the counts. Checked against it and tests/r/tests.R.
+
+    Examples
+    --------
+    >>> result = cochran_q([[1, 1, 0], [1, 0, 0], [0, 0, 0]], [12, 6, 20])
+    >>> result.statistic, result.df
+    (28.0, 2)
+    """
+    (states,) = check_counts(patterns=patterns)
+    (many,) = check_counts(counts=counts)
+    if states.ndim != 2 or states.shape[1] < 2 or len(states) != len(many):
+        raise ValueError("patterns must have shape (m, k), k at least 2, and counts (m,)")
+    if np.any(states > 1):
+        raise ValueError("patterns must hold 0 and 1 alone")
+    k = states.shape[1]
+    groups = many @ states
+    total, items = int(groups.sum()), int(many @ states.sum(axis=1) ** 2)
+    spread = k * total - items
+    q = (k - 1) * (k * int((groups**2).sum()) - total**2) / spread if spread else 0.0
+    return CochranResult(float(q), k - 1, float(stats.chi2.sf(q, k - 1)), int(many.sum()))

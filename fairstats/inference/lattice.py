@@ -1,0 +1,266 @@
+"""Exact laws of sums of independent draws from a few whole numbers.
+
+Resampling n pairs with replacement makes a sum of n draws from the observed table, so that the
+bootstrap law of such a sum need not be simulated. It is computed here by inverting its
+characteristic function φ(t)ⁿ on the window that holds all but a negligible part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import fft
+
+from fairstats.results import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+
+# Two levels that differ by less are the same level: the inversion is good to about 1e-14.
+_LEVEL_ROUNDING = 1e-12
+# The largest grid of a law in the plane, 64 MB of complex numbers.
+_LARGEST_GRID = 2**22
+
+
+@dataclass(frozen=True)
+class SumLaw:
+    """The law of a sum of n independent draws, one law for each element of n.
+
+    Attributes
+    ----------
+    centre, half : ndarray of int
+        The window: all but a negligible part of the law lies within `half` of `centre`.
+    nodes, weights : ndarray
+        The frequencies t at which the inversion has to be summed, and φ(t)ⁿ there relative to
+        `centre`; the last axis runs over the frequencies.
+    """
+
+    centre: IntArray
+    half: IntArray
+    nodes: FloatArray
+    weights: npt.NDArray[np.complex128]
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        """P(sum ≤ x), to about 1e-14."""
+        x = np.asarray(x, dtype=np.int64)
+        width = 2 * self.half + 1
+        steps = np.clip(x - self.centre, -self.half - 1, self.half)
+        # A geometric series sums the inversion formula over the window up to x.
+        t = self.nodes
+        start = np.exp(1j * t * self.half[..., None])
+        end = np.exp(-1j * t * (steps[..., None] + 1.0))
+        terms = (self.weights * (start - end) / -np.expm1(-1j * t)).real
+        value = (steps + self.half + 1 + 2 * terms.sum(axis=-1)) / width
+        return np.clip(value, 0.0, 1.0)
+
+    def share_below(self, x: npt.ArrayLike) -> FloatArray:
+        """P(sum < x) + P(sum = x) / 2."""
+        x = np.asarray(x, dtype=np.int64)
+        return (self.cdf(x) + self.cdf(x - 1)) / 2
+
+    def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
+        """The smallest x with P(sum ≤ x) ≥ level."""
+        level = np.asarray(level) - _LEVEL_ROUNDING
+        below, found = self.centre - self.half - 1, self.centre + self.half
+        for _ in range(int(found.max() - below.min()).bit_length() if found.size else 0):
+            middle = (below + found) // 2
+            reached = self.cdf(middle) >= level
+            found = np.where(reached, middle, found)
+            below = np.where(reached, below, middle)
+        return found
+
+    def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
+        """The largest x with P(sum ≥ x) ≥ level."""
+        level = np.asarray(level) - _LEVEL_ROUNDING
+        found, above = self.centre - self.half, self.centre + self.half + 1
+        for _ in range(int(above.max() - found.min()).bit_length() if found.size else 0):
+            middle = (found + above) // 2
+            reached = 1 - self.cdf(middle - 1) >= level
+            found = np.where(reached, middle, found)
+            above = np.where(reached, above, middle)
+        return found
+
+
+def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> SumLaw:
+    """The law of the sum of n draws from `values`.
+
+    Parameters
+    ----------
+    n : array_like of int
+        Numbers of draws, at least 1.
+    values : array_like of int, shape (k,)
+        What one draw can be.
+    probabilities : array_like of float, shape (..., k)
+        Their probabilities, for each element of n.
+
+    Returns
+    -------
+    SumLaw
+
+    Notes
+    -----
+    The cost does not grow with n: of the window's frequencies only those below a few standard
+    deviations of φⁿ are more than rounding.
+
+    Examples
+    --------
+    >>> law = sum_law(2, [0, 1], [0.5, 0.5])
+    >>> [round(float(law.cdf(x)), 12) for x in (-1, 0, 1, 2)]
+    [0.0, 0.25, 0.75, 1.0]
+    """
+    n = np.asarray(n, dtype=np.int64)
+    values = np.asarray(values, dtype=np.int64)
+    p = np.broadcast_to(np.asarray(probabilities, dtype=np.float64), (*n.shape, len(values)))
+    mean = p @ values
+    variance = np.maximum(p @ values**2 - mean**2, 0.0)
+    # Steps are counted from a whole number near the mean, where φ(t)ⁿ loses no digits.
+    origin = np.rint(mean).astype(np.int64)
+    centre = n * origin + np.rint(n * (mean - origin)).astype(np.int64)
+    half = _half_window(n, variance, int(values.max() - values.min()))
+    count = np.minimum(half, np.ceil((2 * half + 1) * _highest_frequency(n, values, p) / 2 / np.pi))
+    index = np.arange(1, int(count.max()) + 1 if count.size else 1)
+    t = 2 * np.pi * index / (2 * half[..., None] + 1)
+    drawn = sum(
+        p[..., i, None] * np.expm1(1j * t * (value - origin)[..., None])
+        for i, value in enumerate(values)
+    )
+    magnitude, phase = _power(np.asarray(drawn), n[..., None])
+    phase = phase - t * (centre - n * origin)[..., None]
+    weights = np.where(index <= count[..., None], magnitude * np.exp(1j * phase), 0.0)
+    return SumLaw(centre, half, t, weights)
+
+
+def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
+    """How far from its mean a sum can be, but for a probability below 1e-24.
+
+    Bernstein's inequality, P(|S − nμ| > x) ≤ 2 exp(−x² / (2nσ² + 2 span x / 3)), is below that at
+    x = 12 √(nσ²) + 30 span for every n and σ.
+    """
+    return np.ceil(12 * np.sqrt(n * variance) + 30 * max(span, 1)).astype(np.int64)
+
+
+def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArray:
+    """The frequency from which |φ(t)|ⁿ is below exp(−40).
+
+    |φ(t)|² = 1 − 2 Σ p_i p_j (1 − cos((v_i − v_j) t)) over all two values; those that differ by
+    1 alone, with q the sum of their p_i p_j, give |φ(t)|ⁿ ≤ exp(−n q (1 − cos t)).
+    """
+    q = np.zeros(n.shape)
+    for i, first in enumerate(values):
+        for j, second in enumerate(values[:i]):
+            if abs(first - second) == 1:
+                q = q + p[..., i] * p[..., j]
+    nq = np.maximum(n * q, 1e-300)
+    return np.arccos(np.maximum(1 - 40 / nq, -1.0))
+
+
+def _power(less_one: npt.NDArray[np.complex128], n: IntArray) -> tuple[FloatArray, FloatArray]:
+    """|φⁿ| and the angle of φⁿ, from φ − 1; no digit is lost where φ is close to 1."""
+    with np.errstate(divide="ignore"):  # φ = 0 has the logarithm −∞, and the power 0
+        log = np.log1p(np.maximum(2 * less_one.real + np.abs(less_one) ** 2, -1.0)) / 2
+    angle = np.arctan2(less_one.imag, 1 + less_one.real)
+    return np.asarray(np.exp(n * log)), np.asarray(n * angle, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class DiscreteLaw:
+    """A law on finitely many numbers in ascending order, with the probability up to each."""
+
+    values: FloatArray
+    cumulative: FloatArray
+
+    def share_below(self, x: float) -> float:
+        """P(value < x) + P(value = x) / 2."""
+        up_to = np.concatenate([[0.0], self.cumulative])
+        below, through = np.searchsorted(self.values, [_less(x), _more(x)])
+        return float(up_to[below] + up_to[through]) / 2
+
+    def lower_quantile(self, level: float) -> float:
+        """The smallest value with P(≤ it) ≥ level."""
+        at = int(np.searchsorted(self.cumulative, level - _LEVEL_ROUNDING))
+        return float(self.values[min(at, len(self.values) - 1)])
+
+    def upper_quantile(self, level: float) -> float:
+        """The largest value with P(≥ it) ≥ level."""
+        from_there_on = 1 - np.concatenate([[0.0], self.cumulative[:-1]])
+        reached = np.flatnonzero(from_there_on >= level - _LEVEL_ROUNDING)
+        return float(self.values[reached[-1]] if reached.size else self.values[0])
+
+
+def discrete_law(values: FloatArray, probabilities: FloatArray | None = None) -> DiscreteLaw:
+    """The law of values with these probabilities, by default of equal ones."""
+    order = np.argsort(values, kind="stable")
+    if probabilities is None:
+        cumulative = np.arange(1, len(values) + 1) / len(values)
+    else:
+        cumulative = np.cumsum(probabilities[order])
+        cumulative = cumulative / cumulative[-1]
+    ordered = values[order]
+    # Equal values are one value, also where they differ by rounding alone.
+    last = np.append(ordered[1:] > _more(ordered[:-1]), True)
+    return DiscreteLaw(ordered[last], cumulative[last])
+
+
+def _less(x: npt.ArrayLike) -> FloatArray:
+    return np.asarray(x) - _rounding(x)
+
+
+def _more(x: npt.ArrayLike) -> FloatArray:
+    return np.asarray(x) + _rounding(x)
+
+
+def _rounding(x: npt.ArrayLike) -> FloatArray:
+    return np.asarray(1e-12 * np.clip(np.abs(x), 1.0, 1e300))
+
+
+def plane_law(
+    n: int, first: IntArray, second: IntArray, probabilities: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """The joint law of two sums of n draws.
+
+    Parameters
+    ----------
+    n : int
+        Number of draws, at least 1.
+    first, second : ndarray of int, shape (k,)
+        What a draw adds to either sum.
+    probabilities : ndarray, shape (k,)
+        Probabilities of the draws.
+
+    Returns
+    -------
+    (ndarray of int, ndarray of int, ndarray)
+        The sums' values, as a column and a row, and the matrix of their probabilities.
+
+    Raises
+    ------
+    ValueError
+        Where the grid would have more than 4 million points (n of some ten thousands).
+    """
+    axes, halves = [], []
+    for values in (first, second):
+        mean = float(probabilities @ values)
+        variance = np.asarray(max(float(probabilities @ values**2) - mean**2, 0.0))
+        halves.append(int(_half_window(np.asarray(n), variance, int(np.ptp(values)))))
+        low, high = n * int(values.min()), n * int(values.max())
+        centre = round(n * mean)
+        axes.append(np.arange(max(low, centre - halves[-1]), min(high, centre + halves[-1]) + 1))
+    sizes = [fft.next_fast_len(len(axis)) for axis in axes]
+    if sizes[0] * sizes[1] > _LARGEST_GRID:
+        raise ValueError(
+            f"the exact law of n = {n} pairs needs {sizes[0]} × {sizes[1]} points; resample "
+            "instead, e.g. n_resamples=9999, rng=1"
+        )
+    t1, t2 = (2 * np.pi * fft.fftfreq(size) for size in sizes)
+    t1 = t1[:, None]
+    # Frequencies run the other way than in the discrete Fourier transform.
+    drawn = sum(
+        p * np.expm1(-1j * (t1 * x + t2 * y))
+        for p, x, y in zip(probabilities, first, second, strict=True)
+    )
+    magnitude, phase = _power(np.asarray(drawn), np.asarray(n))
+    phase = phase + t1 * axes[0][0] + t2 * axes[1][0]
+    grid = fft.ifft2(magnitude * np.exp(1j * phase)).real
+    grid = np.maximum(grid[: len(axes[0]), : len(axes[1])], 0.0)
+    return axes[0][:, None], axes[1][None, :], grid

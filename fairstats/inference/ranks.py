@@ -1,0 +1,107 @@
+"""Ranks with their uncertainty: which places a model can hold, and which models tie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.inference._checks import check_alpha
+from fairstats.results import FloatArray, Tabular
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RankSets(Tabular):
+    """Ranks and their confidence sets, one element a model.
+
+    Attributes
+    ----------
+    rank : ndarray of int
+        The place by the estimate, 1 the best; equal estimates share the better place.
+    rank_low, rank_high : ndarray of int
+        The best and the worst place that the comparisons leave possible.
+    tier : ndarray of int
+        Tie group, from 1: a new tier begins with a model that the best of the tier before is
+        shown to beat.
+    """
+
+    rank: IntArray
+    rank_low: IntArray
+    rank_high: IntArray
+    tier: IntArray
+
+
+def rank_sets(
+    estimates: npt.ArrayLike, p_adjusted: npt.ArrayLike, *, alpha: float = 0.05
+) -> RankSets:
+    """Simultaneous confidence sets for the ranks of models that were compared in pairs.
+
+    A model's best possible place is 1 plus the number of models shown to be better; its worst the
+    number of models less those shown to be worse. With p-values adjusted over all comparisons,
+    all sets hold the true ranks at once with probability 1 − alpha.
+
+    Parameters
+    ----------
+    estimates : array_like of float, shape (models,)
+        The figure that ranks, the higher the better.
+    p_adjusted : array_like of float, shape (models, models)
+        Symmetric: the adjusted p-value of each comparison of two models. The diagonal is ignored;
+        NaN is a comparison that could not be made, and shows nothing.
+    alpha : float
+        1 − the simultaneous confidence level.
+
+    Returns
+    -------
+    RankSets
+        NaN estimates rank last, and can hold any place.
+
+    Raises
+    ------
+    ValueError
+        For a matrix of another shape, or one that is not symmetric.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91:476-518, for
+    confidence sets of ranks from all pairwise comparisons.
+
+    Examples
+    --------
+    >>> p = [[1, 0.9, 0.01], [0.9, 1, 0.2], [0.01, 0.2, 1]]
+    >>> rank_sets([0.9, 0.88, 0.8], p).to_frame()
+       rank  rank_low  rank_high  tier
+    0     1         1          2     1
+    1     2         1          3     1
+    2     3         2          3     2
+    """
+    value = np.asarray(estimates, dtype=np.float64)
+    p = np.asarray(p_adjusted, dtype=np.float64)
+    alpha = check_alpha(alpha)
+    k = len(value)
+    if p.shape != (k, k):
+        raise ValueError(f"p_adjusted must have shape ({k}, {k}); got {p.shape}")
+    if not np.array_equal(p, p.T, equal_nan=True):
+        raise ValueError("p_adjusted must be symmetric: a comparison has one p-value")
+    shown = (p <= alpha) & ~np.eye(k, dtype=bool)
+    better = shown & (value[None, :] > value[:, None])
+    worse = shown & (value[None, :] < value[:, None])
+    placed = np.where(np.isnan(value), -np.inf, value)
+    rank = 1 + (placed[None, :] > placed[:, None]).sum(axis=1)
+    return RankSets(
+        rank.astype(np.int64),
+        1 + better.sum(axis=1),
+        k - worse.sum(axis=1),
+        _tiers(placed, better),
+    )
+
+
+def _tiers(value: FloatArray, better: npt.NDArray[np.bool_]) -> IntArray:
+    tier, tiers, best = 0, np.zeros(len(value), dtype=np.int64), -1
+    for model in np.argsort(-value, kind="stable"):
+        if best < 0 or better[model, best]:
+            tier, best = tier + 1, int(model)
+        tiers[model] = tier
+    return tiers

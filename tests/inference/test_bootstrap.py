@@ -1,0 +1,174 @@
+"""The bootstrap against enumeration of the multinomial and R's boot; where it says nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.effect_sizes import odds_ratio
+from fairstats.inference.intervals import wilson
+from fairstats.inference.tango import tango
+
+R = Path(__file__).parents[1] / "r"
+CELL_NAMES = ["n11", "n10", "n01", "n00"]
+EXACT = pd.read_csv(R / "bootstrap_exact.csv")
+SIMULATED = pd.read_csv(R / "bootstrap.csv")
+CELLS = st.tuples(*[st.integers(0, 40)] * 4).filter(lambda cells: sum(cells) > 0)
+# Where a resample has nothing to say R has NA, or the law of one point.
+DEFINED = EXACT[EXACT["low"].notna() & (EXACT["low"] < EXACT["high"]) & (EXACT["high"] < np.inf)]
+
+
+@pytest.mark.parametrize("statistic", ["difference", "cohens_h", "odds_ratio"])
+@pytest.mark.parametrize("method", ["bca", "percentile", "basic"])
+def test_agrees_with_enumeration(statistic, method):
+    rows = DEFINED[(DEFINED["statistic"] == statistic) & (DEFINED["method"] == method)]
+    assert len(rows) >= 4
+    found = bootstrap(rows[CELL_NAMES], statistic, method=method)
+    np.testing.assert_allclose(found.estimate, rows["estimate"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.ci_low, rows["low"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.ci_high, rows["high"], rtol=0, atol=1e-10)
+    assert set(found.ci_method) == {f"bootstrap {method}, exact"}
+
+
+@pytest.mark.parametrize("statistic", ["difference", "cohens_h", "odds_ratio", "proportion"])
+def test_agrees_with_r_within_its_monte_carlo_error(statistic):
+    rows = SIMULATED[SIMULATED["statistic"] == statistic].dropna(subset=["low", "high"])
+    rows = rows[np.isfinite(rows["high"])]
+    assert len(rows) >= 20
+    for row in rows.itertuples():
+        cells = [row.n11, row.n10, row.n01, row.n00]
+        if statistic == "proportion":
+            cells = [row.n11 + row.n00, row.n10 + row.n01]
+        found = bootstrap(cells, statistic, method=row.method)
+        if "exact" not in str(found.ci_method):
+            continue
+        assert float(found.ci_low) == pytest.approx(row.low, abs=row.mc_error_low + 1e-9)
+        assert float(found.ci_high) == pytest.approx(row.high, abs=row.mc_error_high + 1e-9)
+
+
+def test_a_proportion_is_binomial():
+    found = bootstrap([701, 100], "proportion", method="percentile")
+    limits = stats.binom.ppf([0.025, 0.975], 801, 701 / 801) / 801
+    np.testing.assert_allclose([found.ci_low, found.ci_high], limits, atol=1e-12)
+
+
+def test_resamples_come_near_the_exact_law():
+    exact = bootstrap([600, 83, 10, 108])
+    drawn = bootstrap([600, 83, 10, 108], n_resamples=40_000, rng=1)
+    assert str(drawn.ci_method) == "bootstrap bca, 40000 resamples"
+    np.testing.assert_allclose(drawn.ci_low, exact.ci_low, atol=1.5 / 801)
+    np.testing.assert_allclose(drawn.ci_high, exact.ci_high, atol=1.5 / 801)
+
+
+def test_a_function_of_counts_is_resampled():
+    def discordant(counts):
+        return (counts[..., 1] + counts[..., 2]) / counts.sum(axis=-1)
+
+    found = bootstrap([600, 83, 10, 108], discordant, n_resamples=20_000, rng=1)
+    exact = bootstrap([93, 708], "proportion")
+    np.testing.assert_allclose(found.ci_low, exact.ci_low, atol=2 / 801)
+    again = bootstrap([600, 83, 10, 108], discordant, n_resamples=20_000, rng=1)
+    assert (found.ci_low, found.ci_high) == (again.ci_low, again.ci_high)
+
+
+@settings(deadline=None)
+@given(cells=CELLS, statistic=st.sampled_from(["difference", "cohens_h"]))
+def test_swapping_the_groups_mirrors_the_interval(cells, statistic):
+    n11, n10, n01, n00 = cells
+    one, other = bootstrap(cells, statistic), bootstrap((n11, n01, n10, n00), statistic)
+    np.testing.assert_allclose(
+        [one.estimate, one.ci_low, one.ci_high],
+        [-other.estimate, -other.ci_high, -other.ci_low],
+        atol=1e-10,
+    )
+
+
+@settings(deadline=None)
+@given(cells=CELLS, method=st.sampled_from(["bca", "percentile", "basic"]))
+def test_the_interval_contains_the_estimate(cells, method):
+    found = bootstrap(cells, method=method)
+    assert found.ci_low - 1e-12 <= found.estimate <= found.ci_high + 1e-12
+
+
+def test_units_are_computed_apart():
+    tables = np.array([[[600, 83, 10, 108], [9, 1, 2, 3]], [[0, 0, 0, 5], [40, 5, 5, 0]]])
+    for statistic in ("difference", "accuracy_a", "cohens_h"):
+        together = bootstrap(tables, statistic)
+        assert together.estimate.shape == (2, 2)
+        for i in np.ndindex(2, 2):
+            alone = bootstrap(tables[i], statistic)
+            assert (together.ci_low[i], together.ci_high[i]) == (alone.ci_low, alone.ci_high)
+            assert together.ci_method[i] == alone.ci_method
+
+
+def test_where_no_resample_differs_another_interval_stands_in_and_is_named():
+    found, expected = bootstrap([700, 0, 0, 101]), tango(0, 0, 801)
+    assert (found.ci_low, found.ci_high) == (expected.low, expected.high)
+    assert str(found.ci_method) == "tango (bootstrap bca says nothing here)"
+
+    found, share = bootstrap([801, 0], "proportion"), wilson(801, 801)
+    assert (found.ci_low, found.ci_high) == (share.low, share.high)
+    assert str(found.ci_method).startswith("wilson (")
+
+    for cells in ([700, 0, 0, 101], [700, 9, 0, 92]):
+        odds, exact = bootstrap(cells, "odds_ratio"), odds_ratio(cells[1], cells[2])
+        assert (odds.ci_low, odds.ci_high) == (exact.ci_low, exact.ci_high)
+        assert str(odds.ci_method).startswith("exact conditional (")
+
+    assert str(bootstrap([5, 0, 0, 5], "cohens_h").ci_method).startswith("arcsine, paired (")
+    nothing = bootstrap([0, 0, 0, 5], "ratio")
+    assert np.isnan(nothing.ci_low)
+    assert str(nothing.ci_method).startswith("none (")
+
+
+def test_all_to_one_side_and_one_item():
+    found = bootstrap([0, 9, 0, 0])
+    assert (float(found.estimate), float(found.ci_high)) == (1, 1)
+    assert found.ci_low < 1
+    one = bootstrap([0, 1, 0, 0])
+    assert one.ci_low < one.estimate == one.ci_high == 1
+    empty = bootstrap([0, 0, 0, 0])
+    assert np.isnan(empty.estimate)
+    assert (float(empty.ci_low), float(empty.ci_high)) == (-1, 1)
+
+
+def test_a_function_that_is_nan_for_a_resample_has_no_interval():
+    found = bootstrap(
+        [5, 1, 1, 5],
+        lambda c: c[..., 1] / np.where(c[..., 2] > 0, c[..., 2], np.nan),
+        n_resamples=2000,
+        rng=1,
+    )
+    assert np.isnan(found.ci_low)
+    assert str(found.ci_method) == "none (bootstrap bca says nothing here)"
+
+
+def test_the_number_of_pairs_is_no_trouble():
+    found = bootstrap([7_000_000, 900_000, 800_000, 1_300_000])
+    half = 1.959964 * np.sqrt(1_700_000 - 100_000**2 / 1e7) / 1e7
+    np.testing.assert_allclose([found.ci_low, found.ci_high], [0.01 - half, 0.01 + half], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: bootstrap([1, 2, 3, 4], "mean"), "use difference, accuracy_a"),
+        (lambda: bootstrap([1, 2, 3, 4], method="student"), "use bca, percentile or basic"),
+        (lambda: bootstrap([1, 2, 3, 4], "proportion"), r"shape \(..., 2\): successes, failures"),
+        (lambda: bootstrap([1, 2, 3, 4], lambda c: c[..., 0]), "n_resamples=9999, rng=1"),
+        (lambda: bootstrap([1, 2, 3, 4], n_resamples=99), "needs rng="),
+        (lambda: bootstrap([1, -2, 3, 4]), "counts must not be negative"),
+        (lambda: bootstrap([10**7] * 4, "cohens_h"), "resample instead"),
+        (lambda: bootstrap(5), "categories on its last axis"),
+    ],
+)
+def test_what_cannot_be_done_is_said(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()

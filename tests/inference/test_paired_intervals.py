@@ -1,0 +1,115 @@
+"""The other intervals of a paired difference against R and the literature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairstats.inference.paired_intervals import difference_interval, partly_paired_interval
+from fairstats.inference.tango import tango
+
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "differences.csv")
+METHODS = ["tango", "bonett_price", "newcombe", "wald", "bootstrap"]
+CELLS = st.tuples(*[st.integers(0, 60)] * 4)
+
+
+@pytest.mark.parametrize("method", ["newcombe", "bonett_price", "wald"])
+def test_agrees_with_r(method):
+    for alpha, rows in REFERENCE.groupby("alpha"):
+        cells = (rows[cell] for cell in ("n11", "n10", "n01", "n00"))
+        found = difference_interval(*cells, method=method, alpha=alpha)
+        np.testing.assert_allclose(found.low, rows[f"{method}_low"], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.high, rows[f"{method}_high"], rtol=0, atol=1e-10)
+
+
+# Fagerland, Lydersen & Laake (2014), Statistics in Medicine 33:2850-2875; as printed.
+@pytest.mark.parametrize(
+    ("cells", "newcombe", "bonett_price"),
+    [
+        ((1, 1, 7, 12), (-0.50692, -0.02556), (-0.50836, -0.01338)),
+        ((794, 150, 86, 570), (0.02123, 0.05870), (0.02118, 0.05872)),
+        ((14, 5, 0, 22), (0.01148, 0.22649), (0.00080, 0.23176)),
+        ((60, 40, 20, 40), (0.03060, 0.21590), (0.03011, 0.21680)),
+    ],
+)
+def test_agrees_with_the_literature(cells, newcombe, bonett_price):
+    for method, printed in (("newcombe", newcombe), ("bonett_price", bonett_price)):
+        found = difference_interval(*cells, method=method)
+        assert (round(float(found.low), 5), round(float(found.high), 5)) == printed
+
+
+def test_the_default_is_tangos():
+    found, expected = difference_interval(60, 40, 20, 40), tango(40, 20, 160)
+    assert (found.low, found.high, found.method) == (expected.low, expected.high, "tango")
+
+
+@given(cells=CELLS, method=st.sampled_from(METHODS))
+def test_contains_the_estimate_on_the_scale_and_mirrors(cells, method):
+    n11, n10, n01, n00 = cells
+    found = difference_interval(*cells, method=method)
+    other = difference_interval(n11, n01, n10, n00, method=method)
+    np.testing.assert_allclose([found.low, found.high], [-other.high, -other.low], atol=1e-12)
+    assert -1 <= found.low <= found.high <= 1
+    if sum(cells) and method != "bonett_price":  # whose centre is moved towards 0
+        assert found.low - 1e-12 <= (n10 - n01) / sum(cells) <= found.high + 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_pairs_nothing_is_known(method):
+    found = difference_interval(0, 0, 0, 0, method=method)
+    assert (float(found.low), float(found.high)) == (-1, 1)
+
+
+@pytest.mark.parametrize("method", ["tango", "bonett_price", "newcombe", "bootstrap"])
+def test_without_discordance_an_interval_is_no_point(method):
+    found = difference_interval(700, 0, 0, 101, method=method)
+    assert found.low < -0.001
+    assert found.high > 0.001
+
+
+def test_walds_interval_is_one():
+    found = difference_interval(700, 0, 0, 101, method="wald")
+    assert (float(found.low), float(found.high)) == (0, 0)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ValueError, match="use tango, bonett_price"):
+        difference_interval(1, 1, 1, 1, method="agresti")
+
+
+@given(cells=CELLS)
+def test_with_every_answer_paired_it_is_newcombes(cells):
+    n11, n10, n01, _ = cells
+    n = sum(cells)
+    own = {"correct_a": n11 + n10, "n_a": n, "correct_b": n11 + n01, "n_b": n}
+    found = partly_paired_interval(*cells, **own)
+    expected = difference_interval(*cells, method="newcombe")
+    np.testing.assert_allclose([found.low, found.high], [expected.low, expected.high], atol=1e-14)
+
+
+def test_without_a_pair_it_is_newcombes_for_two_groups():
+    # Newcombe (1998), Statistics in Medicine 17:873-890, method 10: 56/70 against 48/80.
+    own = {"correct_a": 56, "n_a": 70, "correct_b": 48, "n_b": 80}
+    found = partly_paired_interval(0, 0, 0, 0, **own)
+    assert (round(float(found.low), 4), round(float(found.high), 4)) == (0.0524, 0.3339)
+
+
+def test_more_answers_that_say_the_same_make_it_narrower():
+    cells = (300, 60, 40, 100)
+    pairs = difference_interval(*cells, method="newcombe")
+    own = {"correct_a": 360 + 720, "n_a": 500 + 1000, "correct_b": 340 + 680, "n_b": 500 + 1000}
+    found = partly_paired_interval(*cells, **own)
+    assert found.high - found.low < pairs.high - pairs.low
+
+
+def test_a_group_without_answers_leaves_the_difference_open():
+    own = {"correct_a": 3, "n_a": 5, "correct_b": 0, "n_b": 0}
+    found = partly_paired_interval(0, 0, 0, 0, **own)
+    assert (float(found.low), float(found.high)) == (-1, 1)
+    with pytest.raises(ValueError, match="answers of the pairs too"):
+        partly_paired_interval(1, 1, 1, 1, correct_a=1, n_a=2, correct_b=2, n_b=4)
