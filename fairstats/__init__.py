@@ -16,10 +16,34 @@ if TYPE_CHECKING:
     from fairstats.benchmarks import Benchmark as Benchmark
     from fairstats.benchmarks import load_benchmark as load_benchmark
     from fairstats.counts import count_outcomes as count_outcomes
-    from fairstats.inference.intervals import tango as tango
+    from fairstats.inference.bootstrap import bootstrap as bootstrap
+    from fairstats.inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
+    from fairstats.inference.cluster_bootstrap import mean_interval as mean_interval
+    from fairstats.inference.clusters import design_effect as design_effect
+    from fairstats.inference.clusters import sign_flip_test as sign_flip_test
+    from fairstats.inference.cochran import cochran_q as cochran_q
+    from fairstats.inference.effect_sizes import cohens_h_interval as cohens_h_interval
+    from fairstats.inference.effect_sizes import odds_ratio as odds_ratio
+    from fairstats.inference.equivalence import verdict as verdict
+    from fairstats.inference.intervals import proportion_interval as proportion_interval
     from fairstats.inference.intervals import wilson as wilson
+    from fairstats.inference.letters import bowker as bowker
+    from fairstats.inference.letters import stuart_maxwell as stuart_maxwell
     from fairstats.inference.mcnemar import mcnemar as mcnemar
     from fairstats.inference.multiplicity import adjust_pvalues as adjust_pvalues
+    from fairstats.inference.multiplicity import max_t as max_t
+    from fairstats.inference.paired_intervals import difference_interval as difference_interval
+    from fairstats.inference.paired_intervals import (
+        partly_paired_interval as partly_paired_interval,
+    )
+    from fairstats.inference.power import (
+        minimum_detectable_difference as minimum_detectable_difference,
+    )
+    from fairstats.inference.power import power_mcnemar as power_mcnemar
+    from fairstats.inference.power import samplesize_mcnemar as samplesize_mcnemar
+    from fairstats.inference.ranks import rank_sets as rank_sets
+    from fairstats.inference.tango import tango as tango
+    from fairstats.item_counts import count_items as count_items
     from fairstats.problems import InputError as InputError
     from fairstats.problems import Problem as Problem
     from fairstats.release import publish as publish
@@ -35,13 +59,33 @@ _HOMES = {
     "adjust_pvalues": "fairstats.inference.multiplicity",
     "analyze": "fairstats.analysis",
     "answers_schema": "fairstats.schema",
+    "bootstrap": "fairstats.inference.bootstrap",
+    "bowker": "fairstats.inference.letters",
+    "cluster_bootstrap": "fairstats.inference.cluster_bootstrap",
+    "cochran_q": "fairstats.inference.cochran",
+    "cohens_h_interval": "fairstats.inference.effect_sizes",
+    "count_items": "fairstats.item_counts",
     "count_outcomes": "fairstats.counts",
+    "design_effect": "fairstats.inference.clusters",
+    "difference_interval": "fairstats.inference.paired_intervals",
     "load_benchmark": "fairstats.benchmarks",
+    "max_t": "fairstats.inference.multiplicity",
     "mcnemar": "fairstats.inference.mcnemar",
+    "mean_interval": "fairstats.inference.cluster_bootstrap",
+    "minimum_detectable_difference": "fairstats.inference.power",
+    "odds_ratio": "fairstats.inference.effect_sizes",
+    "partly_paired_interval": "fairstats.inference.paired_intervals",
+    "power_mcnemar": "fairstats.inference.power",
+    "proportion_interval": "fairstats.inference.intervals",
     "publish": "fairstats.release",
+    "rank_sets": "fairstats.inference.ranks",
     "read_answers": "fairstats.answers",
-    "tango": "fairstats.inference.intervals",
+    "samplesize_mcnemar": "fairstats.inference.power",
+    "sign_flip_test": "fairstats.inference.clusters",
+    "stuart_maxwell": "fairstats.inference.letters",
+    "tango": "fairstats.inference.tango",
     "validate_answers": "fairstats.validation",
+    "verdict": "fairstats.inference.equivalence",
     "wilson": "fairstats.inference.intervals",
     "write_answers": "fairstats.answers",
 }

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, MISSING_POLICIES, Benchmark, MissingPolicy
-from fairstats.counts import (
-    PAIR_COLUMNS,
-    PATTERNS,
-    UNIT_COLUMNS,
-    fold_outcomes,
-    pair_counts,
-)
-from fairstats.estimates import (
-    ESTIMATE_COLUMNS,
-    METRICS,
-    bounds_tables,
-    counted_tables,
-    typed,
-)
+from fairstats.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
+from fairstats.benchmarks import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
+from fairstats.counts import PAIR_COLUMNS, PATTERNS, fold, pair_counts
+from fairstats.design_effects import design_effects
+from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
+from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.equivalence import verdict
-from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.metrics.accuracy import accuracy_difference, proportion
-from fairstats.missing import apply_policy, missing_per_group
+from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.item_counts import fold_all_pairs, fold_items, fold_pooled
+from fairstats.missing import CountingPolicy
+from fairstats.pair_estimates import bounds_tables, counted_tables
+from fairstats.verdicts import join_notes, with_adjusted, with_verdicts
 
-#: The test whose adjusted p-value carries the verdict.
-PRIMARY_TEST = "mcnemar midp"
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 def analyze(
@@ -38,6 +29,7 @@ def analyze(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     *,
+    adjust: AdjustMethod = "holm",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
     """Estimate every figure of every unit.
@@ -51,6 +43,8 @@ def analyze(
     alpha : float
         1 − confidence level of the intervals, and the level of the verdicts; below 0.5, since
         equivalence is read from the 1 − 2 alpha interval.
+    adjust : {"holm", "hommel", "bh", "by"}
+        How p-values are adjusted over their family, see `adjust_pvalues`.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
 
@@ -58,22 +52,27 @@ def analyze(
     -------
     pandas.DataFrame
         One row an estimate, columns `ESTIMATE_COLUMNS`. An estimate that has no answer to rest on
-        is NaN, with the whole range of the estimand as its interval.
+        is NaN, with the whole range of the estimand as its interval. The attribute ``pooled``
+        holds the pairs of all demographic attributes together, where there are several.
 
     Raises
     ------
     InputError
         For an unknown benchmark, attribute or group, and for an answer that stands there twice.
     ValueError
-        For an unknown policy, or alpha outside (0, 0.5).
+        For an unknown policy or procedure, or alpha outside (0, 0.5).
 
     Notes
     -----
-    p-values are Holm-adjusted over the family of all demographic pairs of all models, strategies
-    and benchmark versions in the call, for each test apart; the baseline pair is not part of it.
-    Several samples of an item count as pairs of their own. The note says so, and there is no
-    verdict then: the tests take them as independent. Nor is there one for a model that took part
-    in selecting the items, where a group has no answer, or where the groups were not asked alike.
+    p-values of McNemar's test are adjusted over the family of all demographic pairs of all models,
+    strategies and benchmark versions in the call, for each version of the test apart; those of
+    the pooled pairs are a family of their own, and the baseline pair is part of none.
+
+    Items are what is independent. Where one is answered more than once (several samples, or
+    pooled attributes) intervals are widened by the design effect, and the test flips items.
+
+    There is no verdict for a model that took part in selecting the items, where a group has no
+    answer, or where the groups were not asked alike.
     """
     alpha = check_alpha(alpha)
     if alpha >= 0.5:
@@ -82,37 +81,84 @@ def analyze(
         raise ValueError(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
         )
-    folded, known = fold_outcomes(answers, benchmarks=benchmarks)
-    facts = _unit_facts(answers)
-    counts = pair_counts(folded, known)
+    frame, known = open_answers(answers, benchmarks)
+    folds = fold(frame, known)
+    facts = _unit_facts(frame)
+    items = _clustered_items(frame, known, facts)
+    counts = pd.concat([pair_counts(folds.outcomes, known), _pooled_counts(items)])
+    effects = {}
     tables = []
     for name, rows in counts.groupby("benchmark", sort=False):
-        policy = missing or known[str(name)].missing
+        benchmark = known[str(name)]
+        policy = missing or benchmark.missing
         own = rows.reset_index(drop=True)
-        patterns = folded[folded["benchmark"] == name]
+        outcomes, letters, kinds = (
+            table[table["benchmark"] == name] for table in (folds.outcomes, folds.letters, items)
+        )
         if policy == "bounds":
-            tables += bounds_tables(own, patterns, alpha)
+            found = [*bounds_tables(own, kinds, letters, alpha), attribute_bounds(outcomes)]
         else:
-            tables += counted_tables(own, patterns, policy, alpha)
-        for table in tables:
-            if "missing" not in table:
-                table["missing"] = policy
+            found = counted_tables(own, kinds, letters, policy, alpha)
+            by_pair = _attribute_effects(frame, benchmark, facts, policy)
+            found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
+            effects[name] = design_effects(own, kinds, policy)["accuracy_difference"]
+        tables += [table.assign(missing=policy) for table in found]
     estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
     estimates = _with_snapshots(estimates, facts)
     estimates = _in_order(estimates, known)
-    estimates = _with_adjusted(estimates, known)
-    estimates = _with_verdicts(estimates, counts, known, missing, alpha, _asked(answers))
+    estimates = with_adjusted(estimates, known, adjust)
+    estimates = with_verdicts(estimates, counts, known, missing, alpha, _asked(frame), effects)
     return estimates[list(ESTIMATE_COLUMNS)]
 
 
-def _unit_facts(answers: Any) -> pd.DataFrame:
+def _clustered_items(
+    frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark], facts: pd.DataFrame
+) -> pd.DataFrame:
+    """The kinds of items of the pooled pairs, and of all pairs of units with several samples."""
+    pooled = fold_pooled(frame, known)
+    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
+    if several.empty:
+        return pooled
+    return pd.concat([pooled, fold_items(frame, known).merge(several)], ignore_index=True)
+
+
+def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
+    """The outcome counts of the pooled pairs."""
+    pooled = items[items["attribute"] == POOLED]
+    cells = pooled[list(PATTERNS)].mul(pooled["items"], axis=0)
+    counts = pooled[list(PAIR_COLUMNS)].assign(**cells)
+    return counts.groupby(list(PAIR_COLUMNS), as_index=False, sort=False).sum()
+
+
+def _attribute_effects(
+    frame: nw.LazyFrame[Any], benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
+) -> dict[str, PairEffects]:
+    """The design effects of every two groups, of units with several samples of an item."""
+    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
+    if several.empty:
+        return {}
+    found: dict[str, PairEffects] = {}
+    for name, answerable_only in (("effects", False), ("answerable_effects", True)):
+        items = fold_all_pairs(frame, benchmark, answerable_only=answerable_only).merge(several)
+        units = items[list(PAIR_COLUMNS)].drop_duplicates()
+        sizes = design_effects(units, items, policy)["accuracy_difference"]
+        by_unit: dict[tuple[str, ...], dict[tuple[int, int], float]] = {}
+        for key, size in zip(units.itertuples(index=False, name=None), sizes, strict=True):
+            *unit, a, b = key
+            groups = list(benchmark.attributes[unit[-1]].groups)
+            pair = (groups.index(a), groups.index(b))
+            by_unit.setdefault(tuple(unit), {})[pair] = float(size)
+        found[name] = by_unit
+    return found
+
+
+def _unit_facts(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     """Each unit's snapshots and the highest number of samples of an item."""
     import narwhals as nw
 
-    frame = nw.from_native(answers).lazy()
     samples = (
-        frame.select(*UNIT_COLUMNS, "item_id", "sample")
-        .unique()
+        frame.group_by(*UNIT_COLUMNS, "item_id", "sample")
+        .agg(rows=nw.len())
         .group_by(*UNIT_COLUMNS, "item_id")
         .agg(samples=nw.len())
         .group_by(*UNIT_COLUMNS)
@@ -124,7 +170,7 @@ def _unit_facts(answers: Any) -> pd.DataFrame:
     has_snapshot = "snapshot" in frame.collect_schema().names()
     if has_snapshot:
         columns.append("snapshot")
-    facts = frame.select(*columns).unique().collect().to_pandas()
+    facts = distinct(frame, columns)
     if not has_snapshot:
         facts["snapshot"] = None
     facts["snapshot"] = facts["snapshot"].astype("str")
@@ -135,132 +181,37 @@ def _unit_facts(answers: Any) -> pd.DataFrame:
     return snapshots.astype(text).merge(samples.astype(text), on=list(UNIT_COLUMNS))
 
 
-def _asked(answers: Any) -> pd.Series:
+def _asked(frame: nw.LazyFrame[Any]) -> pd.Series:
     """How many rows each group of each unit has, by unit, attribute and group."""
     import narwhals as nw
 
     keys = [*UNIT_COLUMNS, "attribute", "group"]
-    frame = nw.from_native(answers).lazy().group_by(*keys).agg(rows=nw.len())
-    table = frame.collect().to_pandas().astype(dict.fromkeys(keys, "str"))
+    table = (
+        frame.group_by(*keys)
+        .agg(rows=nw.len())
+        .collect()
+        .to_pandas()
+        .astype(dict.fromkeys(keys, "str"))
+    )
     return table.set_index(keys)["rows"].astype("int64")
 
 
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     joined = estimates.drop(columns="snapshot").merge(facts, on=list(UNIT_COLUMNS), how="left")
     several = joined["samples"] > 1
-    note = (
-        joined["samples"].astype(str)
-        + " samples an item, counted as independent; the interval is too narrow for that"
-    )
-    joined.loc[several, "method_note"] = _join_notes(
+    note = joined["samples"].astype(str) + " samples an item; items are what is independent"
+    joined.loc[several, "method_note"] = join_notes(
         joined.loc[several, "method_note"], note[several]
     )
     joined["snapshot"] = joined["snapshot"].astype("str")
     return joined
 
 
-def _with_adjusted(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
-    for test in ("mcnemar midp", "mcnemar exact"):
-        family = (
-            (estimates["metric"] == "mcnemar")
-            & (estimates["test"] == test)
-            & (estimates["attribute"] != BASELINE)
-        )
-        estimates.loc[family, "p_adjusted"] = adjust_pvalues(estimates.loc[family, "p_value"])
-        estimates.loc[family, "adjust_method"] = f"holm over {int(family.sum())} tests"
-    selected = pd.Series(
-        [
-            model in known[benchmark].selected_on
-            for benchmark, model in zip(estimates["benchmark"], estimates["model"], strict=True)
-        ],
-        index=estimates.index,
-    )
-    note = pd.Series("model took part in selecting the items", index=estimates.index)
-    estimates.loc[selected, "method_note"] = _join_notes(
-        estimates.loc[selected, "method_note"], note[selected]
-    )
-    return estimates
-
-
-def _with_verdicts(
-    estimates: pd.DataFrame,
-    counts: pd.DataFrame,
-    known: Mapping[str, Benchmark],
-    missing: MissingPolicy | None,
-    alpha: float,
-    asked: pd.Series,
-) -> pd.DataFrame:
-    """Verdicts on the signed differences of the demographic pairs that can be judged."""
-    keys = list(PAIR_COLUMNS)
-    by_pair = estimates.set_index(keys)
-    tests = by_pair["test"].eq(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
-    differences = estimates["metric"].eq("accuracy_difference") & estimates["attribute"].ne(
-        BASELINE
-    )
-    for name, rows in counts.groupby("benchmark", sort=False):
-        benchmark = known[str(name)]
-        policy = missing or benchmark.missing
-        if policy == "bounds":
-            continue
-        pairs = pd.MultiIndex.from_frame(rows[keys])
-        paired = apply_policy(rows, policy)
-        own = proportion(paired.correct_a, paired.n_a) - proportion(paired.correct_b, paired.n_b)
-        # The same estimate as is published, its interval widened alike.
-        difference = accuracy_difference(
-            paired.n10, paired.n01, paired.n, estimate=own, alpha=2 * alpha
-        )
-        verdicts = pd.Series(
-            verdict(
-                by_pair.loc[tests, "p_adjusted"].reindex(pairs),
-                difference.ci_low,
-                difference.ci_high,
-                margin=benchmark.equivalence_margin,
-                alpha=alpha,
-            ),
-            index=pairs,
-        )
-        reasons = _not_judged(rows, asked).set_axis(pairs)
-        widened = np.char.find(np.asarray(difference.ci_method, dtype=str), "widened") >= 0
-        reasons = reasons.mask(
-            widened & (reasons == ""), "the groups' own answers and the pairs disagree"
-        )
-        here = differences & estimates["benchmark"].eq(name)
-        published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
-        reason = reasons.reindex(published).set_axis(estimates.index[here])
-        judged = (reason == "") & ~(estimates.loc[here, "samples"] > 1)
-        judged &= ~estimates.loc[here, "model"].isin(list(benchmark.selected_on))
-        found = verdicts.reindex(published).set_axis(estimates.index[here])
-        estimates.loc[here, "verdict"] = found.where(judged)
-        told = reason[reason != ""].index
-        estimates.loc[told, "method_note"] = _join_notes(
-            estimates.loc[told, "method_note"], reason[told]
-        )
-    return estimates
-
-
-def _not_judged(counts: pd.DataFrame, asked: pd.Series) -> pd.Series:
-    """Why a pair cannot be judged, from how its groups were asked; empty where it can."""
-    missing_a, missing_b = missing_per_group(counts)
-    n = counts[list(PATTERNS)].sum(axis=1).to_numpy()
-    rows_a, rows_b = (
-        asked.reindex(pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute", group]]))
-        .fillna(0)
-        .to_numpy()
-        for group in ("group_a", "group_b")
-    )
-    reasons = pd.Series("", index=counts.index)
-    reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answer")
-    # A variant that was never asked is no missing answer; it can only be counted as one.
-    return reasons.mask(
-        rows_a != rows_b, "the groups were not asked alike; a variant without a row is missing"
-    )
-
-
 def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
     attributes = {
         (name, attribute): number
         for name, benchmark in known.items()
-        for number, attribute in enumerate(benchmark.attributes)
+        for number, attribute in enumerate([*benchmark.attributes, POOLED])
     }
     position = [
         attributes[key] for key in zip(estimates["benchmark"], estimates["attribute"], strict=True)
@@ -273,7 +224,3 @@ def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Dat
         na_position="last",
     )
     return ordered.drop(columns=["_attribute", "_metric"])
-
-
-def _join_notes(first: pd.Series, second: pd.Series) -> pd.Series:
-    return (first.fillna("") + "; " + second).str.removeprefix("; ")

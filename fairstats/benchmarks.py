@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,9 @@ MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
 #: The attribute that compares the original vignette with the neutralized one.
 BASELINE = "baseline"
 NEUTRALIZED = "neutralized"
+#: What stands for the attribute and the groups of all demographic pairs of an item together.
+POOLED = "pooled"
+POOLED_GROUPS = ("privileged", "unprivileged")
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,22 @@ class Attribute:
         Each group's name and its label, in the declared order; any number of them.
     pairs : tuple of (str, str)
         The pairs that are compared, the privileged group first.
+    crosses : tuple of str
+        The attributes that this one crosses, e.g. ``("race", "sex")``; empty for most.
+    levels : Mapping[str, tuple of str]
+        For an attribute that crosses others, each group's group of each of these.
     """
 
     name: str
     label: str
     groups: Mapping[str, str]
     pairs: tuple[tuple[str, str], ...]
+    crosses: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def pair_label(self, pair: tuple[str, str]) -> str:
         """The pair as readers see it, e.g. ``"White − Black"``."""
-        return " − ".join(self.groups[group] for group in pair)
+        return " − ".join(self.groups.get(group, group) for group in pair)
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,17 @@ class Benchmark:
     def varied(self) -> tuple[Attribute, ...]:
         """The demographic attributes: all but the baseline."""
         return tuple(a for a in self.attributes.values() if a.name != BASELINE)
+
+    @property
+    def pooled(self) -> Attribute:
+        """What stands for the demographic attributes together."""
+        labels = ("Privileged", "unprivileged")
+        groups = MappingProxyType(dict(zip(POOLED_GROUPS, labels, strict=True)))
+        return Attribute(POOLED, "All attributes", groups, (POOLED_GROUPS,))
+
+    def attribute(self, name: str) -> Attribute:
+        """An attribute by its name, also of the pooled ones."""
+        return self.pooled if name == POOLED else self.attributes[name]
 
     @property
     def variants(self) -> tuple[tuple[str, str], ...]:
@@ -200,6 +220,13 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
                 label=str(entry["label"]),
                 groups=MappingProxyType({str(k): str(v) for k, v in entry["groups"].items()}),
                 pairs=tuple((str(a), str(b)) for a, b in entry["pairs"]),
+                crosses=tuple(str(other) for other in entry.get("crosses", ())),
+                levels=MappingProxyType(
+                    {
+                        str(group): tuple(str(level) for level in levels)
+                        for group, levels in entry.get("levels", {}).items()
+                    }
+                ),
             )
             for name, entry in groups.items()
         }
@@ -241,6 +268,10 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
                 if group not in attribute.groups:
                     remedy = f"declare it among the groups of {attribute.name}"
                     raise wrong(f"unknown group {group!r}", remedy, "pairs")
+        for message, remedy in _wrong_crossing(attribute, attributes):
+            raise wrong(message, remedy, f"attributes.{attribute.name}")
+    if POOLED in attributes:
+        raise wrong("is the name of all attributes together", "use another", f"attributes.{POOLED}")
     if BASELINE not in attributes or NEUTRALIZED not in attributes[BASELINE].groups:
         raise wrong("has to be declared", "with a group `neutralized`", f"attributes.{BASELINE}")
     if benchmark.missing not in MISSING_POLICIES:
@@ -252,6 +283,29 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     if not 0 < benchmark.equivalence_margin < 1:
         raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
     return benchmark
+
+
+def _wrong_crossing(
+    attribute: Attribute, attributes: Mapping[str, Attribute]
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with the declaration of an attribute that crosses others, and what to do."""
+    crosses = attribute.crosses
+    if not crosses:
+        if attribute.levels:
+            yield "has levels but crosses nothing", "name the attributes in `crosses`"
+        return
+    unknown = [name for name in crosses if name not in attributes or name == attribute.name]
+    if len(crosses) != 2 or unknown:
+        yield "has to cross two other attributes of this file", "correct `crosses`"
+        return
+    cells = [attribute.levels.get(group) for group in attribute.groups]
+    if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
+        yield "levels do not name each group once", "give each group a cell of its own"
+    for levels in attribute.levels.values():
+        pairs = zip(crosses, levels, strict=False)
+        if len(levels) != 2 or any(level not in attributes[name].groups for name, level in pairs):
+            remedy = f"name a group of {crosses[0]} and one of {crosses[1]}"
+            yield f"unknown levels {', '.join(levels)}", remedy
 
 
 def _answer_keys(path: Path) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Fold answers into the counts of outcome patterns, where the answers lie.
 
-Every statistic behind this module is a function of the small table made here. The fold is two
+Every statistic behind this module is a function of the small tables made here. A fold is two
 joins and two group-bys through narwhals, so that it runs on pandas, Polars, DuckDB or PySpark;
 what leaves it is a small pandas frame.
 """
@@ -8,20 +8,26 @@ what leaves it is a small pandas frame.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, Attribute, Benchmark, load_benchmarks
-from fairstats.problems import InputError, Problem
-from fairstats.schema import KEY_COLUMNS
+from fairstats.benchmarks import Attribute, Benchmark
+from fairstats.folding import (
+    NO_LETTER,
+    UNIT_COLUMNS,
+    letter_columns,
+    open_answers,
+    refuse_repeated,
+    side_by_side,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-#: What names a unit, but for its attribute and pair of groups.
-UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")
 
 #: The outcome patterns of a counterfactual pair. The first sign is group a's, the second group
@@ -39,7 +45,29 @@ PATTERNS = (
     "nxx",
 )
 MISSING = "x"
-_STATES = {1: "1", 0: "0", -1: MISSING}
+
+
+@dataclass(frozen=True)
+class Folds:
+    """What the answers of all units fold into.
+
+    Attributes
+    ----------
+    outcomes : pandas.DataFrame
+        `UNIT_COLUMNS`, ``attribute``, ``outcomes`` (one sign a group in declared order: 1, 0 or
+        x for missing), ``same`` (one sign for each two groups, in the order of
+        `itertools.combinations`: do the letters agree), ``answerable`` (1, 0 or x: was the
+        neutralized variant of the item answered correctly) and ``n``, the number of items.
+    letters : pandas.DataFrame
+        `PAIR_COLUMNS` of the declared pairs, ``letter_a``, ``letter_b`` and ``n``, the number of
+        pairs of which no answer is missing.
+    benchmarks : dict of str to Benchmark
+        The benchmarks of the answers by name.
+    """
+
+    outcomes: pd.DataFrame
+    letters: pd.DataFrame
+    benchmarks: dict[str, Benchmark]
 
 
 def count_outcomes(
@@ -77,41 +105,38 @@ def count_outcomes(
     >>> int(counts.loc[counts["attribute"] == "race", "n10"].item())
     1
     """
-    folded, known = fold_outcomes(answers, benchmarks=benchmarks)
-    return pair_counts(folded, known)
+    folds = fold_answers(answers, benchmarks=benchmarks)
+    return pair_counts(folds.outcomes, folds.benchmarks)
 
 
-def fold_outcomes(
+def fold_answers(
     answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
-) -> tuple[pd.DataFrame, dict[str, Benchmark]]:
-    """Fold answers into joint outcome patterns over all groups of each attribute.
+) -> Folds:
+    """Fold answers into joint outcome patterns over all groups of each attribute, and letters.
 
-    The sufficient table of the package: `pair_counts` and the disparities over any number of
-    groups follow from it.
+    The sufficient tables of the package: the pairs' counts and the disparities over any number of
+    groups follow from them.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``UNIT_COLUMNS``, ``attribute``, ``outcomes`` (one sign a group in declared order: 1, 0 or
-        x for missing), ``same`` (one sign for each two groups, in the order of
-        `itertools.combinations`: do the letters agree), ``answerable`` (1, 0 or x: was the
-        neutralized variant of the item answered correctly) and ``n``, the number of items.
-    dict of str to Benchmark
-        The benchmarks of the answers by name.
+    Raises
+    ------
+    InputError
+        As `count_outcomes`.
     """
-    import narwhals as nw
+    return fold(*open_answers(answers, benchmarks))
 
-    frame = _text_columns(nw.from_native(answers).lazy())
-    _refuse_nulls(frame)
-    known = _known_groups(frame, benchmarks)
-    _refuse_wrong_letters(frame, known)
-    _refuse_wrong_keys(frame, known)
-    folds = [
-        _fold_attribute(frame, benchmark, attribute)
+
+def fold(frame: nw.LazyFrame[Any], known: dict[str, Benchmark]) -> Folds:
+    """`fold_answers` of an answers table that is open, see `fairstats.folding.open_answers`."""
+    folded = [
+        (_fold_letters(frame, benchmark, attribute), attribute)
         for benchmark in known.values()
         for attribute in benchmark.attributes.values()
     ]
-    return pd.concat(folds, ignore_index=True), known
+    return Folds(
+        pd.concat([_outcomes(*table) for table in folded], ignore_index=True),
+        pd.concat([_pair_letters(*table) for table in folded], ignore_index=True),
+        known,
+    )
 
 
 def pair_counts(folded: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
@@ -141,213 +166,66 @@ def pair_counts(folded: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd
     return wide.reindex(columns=list(PATTERNS), fill_value=0).astype("int64").reset_index()
 
 
-def _fold_attribute(
+def _fold_letters(
     frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
 ) -> pd.DataFrame:
+    """How many items of each unit have each combination of letters, key and answerability."""
     import narwhals as nw
 
-    item = [*UNIT_COLUMNS, "item_id", "sample"]
-    correct = (nw.col("answer") == nw.col("answer_key")).cast(nw.Int64)
-    own = frame.filter(nw.col("benchmark") == benchmark.name)
-    answerable = own.filter(
-        nw.col("attribute") == BASELINE,
-        nw.col("group") == NEUTRALIZED,
-        ~nw.col("answer").is_null(),
-    ).select(*item, correct.alias("answerable"))
-
-    groups = list(attribute.groups)
-    columns = []
-    for i, group in enumerate(groups):
-        here = nw.col("group") == group
-        columns += [
-            nw.when(here).then(nw.col("answer")).alias(f"letter_{i}"),
-            nw.when(here & ~nw.col("answer").is_null()).then(correct).alias(f"correct_{i}"),
-            here.cast(nw.Int64).alias(f"rows_{i}"),
-        ]
-    indices = range(len(groups))
-    # The columns are made first and aggregated then: an aggregate over when/then inside agg() is
-    # silently wrong on pandas (seen with narwhals 2.28).
-    items = (
-        own.filter(nw.col("attribute") == attribute.name)
-        .with_columns(*columns)
-        .group_by(*item)
-        .agg(
-            *(nw.col(f"letter_{i}").max() for i in indices),
-            *(nw.col(f"correct_{i}").max() for i in indices),
-            *(nw.col(f"rows_{i}").sum() for i in indices),
-        )
-        .join(answerable, on=item, how="left")
-    )
-    same = {
-        # Where a letter is missing, some engines would say that it differs: it is not known.
-        f"same_{a}_{b}": nw.when(
-            ~nw.col(f"letter_{a}").is_null() & ~nw.col(f"letter_{b}").is_null()
-        ).then((nw.col(f"letter_{a}") == nw.col(f"letter_{b}")).cast(nw.Int64))
-        for a, b in combinations(indices, 2)
-    }
-    signs = [f"correct_{i}" for i in indices]
-    marks = [*signs, *same, "answerable"]
-    patterns = (
-        items.with_columns(**same)
-        # A null as a key of a group-by is dropped by some engines: -1 stands for it.
-        .with_columns(
-            *(
-                nw.when(nw.col(mark).is_null())
-                .then(nw.lit(-1))
-                .otherwise(nw.col(mark))
-                .cast(nw.Int64)
-                .alias(mark)
-                for mark in marks
-            ),
-            repeated=nw.max_horizontal(*(nw.col(f"rows_{i}") for i in indices)),
-        )
-        .group_by(*UNIT_COLUMNS, *marks, "repeated")
+    columns = [*letter_columns(attribute), "answer_key", "answerable", "repeated"]
+    table = (
+        side_by_side(frame, benchmark, attribute)
+        .group_by(*UNIT_COLUMNS, *columns)
         .agg(n=nw.len())
-    )
-    table = patterns.collect().to_pandas()
-    if (table["repeated"] > 1).any():
-        raise InputError([_repeated_problem(table[table["repeated"] > 1], attribute.name)])
-
-    def joined(names: list[str]) -> pd.Series:
-        text = pd.Series("", index=table.index, dtype=str)
-        for name in names:
-            text = text + table[name].astype("int64").map(_STATES)
-        return text
-
-    return pd.DataFrame(
-        {
-            **{column: table[column].astype(str) for column in UNIT_COLUMNS},
-            "attribute": attribute.name,
-            "outcomes": joined(signs),
-            "same": joined(list(same)),
-            "answerable": joined(["answerable"]),
-            "n": table["n"].astype("int64"),
-        }
-    ).sort_values([*UNIT_COLUMNS, "outcomes", "same", "answerable"], ignore_index=True)
-
-
-_TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answer_key")
-
-
-def _text_columns(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """The columns that are compared, as text: categories and all-null columns compare otherwise."""
-    import narwhals as nw
-
-    return frame.with_columns(nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS)
-
-
-def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
-    """A row without a key would be dropped without a word by some engines."""
-    import narwhals as nw
-
-    names = (*KEY_COLUMNS, "answer_key")
-    row = (
-        frame.select(
-            *(nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names),
-            rows=nw.len(),
-        )
         .collect()
         .to_pandas()
-        .iloc[0]
     )
-    if row["rows"] == 0:
-        raise InputError([Problem("<answers>", "the table has no row", "check the path or filter")])
-    problems = [
-        Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
-        for name in names
-        if row[name] > 0
-    ]
-    if problems:
-        raise InputError(problems)
+    refuse_repeated(table, attribute.name)
+    text = dict.fromkeys([*UNIT_COLUMNS, *letter_columns(attribute), "answer_key"], "str")
+    return table.astype(text).astype({"answerable": "int64", "n": "int64"})
 
 
-def _refuse_wrong_letters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
-    """A reply that is no option letter would count as wrong where it is no answer at all."""
-    import narwhals as nw
-
-    columns = ["benchmark", "answer", "answer_key"]
-    if "status" in frame.collect_schema().names():
-        frame = frame.with_columns(status=nw.col("status").cast(nw.String))
-        columns.append("status")
-    found = frame.select(*columns).unique().collect().to_pandas()
-    problems = []
-    for name, rows in found.groupby("benchmark"):
-        options = benchmarks[str(name)].options
-        for column in ("answer", "answer_key"):
-            wrong = sorted({str(v) for v in rows[column].dropna()} - set(options))
-            problems += [
-                Problem(
-                    "<answers>",
-                    "is not an option letter",
-                    f"{name} has {', '.join(options)}; an answer that is missing is null",
-                    column=column,
-                    value=value,
-                )
-                for value in wrong[:10]
+def _outcomes(table: pd.DataFrame, attribute: Attribute) -> pd.DataFrame:
+    letters = table[letter_columns(attribute)].to_numpy(dtype=str)
+    there = letters != NO_LETTER
+    right = letters == table["answer_key"].to_numpy(dtype=str)[:, None]
+    columns = {
+        "outcomes": np.where(there, np.where(right, "1", "0"), MISSING),
+        "same": np.column_stack(
+            [
+                np.where(there[:, a] & there[:, b], (letters[:, a] == letters[:, b]) * 1, -1)
+                for a, b in combinations(range(letters.shape[1]), 2)
             ]
-        if "status" in rows and (rows["answer"].notna() & (rows["status"] != "ok")).any():
-            message = "an answer stands beside a status other than ok"
-            problems.append(Problem("<answers>", message, "make it null", column="status"))
-    if problems:
-        raise InputError(problems)
+        ),
+        "answerable": table[["answerable"]].to_numpy(),
+    }
+    signs = {name: _joined(values) for name, values in columns.items()}
+    frame = table[list(UNIT_COLUMNS)].assign(attribute=attribute.name, **signs, n=table["n"])
+    keys = [*UNIT_COLUMNS, "attribute", *signs]
+    return frame.groupby(keys, as_index=False, sort=True)["n"].sum()
 
 
-def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
-    """Variants of an item have one key, the benchmark's: CFR and accuracy rest on it."""
-    columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
-    keys = frame.select(*columns).unique().collect().to_pandas()
-    several = keys[keys.duplicated(columns[:3])]
-    problems = [
-        Problem("<answers>", "the item has more than one key", _SEE_VALIDATE, column=f"item {item}")
-        for item in several["item_id"].head(10)
-    ]
-    for name, rows in keys.groupby("benchmark"):
-        declared = rows["item_id"].map(dict(benchmarks[str(name)].answer_keys))
-        other = rows[declared.notna() & (declared != rows["answer_key"])]
-        problems += [
-            Problem(
-                "<answers>",
-                f"the key of item {row.item_id} is not {name}'s",
-                _SEE_VALIDATE,
-                column="answer_key",
-                value=str(row.answer_key),
-            )
-            for row in other.head(10).itertuples()
-        ]
-    if problems:
-        raise InputError(problems)
+def _joined(marks: np.ndarray) -> list[str]:
+    """A row's marks as one text: 1, 0, and x where it is not known."""
+    text = marks.astype(str)
+    text[text == "-1"] = MISSING
+    return ["".join(row) for row in text]
 
 
-_SEE_VALIDATE = "`fairstats validate` names every row"
-
-
-def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
-    unit = table.iloc[0]
-    keys = ", ".join(f"{column}={unit[column]}" for column in UNIT_COLUMNS)
-    return Problem(
-        "<answers>",
-        f"{int(table['n'].sum())} items have an answer more than once ({keys}, {attribute})",
-        f"each ({', '.join(KEY_COLUMNS)}) may stand there once; read_answers names the rows",
-    )
-
-
-def _known_groups(
-    frame: nw.LazyFrame[Any], benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
-) -> dict[str, Benchmark]:
-    """The benchmarks of the answers, once every attribute and group is one they declare."""
-    found = frame.select("benchmark", "attribute", "group").unique().collect().to_pandas()
-    known = load_benchmarks(found["benchmark"].unique().tolist(), benchmarks)
-    problems = []
-    for name, attribute, group in sorted(found.itertuples(index=False, name=None)):
-        declared = known[name].attributes
-        if attribute not in declared:
-            remedy = f"{name} declares {', '.join(declared)}"
-            problems.append(
-                Problem("<answers>", "unknown attribute", remedy, None, "attribute", attribute)
-            )
-        elif group not in declared[attribute].groups:
-            remedy = f"{name} declares {', '.join(declared[attribute].groups)} for {attribute}"
-            problems.append(Problem("<answers>", "unknown group", remedy, None, "group", group))
-    if problems:
-        raise InputError(problems)
-    return known
+def _pair_letters(table: pd.DataFrame, attribute: Attribute) -> pd.DataFrame:
+    groups = list(attribute.groups)
+    frames = []
+    for a, b in attribute.pairs:
+        sides = (f"letter_{groups.index(a)}", f"letter_{groups.index(b)}")
+        pair = table[list(UNIT_COLUMNS)].assign(
+            attribute=attribute.name,
+            group_a=a,
+            group_b=b,
+            letter_a=table[sides[0]],
+            letter_b=table[sides[1]],
+            n=table["n"],
+        )
+        frames.append(pair[(pair["letter_a"] != NO_LETTER) & (pair["letter_b"] != NO_LETTER)])
+    keys = [*PAIR_COLUMNS, "letter_a", "letter_b"]
+    joined = pd.concat(frames, ignore_index=True)
+    return joined.groupby(keys, as_index=False, sort=True)["n"].sum()

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from fairstats.bounds import disparity_bounds, mcnemar_bounds, pair_bounds
-from fairstats.counts import UNIT_COLUMNS, fold_outcomes, pair_counts
+from fairstats.counts import fold_answers, pair_counts
+from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.mcnemar import mcnemar
 
 TABLES = 40
@@ -81,7 +82,8 @@ def two_groups(answers_of):
     """Tables, and their fold: one model a table."""
     tables = random_tables(2, seed=1)
     answers = [answers_of(table, model=f"{i:03}") for i, table in enumerate(tables)]
-    return tables, *fold_outcomes(pd.concat(answers, ignore_index=True))
+    folds = fold_answers(pd.concat(answers, ignore_index=True))
+    return tables, folds.outcomes, folds.benchmarks
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +149,7 @@ def test_of_three_groups_the_highest_is_attained_and_the_lowest_never_passed(
         answers_of(table, groups=groups, benchmark="three", model=f"{i:03}")
         for i, table in enumerate(tables)
     ]
-    folded, _ = fold_outcomes(pd.concat(answers, ignore_index=True), benchmarks=[three_groups])
+    folded = fold_answers(pd.concat(answers, ignore_index=True), benchmarks=[three_groups]).outcomes
     race = folded[folded["attribute"] == "race"]
     for (_, outcomes), table in zip(race.groupby("model", sort=True), tables, strict=True):
         values = [
@@ -202,8 +204,8 @@ def test_the_pairs_of_more_groups_each_bound_the_range(answers_of, three_groups)
     groups = tuple(three_groups.attributes["race"].groups)
     items = ["AB-/A", "A-B/A", "BBA/-", "AAB/B"]
     answers = answers_of(items, groups=groups, benchmark="three")
-    folded, known = fold_outcomes(answers, benchmarks=[three_groups])
-    race = folded[folded["attribute"] == "race"]
-    pairs = pair_bounds(pair_counts(race, known))["ad"]
+    folds = fold_answers(answers, benchmarks=[three_groups])
+    race = folds.outcomes[folds.outcomes["attribute"] == "race"]
+    pairs = pair_bounds(pair_counts(race, folds.benchmarks))["ad"]
     assert len(pairs[0]) == len(list(combinations(groups, 2)))
     assert disparity_bounds(race, answerable_only=False) == (max(pairs[0]), max(pairs[1]))

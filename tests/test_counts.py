@@ -8,7 +8,8 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from fairstats.counts import PATTERNS, UNIT_COLUMNS, count_outcomes, fold_outcomes, pair_counts
+from fairstats.counts import PATTERNS, count_outcomes, fold_answers, pair_counts
+from fairstats.folding import UNIT_COLUMNS
 from fairstats.problems import InputError
 
 ENGINES = ("pandas", "pandas object", "polars", "polars lazy", "duckdb", "pyarrow", "pyspark")
@@ -83,29 +84,30 @@ def test_every_engine_counts_a_table_without_any_answer(engine, two_models, in_e
 
 
 def test_a_missing_letter_is_neither_the_same_nor_another(answers_of):
-    folded, _ = fold_outcomes(answers_of(["A-", "-B", "--"]))
+    folded = fold_answers(answers_of(["A-", "-B", "--"])).outcomes
     assert folded["same"].tolist() == ["x", "x", "x"]
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_every_engine_folds_alike(engine, two_models, in_engine):
-    expected, _ = fold_outcomes(two_models)
-    found, _ = fold_outcomes(in_engine(two_models, engine))
-    pd.testing.assert_frame_equal(found, expected)
+    expected, found = fold_answers(two_models), fold_answers(in_engine(two_models, engine))
+    pd.testing.assert_frame_equal(found.outcomes, expected.outcomes)
+    pd.testing.assert_frame_equal(found.letters, expected.letters)
 
 
 def test_the_fold_knows_which_items_are_answerable(answers_of):
     # The second sign is the original's answer, which does not matter.
     items = ["AB/A", "AB/AB", "AB/B", "AB/BA", "AB/-", "AB/-A", "AB"]
-    folded, _ = fold_outcomes(answers_of(items))
-    race = folded[folded["attribute"] == "race"].set_index("answerable")["n"]
+    folded = fold_answers(answers_of(items)).outcomes
+    race = folded[folded["attribute"] == "race"].groupby("answerable")["n"].sum()
     assert race.to_dict() == {"1": 2, "0": 2, "x": 3}
 
 
 def test_three_groups_fold_jointly_and_pair_as_declared(answers_of, three_groups):
     items = ["AAA", "ABB", "ACC", "BBA", "BBC", "A-B", "-.B", "BCB"]
     answers = answers_of(items, groups=("white", "black", "asian"), benchmark="three")
-    folded, known = fold_outcomes(answers, benchmarks=[three_groups])
+    folds = fold_answers(answers, benchmarks=[three_groups])
+    folded, known = folds.outcomes, folds.benchmarks
     race = folded[folded["attribute"] == "race"]
     by_outcome = race.groupby("outcomes")["n"].sum().to_dict()
     assert by_outcome == {"111": 1, "100": 2, "001": 1, "000": 2, "1x0": 1, "xx0": 1}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, Benchmark, load_benchmark
+from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
 
@@ -43,10 +43,10 @@ class Board:
         return sorted(self.estimates["model"].unique())
 
     def metric(self, name: str, *, test: str | None = None) -> pd.DataFrame:
-        """The rows of one metric (and test), indexed by model and attribute."""
+        """The rows of one metric (whose test begins so), indexed by model and attribute."""
         rows = self.estimates[self.estimates["metric"] == name]
         if test is not None:
-            rows = rows[rows["test"] == test]
+            rows = rows[rows["test"].str.startswith(test)]
         return rows.set_index(["model", "attribute"])
 
     def ranked(self) -> list[tuple[int | None, str]]:
@@ -58,7 +58,7 @@ class Board:
         """
         rows = self.estimates[
             (self.estimates["metric"] == "accuracy_difference")
-            & (self.estimates["attribute"] != BASELINE)
+            & self.estimates["attribute"].isin([a.name for a in self.benchmark.varied])
         ]
         size = rows.assign(size=rows["estimate"].abs()).groupby("model")["size"]
         mean = size.apply(lambda values: values.mean(skipna=False))

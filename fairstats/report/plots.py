@@ -124,7 +124,7 @@ def outcome_bars(estimates: pd.DataFrame, benchmark: Benchmark) -> ggplot:
 def pair_labels(rows: pd.DataFrame, benchmark: Benchmark) -> list[str]:
     """The pair of each row as readers see it."""
     return [
-        benchmark.attributes[attribute].pair_label((a, b))
+        benchmark.attribute(attribute).pair_label((a, b))
         for attribute, a, b in zip(rows["attribute"], rows["group_a"], rows["group_b"], strict=True)
     ]
 

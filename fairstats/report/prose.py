@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, Benchmark
+from fairstats.benchmarks import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.context import Board, Release
 from fairstats.report.text import escape_markdown, level, number_word, percent, points
@@ -20,7 +20,7 @@ def board_summary(board: Board, release: Release) -> str:
     """What the board shows, in two or three sentences."""
     judged = board.estimates[
         ~board.estimates["model"].isin(list(board.benchmark.selected_on))
-        & (board.estimates["attribute"] != BASELINE)
+        & board.estimates["attribute"].isin([a.name for a in board.benchmark.varied])
     ]
     models = judged["model"].nunique()
     if models == 0:
@@ -65,7 +65,8 @@ def model_summary(release: Release, model: str) -> str:
         if model not in board.models:
             continue
         rows = board.estimates[
-            (board.estimates["model"] == model) & (board.estimates["attribute"] != BASELINE)
+            (board.estimates["model"] == model)
+            & board.estimates["attribute"].isin([a.name for a in board.benchmark.varied])
         ]
         differences = rows[rows["metric"] == "accuracy_difference"]
         same = rows[rows["metric"] == "cfr"]["estimate"]

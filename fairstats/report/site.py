@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,8 @@ STYLE_SHEET = "reports/style.css"
 HTML_TEMPLATE = "reports/template.html"
 TYPST_TEMPLATE = "reports/template.typ"
 
+# A number alone on its line, as json.dumps writes it; within a text it is followed by a quote.
+_INFINITY = re.compile(r'^(\s*"\w+": -?)Infinity(?=,?$)', re.MULTILINE)
 # Spreadsheets run a cell that begins so as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -84,9 +87,14 @@ def write_downloads(estimates: pd.DataFrame, folder: Path) -> None:
 
 
 def estimates_json(estimates: pd.DataFrame) -> str:
-    """An array with one object an estimate; what is not known is null."""
+    """An array with one object an estimate; what is not known is null.
+
+    JSON has no infinity (an odds ratio can be one): it is written as 1e999, which every parser
+    reads as one.
+    """
     columns = estimates.astype(object).where(estimates.notna(), None)
-    return json.dumps(columns.to_dict("records"), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(columns.to_dict("records"), indent=1, ensure_ascii=False) + "\n"
+    return _INFINITY.sub(r"\g<1>1e999", text)
 
 
 def estimates_csv(estimates: pd.DataFrame) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, Attribute
+from fairstats.estimates import PRIMARY_TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.names import slug
 from fairstats.report.context import Board, Release, output_format
@@ -42,12 +43,19 @@ METRIC_LABELS = {
     "ad": "AD, accuracy disparity",
     "cfr": "CFR, counterfactual fairness rate",
     "cohens_h": "Cohen's h",
+    "odds_ratio": "Odds ratio, n10 / n01",
     "mcnemar": "McNemar",
+    "minimum_detectable_difference": "Detectable difference, 80 % power",
     "both_correct": "Both right",
     "only_a_correct": "Only {a} right",
     "only_b_correct": "Only {b} right",
     "neither_correct": "Both wrong",
+    "bowker": "Letters, symmetry",
+    "stuart_maxwell": "Letters, equal margins",
     "missing_difference": "Missing answers, difference",
+    "accuracy_difference_simultaneous": "Accuracy difference, simultaneous",
+    "cochran_q": "Cochran's Q",
+    "interaction": "Interaction",
     "dp": "DP, demographic parity",
     "eo": "EO, equal opportunity",
 }
@@ -108,9 +116,9 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
     benchmark = release.benchmarks[str(estimates["benchmark"].iloc[0])]
     rows = []
     for row in estimates.to_dict("records"):
-        attribute = benchmark.attributes[row["attribute"]]
+        attribute = benchmark.attribute(row["attribute"])
         groups = {} if pd.isna(row["group_a"]) else {"a": row["group_a"], "b": row["group_b"]}
-        labels = {side: attribute.groups[group] for side, group in groups.items()}
+        labels = {side: attribute.groups.get(group, group) for side, group in groups.items()}
         pair = attribute.label
         if groups:
             pair += f": {attribute.pair_label((row['group_a'], row['group_b']))}"
@@ -140,7 +148,7 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
             n="n",
             discordant="n10, n01",
             p="p",
-            adjusted="p, Holm",
+            adjusted="p, adjusted",
             missing="Missing a, b",
         )
         .cols_align("right", columns=["estimate", "interval", "n", "discordant", "p", "adjusted"])
@@ -208,7 +216,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
     differences = board.metric("accuracy_difference")
     scale = board.estimates[
         (board.estimates["metric"] == "accuracy_difference")
-        & (board.estimates["attribute"] != BASELINE)
+        & board.estimates["attribute"].isin([a.name for a in board.benchmark.varied])
     ]
     margin = board.benchmark.equivalence_margin
     reach = reach_of(scale["ci_low"], scale["ci_high"], margin)
@@ -219,7 +227,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
             continue
         d = _pair_row(differences, key, pair)
         c = _pair_row(board.metric("cfr"), key, pair)
-        test = _pair_row(board.metric("mcnemar", test="mcnemar midp"), key, pair)
+        test = _pair_row(board.metric("mcnemar", test=PRIMARY_TEST), key, pair)
         if d is None or c is None or test is None:
             continue
         image = f"{name}-{len(parts)}-{slug(model)}-{slug(attribute)}"
@@ -297,7 +305,7 @@ def _limits_label(estimates: pd.DataFrame) -> str:
 
 
 def _test_suffix(test: str, metric: str) -> str:
-    return f", {test.split()[-1]}" if metric == "mcnemar" else ""
+    return f", {test.removeprefix('mcnemar ').split(',')[0]}" if metric == "mcnemar" else ""
 
 
 def _whole(value: object) -> str:

@@ -27,12 +27,15 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         table.add_column("pair", no_wrap=not console.is_terminal)
         for name in ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"):
             table.add_column(name, justify="right", no_wrap=not console.is_terminal)
-        for name in ("exact p", "Holm", "missing a, b"):
+        for name in ("exact p", "adjusted", "missing a, b"):
             table.add_column(name, justify="right")
         table.add_column("verdict")
-        for (_, a, b), rows in unit.dropna(subset="group_a").groupby(
+        pairs = unit.dropna(subset="group_a").groupby(
             ["attribute", "group_a", "group_b"], sort=False
-        ):
+        )
+        for (_, a, b), rows in pairs:
+            if "cfr" not in set(rows["metric"]):
+                continue  # a contrast of more than two groups
             table.add_row(escape(f"{a} - {b}"), *_cells(rows))
         console.print(table)
     console.print(
@@ -43,7 +46,8 @@ def print_estimates(estimates: pd.DataFrame) -> None:
 def _cells(rows: pd.DataFrame) -> list[str]:
     main = rows.set_index("metric")
     difference = main.loc["accuracy_difference"]
-    test = rows[rows["test"] == "mcnemar exact"].iloc[0]
+    tests = rows[rows["test"].str.startswith("mcnemar exact", na=False)]
+    test = tests.iloc[0] if len(tests) else main.loc["cfr"]
     verdict = difference["verdict"]
     low, high = decimal(difference["ci_low"]), decimal(difference["ci_high"])
     return [
@@ -53,12 +57,16 @@ def _cells(rows: pd.DataFrame) -> list[str]:
         f"{low} to {high}",
         _figure(main.loc["cohens_h"]),
         str(test["n"]),
-        f"{test['n10']}, {test['n01']}",
+        _counts(test["n10"], test["n01"]),
         scientific(test["p_value"]),
         scientific(test["p_adjusted"]),
         f"{difference['n_missing_a']}, {difference['n_missing_b']}",
         verdict if isinstance(verdict, str) else "",
     ]
+
+
+def _counts(a: object, b: object) -> str:
+    return "" if pd.isna(a) or pd.isna(b) else f"{a}, {b}"
 
 
 def _figure(row: pd.Series) -> str:

@@ -62,7 +62,9 @@ def p_value(p: float) -> str:
 
 def decimal(value: float, places: int = 4) -> str:
     """A figure with a fixed number of decimals and a true minus sign."""
-    return "" if math.isnan(value) else f"{value:.{places}f}".replace("-", MINUS)
+    if math.isnan(value):
+        return ""
+    return f"{value:.{places}f}".replace("-", MINUS).replace("inf", "∞")
 
 
 def scientific(value: float) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairstats.report.context import Release
+from fairstats.report.site import estimates_json
 from fairstats.report.text import decimal, percent, points
 
 from .conftest import HOSTILE
@@ -137,7 +140,8 @@ def test_the_pdf_has_the_figures_and_the_hostile_names(release):
         assert re.sub(r"\s+", "", name.encode("ascii", "ignore").decode()) in text
     estimates = pd.read_parquet(release.path / "estimates.parquet")
     rows = estimates[
-        (estimates["metric"] == "accuracy_difference") & (estimates["attribute"] != "baseline")
+        (estimates["metric"] == "accuracy_difference")
+        & ~estimates["attribute"].isin(["baseline", "pooled"])
     ]
     for row in rows.itertuples():
         shown = f"{points(row.estimate)}{points(row.ci_low)}to{points(row.ci_high)}"
@@ -149,6 +153,13 @@ def test_a_spreadsheet_runs_nothing_of_the_csv(release):
     text = rows[["model", "snapshot", "metric", "method_note"]].stack()
     assert not text.str.startswith(("=", "+", "-", "@")).any()
     assert text.str.startswith("'=HYPERLINK").any()
+
+
+def test_an_infinite_odds_ratio_is_json_that_every_parser_reads():
+    table = pd.DataFrame({"estimate": [np.inf, 2.0], "model": ['x": Infinity', "y"]})
+    text = estimates_json(table)
+    rows = json.loads(text, parse_constant=pytest.fail)
+    assert rows == [{"estimate": np.inf, "model": 'x": Infinity'}, {"estimate": 2.0, "model": "y"}]
 
 
 def test_downloads_hold_every_estimate(release):

@@ -1,0 +1,213 @@
+"""The estimates of whole attributes: over all of their groups, and of their crossings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstats.benchmarks import BASELINE, Attribute, Benchmark
+from fairstats.bounds import disparity_bounds
+from fairstats.folding import UNIT_COLUMNS
+from fairstats.inference.cluster_bootstrap import mean_interval
+from fairstats.inference.clusters import sign_flip_test
+from fairstats.inference.cochran import cochran_q
+from fairstats.metrics.disparity import (
+    demographic_parity,
+    equal_opportunity,
+    pair_differences,
+)
+from fairstats.missing import CountingPolicy
+
+#: By unit and attribute, the design effects of the pairs of its groups, by their places.
+PairEffects = Mapping[tuple[str, ...], Mapping[tuple[int, int], float]]
+
+_KEYS = (*UNIT_COLUMNS, "attribute")
+_BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
+Row = dict[str, Any]
+
+
+def attribute_tables(
+    outcomes: pd.DataFrame,
+    benchmark: Benchmark,
+    missing: CountingPolicy,
+    alpha: float,
+    *,
+    effects: PairEffects | None = None,
+    answerable_effects: PairEffects | None = None,
+) -> pd.DataFrame:
+    """The estimates of one benchmark's demographic attributes under a policy that gives counts.
+
+    Parameters
+    ----------
+    outcomes : pandas.DataFrame
+        The joint outcome patterns, `fairstats.counts.Folds.outcomes`.
+    benchmark : Benchmark
+        The benchmark that declares the attributes.
+    missing : {"available", "complete", "incorrect"}
+        The policy.
+    alpha : float
+        1 − confidence level.
+    effects, answerable_effects : mapping, optional
+        The pairs' design effects over all items and over the answerable ones, of those units that
+        have several samples of an item.
+
+    Returns
+    -------
+    pandas.DataFrame
+        DP and EO; for more than two groups every pair's difference with simultaneous intervals
+        and Cochran's Q; for an attribute that crosses two others the interactions.
+    """
+
+    def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
+        attribute = benchmark.attributes[unit[-1]]
+        over_all = (effects or {}).get(unit, {})
+        for metric, compute, by_pair in (
+            ("dp", demographic_parity, over_all),
+            ("eo", equal_opportunity, (answerable_effects or {}).get(unit, {})),
+        ):
+            result = compute(own, missing=missing, alpha=alpha, design_effects=by_pair)
+            yield {
+                "metric": metric,
+                "estimate": result.estimate,
+                "ci_low": result.ci_low,
+                "ci_high": result.ci_high,
+                "ci_level": 1 - alpha,
+                "ci_method": result.ci_method,
+                "n": result.n,
+                "method_note": "a range is never negative; not a test of 0",
+            }
+        if len(attribute.groups) > 2:
+            yield from _simultaneous(own, attribute, missing, alpha, over_all)
+            yield _cochran(own, missing, clustered=bool(over_all))
+        if attribute.crosses:
+            yield from _interactions(own, attribute, benchmark, missing, alpha, bool(over_all))
+
+    return _over_attributes(outcomes, rows)
+
+
+def attribute_bounds(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """The ranges of DP and EO over all fill-ins of missing answers."""
+
+    def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
+        for metric in ("dp", "eo"):
+            low, high = disparity_bounds(own, answerable_only=metric == "eo")
+            yield {
+                "metric": metric,
+                "estimate": low if low == high else np.nan,
+                "ci_low": low,
+                "ci_high": high,
+                "ci_method": "bounds",
+                "n": int(own["n"].sum()),
+                "method_note": _BOUNDS_NOTE,
+            }
+
+    return _over_attributes(outcomes, rows)
+
+
+def _over_attributes(
+    outcomes: pd.DataFrame, rows: Callable[[tuple[str, ...], pd.DataFrame], Iterator[Row]]
+) -> pd.DataFrame:
+    units = outcomes[outcomes["attribute"] != BASELINE].groupby(list(_KEYS), sort=False)
+    found = [
+        dict(zip(_KEYS, unit, strict=True)) | row
+        for unit, own in units
+        for row in rows(tuple(str(key) for key in unit), own)
+    ]
+    return pd.DataFrame(found, columns=None if found else [*_KEYS, "metric"])
+
+
+def _simultaneous(
+    own: pd.DataFrame,
+    attribute: Attribute,
+    missing: CountingPolicy,
+    alpha: float,
+    effects: Mapping[tuple[int, int], float],
+) -> Iterator[Row]:
+    found = pair_differences(own, missing=missing, alpha=alpha, design_effects=effects)
+    groups = list(attribute.groups)
+    for (a, b), row in zip(found.pairs, found.estimate.to_frame().to_dict("records"), strict=True):
+        effect = effects.get((a, b), 1.0)
+        named = "" if effect == 1 else f", design effect {effect:.3g}"
+        yield row | {
+            "metric": "accuracy_difference_simultaneous",
+            "group_a": groups[a],
+            "group_b": groups[b],
+            "ci_method": f"{row['ci_method']}{named}, Bonferroni over {len(found.pairs)} pairs",
+            "method_note": "all intervals of the attribute hold at once",
+        }
+
+
+def _cochran(own: pd.DataFrame, missing: CountingPolicy, *, clustered: bool) -> Row:
+    states, weights = _complete(own, missing)
+    row: Row = {"metric": "cochran_q", "n": int(weights.sum())}
+    if clustered:
+        return row | {"method_note": "several samples an item: no test"}
+    result = cochran_q(states, weights)
+    return row | {
+        "statistic": result.statistic,
+        "p_value": result.p_value,
+        "test": f"cochran_q, {result.df} df",
+        "method_note": "over the items with an answer for every group; not adjusted",
+    }
+
+
+def _interactions(
+    own: pd.DataFrame,
+    attribute: Attribute,
+    benchmark: Benchmark,
+    missing: CountingPolicy,
+    alpha: float,
+    clustered: bool,
+) -> Iterator[Row]:
+    """(a, c) − (b, c) less (a, d) − (b, d): does the one gap depend on the other attribute?"""
+    states, weights = _complete(own, missing)
+    place = {attribute.levels[group]: i for i, group in enumerate(attribute.groups)}
+    first, second = (benchmark.attributes[name] for name in attribute.crosses)
+    for (a, b), (c, d) in product(first.pairs, second.pairs):
+        cells = [(a, c), (b, c), (a, d), (b, d)]
+        if any(cell not in place for cell in cells):
+            continue
+        signs = np.array([1, -1, -1, 1])
+        values = states[:, [place[cell] for cell in cells]] @ signs
+        row: Row = {
+            "metric": "interaction",
+            "group_a": f"{a} − {b} | {c}",
+            "group_b": f"{a} − {b} | {d}",
+            "n": int(weights.sum()),
+            "method_note": "difference of two differences, over the items with all four answers",
+        }
+        if clustered:
+            yield row | {"method_note": "several samples an item: not estimated"}
+            continue
+        interval = mean_interval(values, weights, largest=2, alpha=alpha)
+        test = sign_flip_test(values, weights)
+        yield row | {
+            "estimate": float(interval.estimate),
+            "ci_low": float(interval.ci_low),
+            "ci_high": float(interval.ci_high),
+            "ci_level": 1 - alpha,
+            "ci_method": str(interval.ci_method),
+            "statistic": test.statistic,
+            "p_value": test.p_value,
+            "test": f"sign flips of items, {test.method}",
+        }
+
+
+def _complete(
+    own: pd.DataFrame, missing: CountingPolicy
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
+    """Right and wrong over all groups, of the items that have an answer for each."""
+    signs = own["outcomes"]
+    if missing == "incorrect":
+        signs = signs.str.replace("x", "0")
+    rows = own[~signs.str.contains("x")]
+    states = [[int(sign) for sign in text] for text in signs[rows.index]]
+    k = len(own["outcomes"].iloc[0])
+    return (
+        np.array(states, dtype=np.int64).reshape(len(rows), k),
+        rows["n"].to_numpy(dtype=np.int64),
+    )
