@@ -44,11 +44,16 @@ if TYPE_CHECKING:
     from fairstats.inference.ranks import rank_sets as rank_sets
     from fairstats.inference.tango import tango as tango
     from fairstats.item_counts import count_items as count_items
+    from fairstats.items import item_patterns as item_patterns
+    from fairstats.policies import compare_policies as compare_policies
     from fairstats.problems import InputError as InputError
     from fairstats.problems import Problem as Problem
+    from fairstats.ranking import rank_models as rank_models
+    from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
     from fairstats.schema import answers_schema as answers_schema
     from fairstats.validation import validate_answers as validate_answers
+    from fairstats.versions import compare as compare
 
 __version__ = "0.1.0"
 
@@ -64,10 +69,14 @@ _HOMES = {
     "cluster_bootstrap": "fairstats.inference.cluster_bootstrap",
     "cochran_q": "fairstats.inference.cochran",
     "cohens_h_interval": "fairstats.inference.effect_sizes",
+    "compare": "fairstats.versions",
+    "compare_policies": "fairstats.policies",
     "count_items": "fairstats.item_counts",
     "count_outcomes": "fairstats.counts",
     "design_effect": "fairstats.inference.clusters",
     "difference_interval": "fairstats.inference.paired_intervals",
+    "gee_logistic": "fairstats.regression",
+    "item_patterns": "fairstats.items",
     "load_benchmark": "fairstats.benchmarks",
     "max_t": "fairstats.inference.multiplicity",
     "mcnemar": "fairstats.inference.mcnemar",
@@ -78,6 +87,7 @@ _HOMES = {
     "power_mcnemar": "fairstats.inference.power",
     "proportion_interval": "fairstats.inference.intervals",
     "publish": "fairstats.release",
+    "rank_models": "fairstats.ranking",
     "rank_sets": "fairstats.inference.ranks",
     "read_answers": "fairstats.answers",
     "samplesize_mcnemar": "fairstats.inference.power",

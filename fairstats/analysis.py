@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from fairstats.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
@@ -16,6 +17,7 @@ from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.item_counts import fold_all_pairs, fold_items, fold_pooled
+from fairstats.joint_adjustment import joint_pvalues
 from fairstats.missing import CountingPolicy
 from fairstats.pair_estimates import bounds_tables, counted_tables
 from fairstats.verdicts import join_notes, with_adjusted, with_verdicts
@@ -29,7 +31,9 @@ def analyze(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     *,
-    adjust: AdjustMethod = "holm",
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
     """Estimate every figure of every unit.
@@ -43,8 +47,11 @@ def analyze(
     alpha : float
         1 − confidence level of the intervals, and the level of the verdicts; below 0.5, since
         equivalence is read from the 1 − 2 alpha interval.
-    adjust : {"holm", "hommel", "bh", "by"}
-        How p-values are adjusted over their family, see `adjust_pvalues`.
+    adjust : {"holm", "hommel", "bh", "by", "max_t"}
+        How p-values are adjusted over their family: see `adjust_pvalues`, and `max_t` for the
+        last, which flips the items that the tests share.
+    n_resamples, rng
+        The flips of ``max_t``; nothing else is random.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
 
@@ -106,7 +113,10 @@ def analyze(
     estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
     estimates = _with_snapshots(estimates, facts)
     estimates = _in_order(estimates, known)
-    estimates = with_adjusted(estimates, known, adjust)
+    joint = None
+    if adjust == "max_t":
+        joint = joint_pvalues(frame, known, missing, n_resamples=n_resamples, rng=rng)
+    estimates = with_adjusted(estimates, known, adjust, joint)
     estimates = with_verdicts(estimates, counts, known, missing, alpha, _asked(frame), effects)
     return estimates[list(ESTIMATE_COLUMNS)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import pandas as pd
 
@@ -18,17 +19,27 @@ from fairstats.results import FloatArray
 
 
 def with_adjusted(
-    estimates: pd.DataFrame, known: Mapping[str, Benchmark], adjust: AdjustMethod
+    estimates: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+    adjust: AdjustMethod | Literal["max_t"],
+    joint: pd.Series | None,
 ) -> pd.DataFrame:
-    """The estimates with adjusted p-values, and a note where a model selected the items."""
+    """The estimates with adjusted p-values, and a note where a model selected the items.
+
+    `joint` holds the adjusted p-values by `PAIR_COLUMNS` where `adjust` is "max_t".
+    """
     estimates = estimates.copy()
     pooled = estimates["attribute"] == POOLED
     demographic = (estimates["attribute"] != BASELINE) & ~pooled
     for test in (PRIMARY_TEST, "mcnemar exact"):
         tests = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
         for family in (tests & demographic, tests & pooled):
-            p_values = estimates.loc[family, "p_value"]
-            estimates.loc[family, "p_adjusted"] = adjust_pvalues(p_values, method=adjust)
+            if adjust != "max_t":
+                p_values = estimates.loc[family, "p_value"]
+                estimates.loc[family, "p_adjusted"] = adjust_pvalues(p_values, method=adjust)
+            elif joint is not None:
+                keys = pd.MultiIndex.from_frame(estimates.loc[family, list(PAIR_COLUMNS)])
+                estimates.loc[family, "p_adjusted"] = joint.reindex(keys).to_numpy()
             estimates.loc[family, "adjust_method"] = f"{adjust} over {int(family.sum())} tests"
     selected = pd.Series(
         [

@@ -772,3 +772,40 @@ def test_no_verdict_where_the_groups_and_the_pairs_disagree(answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
     assert pd.isna(verdict)
     assert "disagree" in note
+
+
+# Families
+
+
+@pytest.fixture(scope="module")
+def family(answers_of) -> pd.DataFrame:
+    items = ["AB"] * 30 + ["BA"] * 14 + ["AA"] * 156
+    tables = [answers_of(items, model=f"copy {i}") for i in range(5)]
+    return pd.concat([*tables, answers_of(items[::-1], attribute="sex", groups=("male", "female"))])
+
+
+def test_jointly_adjusted_p_values_know_that_the_items_are_shared(family):
+    def adjusted(**options) -> pd.DataFrame:
+        rows = analyze(family, **options).query("metric == 'mcnemar' and test == 'mcnemar exact'")
+        return rows.set_index(["model", "attribute"])
+
+    holm, joint = adjusted(), adjusted(adjust="max_t")
+    assert set(joint["adjust_method"]) == {"max_t over 6 tests"}
+    race = joint.xs("race", level="attribute")
+    assert race["p_adjusted"].nunique() == 1
+    # Five copies of one test and a stranger ask for the correction of two, not of six.
+    p = holm["p_value"].iloc[0]
+    assert race["p_adjusted"].iloc[0] == pytest.approx(2 * p, rel=0.25)
+    assert holm["p_adjusted"].iloc[0] == pytest.approx(6 * p)
+    pd.testing.assert_frame_equal(adjusted(adjust="max_t"), joint)
+
+
+def test_other_procedures_are_named(family):
+    for method in ("bh", "by", "hommel"):
+        rows = analyze(family, adjust=method).query("test == 'mcnemar midp'")
+        demographic = rows[rows["metric"] == "mcnemar"]
+        assert set(demographic["adjust_method"]) == {f"{method} over 6 tests"}
+    with pytest.raises(ValueError, match="use holm"):
+        analyze(family, adjust="sidak")
+    with pytest.raises(ValueError, match="another policy than bounds"):
+        analyze(family, "bounds", adjust="max_t")

@@ -98,12 +98,11 @@ def cluster_bootstrap(
     if rng is None:
         raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
     observed = float(np.asarray(compute((many @ cells)[None]))[0])
-    drawn = np.random.default_rng(rng).multinomial(k, many / k, size=n_resamples) @ cells
-    resampled = np.asarray(compute(drawn), dtype=np.float64)
+    resampled = resample_clusters(cells, many, compute, n_resamples, rng)
     low, high = float("nan"), float("nan")
     used = "undefined (the resamples do not vary, or some are NaN)"
     if not np.isnan(resampled).any() and np.ptp(resampled) > 0:
-        acceleration = _cluster_acceleration(cells, many, compute)
+        acceleration = cluster_acceleration(cells, many, compute)
         law = discrete_law(resampled)
         low, high, used = interval_of_law(law, observed, acceleration, method, alpha)
     if method == "basic":
@@ -199,7 +198,20 @@ def _bootstrap_mean(
     )
 
 
-def _cluster_acceleration(cells: IntArray, many: IntArray, compute: CountsFunction) -> float:
+def resample_clusters(
+    cells: IntArray,
+    many: IntArray,
+    compute: CountsFunction,
+    n_resamples: int,
+    rng: np.random.Generator | int,
+) -> FloatArray:
+    """A function of the summed counts over resamples of whole clusters."""
+    k = int(many.sum())
+    drawn = np.random.default_rng(rng).multinomial(k, many / k, size=n_resamples) @ cells
+    return np.asarray(compute(drawn), dtype=np.float64)
+
+
+def cluster_acceleration(cells: IntArray, many: IntArray, compute: CountsFunction) -> float:
     """The acceleration from leaving out one cluster at a time."""
     totals = (cells * many[:, None]).sum(axis=0)
     there = (many > 0) & (cells.sum(axis=1) < totals.sum())

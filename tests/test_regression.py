@@ -1,0 +1,85 @@
+"""GEE against R's geepack, against the table's odds, and where there is no estimate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.problems import InputError
+from fairstats.regression import REGRESSION_COLUMNS, _fit, gee_logistic
+
+R = Path(__file__).parent / "r"
+
+
+def test_estimates_and_robust_errors_agree_with_geepack():
+    data = pd.read_csv(R / "gee_data.csv").rename(columns={"item": "item_id"})
+    data = data.astype({"correct": float, "group": float})
+    rows = _fit(data[["item_id", "correct", "group", "covariate"]], 0.05)
+    expected = pd.read_csv(R / "gee.csv").query("corstr == 'independence'").set_index("term")
+    for row in rows:
+        assert row["estimate"] == pytest.approx(expected.loc[row["term"], "estimate"], abs=1e-7)
+        assert row["std_error"] == pytest.approx(expected.loc[row["term"], "std_error"], abs=1e-7)
+
+
+def test_the_odds_ratio_is_that_of_the_two_accuracies(answers_of):
+    table = gee_logistic(answers_of(["AA"] * 50 + ["AB"] * 20 + ["BA"] * 5 + ["BB"] * 25))
+    assert list(table.columns) == list(REGRESSION_COLUMNS)
+    row = table.set_index("term").loc["group"]
+    assert row["odds_ratio"] == pytest.approx((70 / 30) / (55 / 45))
+    assert (row["n"], row["n_items"]) == (200, 100)
+    # The robust variance of a paired log odds ratio, by the delta method.
+    a, b = np.repeat([1, 1, 0, 0], [50, 20, 5, 25]), np.repeat([1, 0, 1, 0], [50, 20, 5, 25])
+    influence = (a - 0.7) / (0.7 * 0.3) - (b - 0.55) / (0.55 * 0.45)
+    assert row["std_error"] == pytest.approx(np.sqrt((influence**2).sum()) / 100, rel=1e-6)
+
+
+def test_a_covariate_of_the_items_is_adjusted_for(answers_of):
+    rng = np.random.default_rng(1)
+    hard = rng.random(300) < 0.5
+    items = ["".join("A" if rng.random() < p else "B" for _ in "ab") for p in 0.9 - 0.5 * hard]
+    covariates = pd.DataFrame({"hard": hard.astype(float)}, index=[f"item-{i}" for i in range(300)])
+    table = gee_logistic(answers_of(items), covariates=covariates).set_index("term")
+    assert table.loc["covariate hard", "odds_ratio"] < 0.2
+    assert table.loc["covariate hard", "p_value"] < 1e-6
+    assert table.loc["group", "p_value"] > 0.01
+
+
+def test_a_missing_answer_is_left_out_or_wrong(answers_of):
+    answers = answers_of(["AA", "AB", "BA", "BB", "A-"] * 10)
+    n = {
+        policy: int(gee_logistic(answers, missing=policy)["n"].iloc[0])
+        for policy in ("available", "complete", "incorrect")
+    }
+    assert n == {"available": 90, "complete": 80, "incorrect": 100}
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        (["AA"] * 20, "all right or all wrong"),
+        (["BC"] * 20, "all right or all wrong"),
+        (["AB"] * 20 + ["AA"], "all right or all wrong"),
+        (["A-", "B-"] * 9, "a group has no answer"),
+        (["A."], "a group has no answer"),
+    ],
+)
+def test_where_there_is_no_finite_estimate_it_is_said(items, reason, answers_of):
+    table = gee_logistic(answers_of(items))
+    assert table["estimate"].isna().all()
+    assert table["p_value"].isna().all()
+    assert table["method_note"].str.contains(reason).all()
+
+
+def test_wrong_covariates_are_refused(answers_of):
+    answers = answers_of(["AB", "AA"])
+    with pytest.raises(InputError, match="the item has no covariates") as error:
+        gee_logistic(answers, covariates=pd.DataFrame({"x": [1.0]}, index=["item-0"]))
+    assert "item-1" in str(error.value)
+    words = pd.DataFrame({"x": ["a", "b"]}, index=["item-0", "item-1"])
+    with pytest.raises(InputError, match="is not a number"):
+        gee_logistic(answers, covariates=words)
+    with pytest.raises(ValueError, match="no answers to fit"):
+        gee_logistic(answers, missing="bounds")
