@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairstats.benchmarks import Benchmark as Benchmark
     from fairstats.benchmarks import load_benchmark as load_benchmark
     from fairstats.counts import count_outcomes as count_outcomes
+    from fairstats.engines import scan_answers as scan_answers
     from fairstats.inference.bootstrap import bootstrap as bootstrap
     from fairstats.inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
     from fairstats.inference.cluster_bootstrap import mean_interval as mean_interval
@@ -91,6 +92,7 @@ _HOMES = {
     "rank_sets": "fairstats.inference.ranks",
     "read_answers": "fairstats.answers",
     "samplesize_mcnemar": "fairstats.inference.power",
+    "scan_answers": "fairstats.engines",
     "sign_flip_test": "fairstats.inference.clusters",
     "stuart_maxwell": "fairstats.inference.letters",
     "tango": "fairstats.inference.tango",

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
+from fairstats.engines import ENGINES, MEMORY_LIMIT
 from fairstats.problems import InputError, Problem
 
 app = typer.Typer(
@@ -79,20 +80,28 @@ def analyze(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     benchmark_file: Files = None,
+    engine: Annotated[
+        str, typer.Option(help=f"Where to count: {', '.join(ENGINES)}; the last two take parquet.")
+    ] = "pandas",
+    memory_limit: Annotated[
+        str, typer.Option(help="What DuckDB may hold in memory; it spills the rest to disk.")
+    ] = MEMORY_LIMIT,
 ) -> None:
     """Estimate every figure and print a table, JSON or CSV."""
     from fairstats.analysis import analyze as estimate
-    from fairstats.answers import read_answers
+    from fairstats.engines import engine_problems, scan_answers
     from fairstats.report.site import estimates_csv, estimates_json
 
     _check_policy(missing)
     _check_alpha(alpha)
-    estimates = estimate(
-        read_answers(paths),
-        missing,  # type: ignore[arg-type]
-        alpha,
-        benchmarks=_benchmarks(benchmark_file),
-    )
+    _check_one_of("--engine", engine, ENGINES)
+    with engine_problems(engine):  # type: ignore[arg-type]
+        estimates = estimate(
+            scan_answers(paths, engine=engine, memory_limit=memory_limit),  # type: ignore[arg-type]
+            missing,  # type: ignore[arg-type]
+            alpha,
+            benchmarks=_benchmarks(benchmark_file),
+        )
     if out is not None:
         if out.suffix != ".parquet":
             raise InputError(

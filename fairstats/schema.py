@@ -142,7 +142,7 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
     from pandera.errors import SchemaErrors
 
     frame = answers.reset_index(drop=True)
-    problems = _column_problems(frame, path)
+    problems = column_problems(frame.columns, path)
     if problems:
         raise InputError(problems)
     if frame.empty:
@@ -163,6 +163,40 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
     if problems:
         raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
     return checked
+
+
+def column_problems(columns: pd.Index, path: str) -> list[Problem]:
+    """Columns that are missing, unknown or there twice, by their names alone.
+
+    Parameters
+    ----------
+    columns : pandas.Index
+        The names.
+    path : str
+        What to call their file.
+    """
+    known = list(answers_schema().columns)
+    if not set(REQUIRED_COLUMNS) & set(columns):
+        found = ", ".join(map(str, columns[:8]))
+        remedy = "see `fairstats import --help` and `fairstats schema`"
+        return [Problem(path, f"is no answers table; its columns are {found}", remedy)]
+    twice = columns[columns.duplicated()].unique()
+    if len(twice):
+        return [
+            Problem(path, "the column stands there more than once", "drop one", column=str(name))
+            for name in twice
+        ]
+    problems = [
+        Problem(path, "required column is missing", "add it (see `fairstats schema`)", column=name)
+        for name in REQUIRED_COLUMNS
+        if name not in columns
+    ]
+    problems += [
+        Problem(path, "unknown column", f"drop or rename it; known: {', '.join(known)}", column=c)
+        for c in map(str, columns)
+        if c not in known
+    ]
+    return problems
 
 
 def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
@@ -204,31 +238,6 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
 
 def _key_text(row: Mapping[Hashable, object]) -> str:
     return ", ".join(f"{column}={row[column]}" for column in KEY_COLUMNS)
-
-
-def _column_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
-    known = list(answers_schema().columns)
-    if not set(REQUIRED_COLUMNS) & set(frame.columns):
-        found = ", ".join(map(str, frame.columns[:8]))
-        remedy = "see `fairstats import --help` and `fairstats schema`"
-        return [Problem(path, f"is no answers table; its columns are {found}", remedy)]
-    twice = frame.columns[frame.columns.duplicated()].unique()
-    if len(twice):
-        return [
-            Problem(path, "the column stands there more than once", "drop one", column=str(name))
-            for name in twice
-        ]
-    problems = [
-        Problem(path, "required column is missing", "add it (see `fairstats schema`)", column=name)
-        for name in REQUIRED_COLUMNS
-        if name not in frame.columns
-    ]
-    problems += [
-        Problem(path, "unknown column", f"drop or rename it; known: {', '.join(known)}", column=c)
-        for c in map(str, frame.columns)
-        if c not in known
-    ]
-    return problems
 
 
 def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:

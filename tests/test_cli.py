@@ -83,6 +83,7 @@ def test_plain_output_is_a_table(answers):
         (("analyze", "{answers}", "--missing", "guess"), "use one of available, complete"),
         (("analyze", "{answers}", "--alpha", "2"), "2.0 is no error rate"),
         (("analyze", "{answers}", "--out", "x.csv"), "end it in .parquet"),
+        (("analyze", "{answers}", "--engine", "polars"), "use one of pandas, duckdb, spark"),
         (("validate", "{answers}", "--benchmark-file", "no.toml"), "no.toml: no such file"),
         (("publish", "--answers", "{answers}", "--release", "a b", "--out", "."), "release name"),
         (
