@@ -8,7 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats.inference._checks import check_alpha, check_counts
-from fairstats.inference.bootstrap import BootstrapMethod, CountsFunction, interval_of_law
+from fairstats.inference.bootstrap import (
+    BootstrapMethod,
+    CountsFunction,
+    interval_of_law,
+    mean_acceleration,
+)
 from fairstats.inference.lattice import discrete_law, sum_law
 from fairstats.inference.tango import tango
 from fairstats.results import Estimate, FloatArray
@@ -184,9 +189,7 @@ def _bootstrap_mean(
         )
         name = f"tango (bootstrap {method} says nothing here)"
         return Estimate(np.asarray(estimate), *limits, 1 - alpha, name, np.asarray(k))
-    deviation = values - estimate
-    # Leaving out one item moves the mean by −deviation / (k − 1), all by the same factor.
-    acceleration = float(many @ deviation**3 / (6 * float(many @ deviation**2) ** 1.5))
+    acceleration = float(mean_acceleration(values, many))
     law = sum_law(k, values, many / k)
     low, high, used = interval_of_law(law, total, acceleration, method, alpha)
     low, high = low / k, high / k

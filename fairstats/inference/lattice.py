@@ -7,11 +7,11 @@ characteristic function φ(t)ⁿ on the window that holds all but a negligible p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
+from scipy import fft, special
 
 from fairstats.results import FloatArray
 
@@ -19,6 +19,8 @@ IntArray = npt.NDArray[np.int64]
 
 # Two levels that differ by less are the same level: the inversion is good to about 1e-14.
 _LEVEL_ROUNDING = 1e-12
+# Where a quantile is looked for beside its first guess.
+_NEAR = np.arange(-2, 3)
 # The largest grid of a law in the plane, 64 MB of complex numbers.
 _LARGEST_GRID = 2**22
 
@@ -31,28 +33,33 @@ class SumLaw:
     ----------
     centre, half : ndarray of int
         The window: all but a negligible part of the law lies within `half` of `centre`.
+    mean, deviation, skewness : ndarray
+        Of the sum.
     nodes, weights : ndarray
-        The frequencies t at which the inversion has to be summed, and φ(t)ⁿ there relative to
-        `centre`; the last axis runs over the frequencies.
+        The frequencies t at which the inversion has to be summed, on the last axis, and there
+        φ(t)ⁿ relative to `centre` over 1 − exp(−it), from a geometric series.
+    start : ndarray
+        What that sum is at the window's lower end.
     """
 
     centre: IntArray
     half: IntArray
+    mean: FloatArray
+    deviation: FloatArray
+    skewness: FloatArray
     nodes: FloatArray
     weights: npt.NDArray[np.complex128]
+    start: FloatArray
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """P(sum ≤ x), to about 1e-14."""
         x = np.asarray(x, dtype=np.int64)
-        width = 2 * self.half + 1
-        steps = np.clip(x - self.centre, -self.half - 1, self.half)
-        # A geometric series sums the inversion formula over the window up to x.
-        t = self.nodes
-        start = np.exp(1j * t * self.half[..., None])
-        end = np.exp(-1j * t * (steps[..., None] + 1.0))
-        terms = (self.weights * (start - end) / -np.expm1(-1j * t)).real
-        value = (steps + self.half + 1 + 2 * terms.sum(axis=-1)) / width
-        return np.clip(value, 0.0, 1.0)
+        steps = np.minimum(np.maximum(x - self.centre, -self.half - 1), self.half)
+        # The inversion formula, summed over the window up to x.
+        waves = self.weights * np.exp(self.nodes * (-1j * (steps + 1))[..., None])
+        total = self.start - 2 * waves.sum(axis=-1).real
+        share = (steps + self.half + 1 + total) / (2 * self.half + 1)
+        return np.minimum(np.maximum(share, 0.0), 1.0)
 
     def share_below(self, x: npt.ArrayLike) -> FloatArray:
         """P(sum < x) + P(sum = x) / 2."""
@@ -61,24 +68,46 @@ class SumLaw:
 
     def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The smallest x with P(sum ≤ x) ≥ level."""
-        level = np.asarray(level) - _LEVEL_ROUNDING
-        below, found = self.centre - self.half - 1, self.centre + self.half
-        for _ in range(int(found.max() - below.min()).bit_length() if found.size else 0):
-            middle = (below + found) // 2
-            reached = self.cdf(middle) >= level
-            found = np.where(reached, middle, found)
-            below = np.where(reached, below, middle)
-        return found
+        level = np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING
+        return self._smallest(level, self._guess(level), from_above=False)
 
     def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The largest x with P(sum ≥ x) ≥ level."""
-        level = np.asarray(level) - _LEVEL_ROUNDING
-        found, above = self.centre - self.half, self.centre + self.half + 1
-        for _ in range(int(above.max() - found.min()).bit_length() if found.size else 0):
-            middle = (found + above) // 2
-            reached = 1 - self.cdf(middle - 1) >= level
-            found = np.where(reached, middle, found)
-            above = np.where(reached, above, middle)
+        level = np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING
+        # One below the smallest from which on less than the level is left.
+        return self._smallest(level, self._guess(1 - level), from_above=True) - 1
+
+    def _reached(self, x: IntArray, level: FloatArray, from_above: bool) -> npt.NDArray[np.bool_]:
+        return 1 - self.cdf(x - 1) < level if from_above else self.cdf(x) >= level
+
+    def _guess(self, level: npt.ArrayLike) -> IntArray:
+        """The quantile but for a step or two, by Cornish and Fisher's expansion."""
+        z = special.ndtri(np.minimum(np.maximum(level, 1e-12), 1 - 1e-12))
+        near = self.mean + self.deviation * (z + self.skewness * (z**2 - 1) / 6)
+        return np.rint(near).astype(np.int64)
+
+    def _smallest(self, level: FloatArray, guess: IntArray, *, from_above: bool) -> IntArray:
+        """The smallest x at which a condition that stays true becomes true."""
+        beside = self._with_an_axis()
+        near = guess[..., None] + _NEAR
+        there = beside._reached(near, level[..., None], from_above)
+        found = near[..., 0] + there.argmax(axis=-1)
+        missed = there[..., 0] | ~there[..., -1]
+        return self._halved(level, from_above) if missed.any() else np.asarray(found)
+
+    def _with_an_axis(self) -> SumLaw:
+        """The same law with one axis more, for several values at once."""
+        fields = {name: getattr(self, name)[..., None] for name in ("centre", "half", "start")}
+        nodes = {name: getattr(self, name)[..., None, :] for name in ("nodes", "weights")}
+        return replace(self, **fields, **nodes)
+
+    def _halved(self, level: FloatArray, from_above: bool) -> IntArray:
+        below, found = self.centre - self.half - 1, self.centre + self.half + 1
+        for _ in range(int((found - below).max()).bit_length()):
+            middle = (below + found) // 2
+            there = self._reached(middle, level, from_above) & (middle > below)
+            found = np.where(there, middle, found)
+            below = np.where(there, below, middle)
         return found
 
 
@@ -127,8 +156,13 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     )
     magnitude, phase = _power(np.asarray(drawn), n[..., None])
     phase = phase - t * (centre - n * origin)[..., None]
-    weights = np.where(index <= count[..., None], magnitude * np.exp(1j * phase), 0.0)
-    return SumLaw(centre, half, t, weights)
+    weights = magnitude * np.exp(1j * phase) / -np.expm1(-1j * t)
+    weights = np.where(index <= count[..., None], weights, 0.0)
+    third = p @ values**3 - 3 * mean * (p @ values**2) + 2 * mean**3
+    deviation = np.sqrt(n * variance)
+    skewness = n * third / np.maximum(deviation, 1e-12) ** 3 * (deviation > 0)
+    start = 2 * (weights * np.exp(1j * t * half[..., None])).sum(axis=-1).real
+    return SumLaw(centre, half, n * mean, deviation, skewness, t, weights, start)
 
 
 def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
