@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from fairstats.names import slug as slug_of
 from fairstats.report.context import Release
+from fairstats.report.coverage import (
+    coverage_text,
+    point_table,
+    points_caption,
+    range_table,
+    read_coverage,
+)
 from fairstats.report.display import show_markdown, show_plot, show_table
 from fairstats.report.plots import OUTCOMES, forest, outcome_bars
 from fairstats.report.prose import (
@@ -96,3 +103,12 @@ def show_sources(release: Release) -> None:
         show_markdown(f"## {escape_markdown(benchmark.title)}\n\n{benchmark_card(benchmark)}")
     show_markdown("## Answers of this release")
     show_table(sources_table(release), css_class="sources")
+
+
+def show_coverage() -> None:
+    """The true coverage of the intervals, the same in every release."""
+    coverage = read_coverage()
+    show_markdown(coverage_text(coverage))
+    show_table(range_table(coverage), css_class="estimates")
+    show_markdown(points_caption(coverage))
+    show_table(point_table(coverage), css_class="estimates")
