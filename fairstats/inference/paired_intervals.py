@@ -51,8 +51,8 @@ def difference_interval(
 
     Notes
     -----
-    All but Wald's hold the nominal level near 0 discordance, which is where a fair model is; the
-    page on methods tabulates their true coverage, by enumeration.
+    Near 0 discordance, which is where a fair model is, Wald's and the bootstrap's can fall far
+    below their level; the page on methods tabulates the true coverage of all, by enumeration.
 
     References
     ----------
