@@ -21,6 +21,9 @@ app = typer.Typer(
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
 
+# What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
+ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -83,6 +86,9 @@ def analyze(
     engine: Annotated[
         str, typer.Option(help=f"Where to count: {', '.join(ENGINES)}; the last two take parquet.")
     ] = "pandas",
+    adjust: Annotated[
+        str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS)}.")
+    ] = "holm",
     memory_limit: Annotated[
         str, typer.Option(help="What DuckDB may hold in memory; it spills the rest to disk.")
     ] = MEMORY_LIMIT,
@@ -95,11 +101,13 @@ def analyze(
     _check_policy(missing)
     _check_alpha(alpha)
     _check_one_of("--engine", engine, ENGINES)
+    _check_one_of("--adjust", adjust, ADJUSTMENTS)
     with engine_problems(engine):  # type: ignore[arg-type]
         estimates = estimate(
             scan_answers(paths, engine=engine, memory_limit=memory_limit),  # type: ignore[arg-type]
             missing,  # type: ignore[arg-type]
             alpha,
+            adjust=adjust,  # type: ignore[arg-type]
             benchmarks=_benchmarks(benchmark_file),
         )
     if out is not None:
@@ -119,6 +127,91 @@ def analyze(
         from fairstats.report.terminal import print_estimates
 
         print_estimates(estimates)
+
+
+@app.command()
+@_says_what_is_wrong
+def compare(
+    paths: Paths,
+    old: Annotated[str, typer.Option(help="The older model's name.")],
+    new: Annotated[str, typer.Option(help="The newer model's name.")],
+    strategy: Annotated[str, typer.Option(help="How both were asked.")] = "plain",
+    old_version: Annotated[
+        str | None, typer.Option(help="The benchmark version of the older model's answers.")
+    ] = None,
+    new_version: Annotated[
+        str | None, typer.Option(help="The benchmark version of the newer model's answers.")
+    ] = None,
+    allow_different_items: Annotated[
+        bool, typer.Option(help="Compare answers to different questions, and mark every row.")
+    ] = False,
+    missing: Missing = None,
+    alpha: Annotated[float, typer.Option(help="1 - confidence level.")] = 0.05,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Compare two versions of a model on the same items."""
+    from fairstats.answers import read_answers
+    from fairstats.versions import answers_of_one
+    from fairstats.versions import compare as compare_answers
+
+    _check_policy(missing)
+    _check_alpha(alpha)
+    answers = read_answers(paths)
+    table = compare_answers(
+        answers_of_one(answers, model=old, strategy=strategy, benchmark_version=old_version),
+        answers_of_one(answers, model=new, strategy=strategy, benchmark_version=new_version),
+        missing=missing,  # type: ignore[arg-type]
+        alpha=alpha,
+        allow_different_items=allow_different_items,
+        benchmarks=_benchmarks(benchmark_file),
+    )
+    _print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@app.command()
+@_says_what_is_wrong
+def rank(
+    paths: Paths,
+    metric: Annotated[str, typer.Option(help="What ranks: ad, cfr or accuracy.")] = "ad",
+    missing: Missing = None,
+    alpha: Annotated[float, typer.Option(help="1 - simultaneous confidence level.")] = 0.05,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Rank models, with the places that their answers leave possible."""
+    from fairstats.answers import read_answers
+    from fairstats.ranking import rank_models
+
+    _check_policy(missing)
+    _check_alpha(alpha)
+    _check_one_of("--metric", metric, ("ad", "cfr", "accuracy"))
+    if missing == "bounds":
+        problem = Problem("--missing", "bounds gives no figure to rank by", "name another policy")
+        raise InputError([problem])
+    table = rank_models(
+        read_answers(paths),
+        metric,  # type: ignore[arg-type]
+        missing=missing,  # type: ignore[arg-type]
+        alpha=alpha,
+        benchmarks=_benchmarks(benchmark_file),
+    )
+    _print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+def _print_table(table: Any, *, as_json: bool, as_csv: bool) -> None:
+    from fairstats.report.site import estimates_csv, estimates_json
+
+    if as_json:
+        typer.echo(estimates_json(table), nl=False)
+    elif as_csv:
+        typer.echo(estimates_csv(table), nl=False)
+    else:
+        from fairstats.report.terminal import print_table
+
+        print_table(table)
 
 
 @app.command()

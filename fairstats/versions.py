@@ -161,6 +161,31 @@ def compare(
     return table[list(COMPARISON_COLUMNS)]
 
 
+def answers_of_one(
+    answers: pd.DataFrame, *, model: str, strategy: str, benchmark_version: str | None = None
+) -> pd.DataFrame:
+    """The answers of one model by one strategy, to one version of a benchmark if it is named.
+
+    Raises
+    ------
+    InputError
+        Where there are none; the message names the models, strategies or versions that are there.
+    """
+    wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
+    own = answers
+    for column, value in wanted.items():
+        if value is None:
+            continue
+        there = sorted(own[column].unique())
+        own = own[own[column] == value]
+        if own.empty:
+            remedy = f"use one of {', '.join(there[:20])}"
+            raise InputError(
+                [Problem("<answers>", "there is no such answer", remedy, None, column, value)]
+            )
+    return own
+
+
 def _only_unit(frame: Any, side: str) -> dict[str, str]:
     units = distinct(frame, list(UNIT_COLUMNS)).astype(str).sort_values(list(UNIT_COLUMNS))
     if len(units) > 1:

@@ -119,3 +119,39 @@ def test_schema_names_every_column():
     assert done.exit_code == 0
     assert done.stdout.splitlines()[0].startswith("benchmark ")
     assert "completion_tokens" in done.stdout
+
+
+def test_two_versions_are_compared(answers):
+    done = run("compare", answers, "--old", "One", "--new", "Two")
+    assert done.exit_code == 0
+    assert "delta_accuracy" in done.stdout
+    assert "model_new: Two" in done.stdout
+    done = run("compare", answers, "--old", "One", "--new", "Two", "--json")
+    assert {row["metric"] for row in json.loads(done.stdout)} == {
+        "delta_accuracy",
+        "delta_cfr",
+        "delta_ad",
+    }
+
+
+def test_a_model_that_is_not_there_is_named(answers):
+    done = run("compare", answers, "--old", "One", "--new", "Three")
+    assert done.exit_code == 1
+    assert "model = 'Three': there is no such answer; use one of One, Two" in done.output
+
+
+def test_models_are_ranked(answers):
+    done = run("rank", answers, "--csv")
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) == 3
+    assert "rank_low" in done.stdout
+    assert run("rank", answers, "--metric", "h").exit_code == 1
+    assert "name another policy" in run("rank", answers, "--missing", "bounds").output
+
+
+def test_the_adjustment_is_chosen_by_name(answers):
+    done = run("analyze", answers, "--adjust", "by", "--csv")
+    assert "by over 6 tests" in done.stdout
+    done = run("analyze", answers, "--adjust", "sidak")
+    assert done.exit_code == 1
+    assert "max_t" in done.output

@@ -43,6 +43,38 @@ def print_estimates(estimates: pd.DataFrame) -> None:
     )
 
 
+def print_table(table: pd.DataFrame) -> None:
+    """Print a table of results, without the columns that say the same in every row."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
+    shared = [name for name in table if table[name].nunique(dropna=False) == 1 and len(table) > 1]
+    for name in shared:
+        value = _text(name, table[name].iloc[0])
+        if value:
+            console.print(f"{name}: {escape(value)}", highlight=False)
+    shown = Table()
+    columns = [name for name in table if name not in shared]
+    for name in columns:
+        numeric = pd.api.types.is_numeric_dtype(table[name])
+        shown.add_column(name, justify="right" if numeric else "left")
+    for row in table[columns].to_dict("records"):
+        shown.add_row(*(escape(_text(str(name), value)) for name, value in row.items()))
+    console.print(shown)
+
+
+def _text(name: str, value: object) -> str:
+    if value is None or pd.isna(value):
+        return ""
+    if name.startswith("p_"):
+        return scientific(float(value))  # type: ignore[arg-type]
+    return decimal(value) if isinstance(value, float) else str(value)
+
+
 def _cells(rows: pd.DataFrame) -> list[str]:
     main = rows.set_index("metric")
     difference = main.loc["accuracy_difference"]
