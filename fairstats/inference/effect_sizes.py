@@ -101,6 +101,11 @@ def cohens_h_interval(
     Interval
         In [−π, π], which are the limits where a group has no answer.
 
+    Raises
+    ------
+    ValueError
+        For a count that is no count, alpha outside (0, 1), or a design effect that is not positive.
+
     References
     ----------
     Zou & Donner (2008), Statistics in Medicine 27:1693-1702, for square-and-add beyond the

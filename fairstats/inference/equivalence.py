@@ -38,6 +38,11 @@ def verdict(
         ``"equivalent"`` where the interval lies inside ±δ, also when the difference is not zero;
         else ``"disparity shown"`` where p is at most α; else ``"inconclusive"``.
 
+    Raises
+    ------
+    ValueError
+        For a margin that is not positive.
+
     References
     ----------
     Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15:657-680.

@@ -89,6 +89,25 @@ def wilson(
 ) -> Interval:
     """Wilson's score interval for a proportion: `proportion_interval` by its default method.
 
+    Parameters
+    ----------
+    successes, n, alpha, design_effect
+        As for `proportion_interval`.
+
+    Returns
+    -------
+    Interval
+        Limits in [0, 1]; 0 and 1 with n = 0.
+
+    Raises
+    ------
+    ValueError
+        As for `proportion_interval`.
+
+    References
+    ----------
+    Wilson (1927), JASA 22:209-212.
+
     Examples
     --------
     >>> round(float(wilson(0, 10).high), 4)

@@ -116,6 +116,11 @@ def max_t(
         ``statistic`` is Σ d / √(Σ d²), and 0 with p-values of 1 where a test has no difference.
         A p-value is at least 1 / (n_resamples + 1), never 0.
 
+    Raises
+    ------
+    ValueError
+        For differences that are not whole numbers of shape (items, tests).
+
     Notes
     -----
     Items with the same differences are flipped together by one binomial number, so that their

@@ -153,6 +153,12 @@ def partly_paired_interval(
     Interval
         In [−1, 1], around correct_a / n_a − correct_b / n_b; −1 to 1 where a group has no answer.
 
+    Raises
+    ------
+    ValueError
+        Where n_a or n_b is less than the pairs, for a count that is no count, or a design effect
+        that is not positive.
+
     Notes
     -----
     With no answer missing it is Newcombe's interval; without any pair it is Newcombe's for two

@@ -179,6 +179,10 @@ def samplesize_mcnemar(
     ValueError
         Where p10 = p01: no number of items shows a difference that is none.
 
+    References
+    ----------
+    Duffy (1984), Biometrics 40:1005-1015. Checked against enumeration (tests/r/power.R).
+
     Examples
     --------
     >>> samplesize_mcnemar(0.08, 0.04)
@@ -238,6 +242,15 @@ def minimum_detectable_difference(
     -------
     ndarray
         In (0, 1], to 1e-6; NaN where n is so small that no difference is shown with that power.
+
+    Raises
+    ------
+    ValueError
+        For a count that is no count, or a share outside [0, 1].
+
+    References
+    ----------
+    Duffy (1984), Biometrics 40:1005-1015, for the exact power that is solved for.
 
     Examples
     --------

@@ -1,0 +1,76 @@
+"""Every public function says what it estimates, from what, when it fails, and where it is from."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairstats
+
+FUNCTIONS = sorted(
+    name for name in fairstats.__all__ if inspect.isfunction(getattr(fairstats, name))
+)
+# What computes a statistic has a source; these read, write, count or show.
+WITHOUT_SOURCE = {
+    "analyze",
+    "answers_schema",
+    "count_items",
+    "count_outcomes",
+    "item_patterns",
+    "load_benchmark",
+    "publish",
+    "read_answers",
+    "scan_answers",
+    "validate_answers",
+    "write_answers",
+}
+# Their errors are those of what they call, or they have none.
+WITHOUT_ERRORS = {"answers_schema", "item_patterns", "validate_answers"}
+ROOT = Path(__file__).parents[1]
+
+
+def sections(name: str) -> dict[str, str]:
+    text = inspect.getdoc(getattr(fairstats, name)) or ""
+    parts = re.split(r"\n\n([A-Z][A-Za-z ]+)\n-{4,}\n", "\n\n" + text)
+    return {"": parts[0].strip()} | dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_docstring_has_what_a_statistician_looks_for(name):
+    found = sections(name)
+    assert len(found[""]) > 20
+    assert "Returns" in found
+    function = getattr(fairstats, name)
+    if inspect.signature(function).parameters:
+        for parameter in inspect.signature(function).parameters:
+            assert re.search(rf"(^|[ ,*]){parameter}\b", found["Parameters"], re.M), parameter
+    if name not in WITHOUT_SOURCE:
+        assert "References" in found
+        assert "Examples" in found
+    if name not in WITHOUT_ERRORS and name not in WITHOUT_SOURCE:
+        assert "Raises" in found
+
+
+def test_every_public_name_exists():
+    for name in fairstats.__all__:
+        assert getattr(fairstats, name) is not None
+
+
+def test_the_api_page_is_built(tmp_path):
+    pytest.importorskip("pdoc", reason="pdoc draws the API page")
+    script = (
+        (ROOT / "docs" / "build_api.py")
+        .read_text()
+        .replace('Path(__file__).with_name("api")', f"Path({str(tmp_path)!r})")
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "fairstats.html").read_text()
+    for name in FUNCTIONS:
+        assert f'id="{name}"' in page
+    assert not re.search(r'(src|href)="https?://(?!pdoc\.dev)', page)
