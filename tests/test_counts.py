@@ -8,7 +8,7 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from fairstats.counts import PATTERNS, count_outcomes, fold_answers, pair_counts
+from fairstats.counts import PAIR_COLUMNS, PATTERNS, count_outcomes, fold_answers, pair_counts
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.problems import InputError
 
@@ -206,3 +206,21 @@ def test_categories_count_like_text(answers_of):
     columns = ["benchmark", "model", "attribute", "group", "item_id", "answer", "answer_key"]
     found = count_outcomes(answers.astype(dict.fromkeys(columns, "category")))
     pd.testing.assert_frame_equal(found, count_outcomes(answers))
+
+
+def test_chunks_of_the_items_add_up_to_the_whole(two_models):
+    whole = count_outcomes(two_models).set_index(list(PAIR_COLUMNS))
+    number = two_models["item_id"].str.removeprefix("item-").astype(int)
+    chunks = [
+        count_outcomes(two_models[number % 3 == i]).set_index(list(PAIR_COLUMNS)) for i in range(3)
+    ]
+    pd.testing.assert_frame_equal(sum(chunks).loc[whole.index].astype("int64"), whole)
+
+
+def test_the_names_of_the_letters_do_not_matter(two_models):
+    renamed = {"A": "C", "B": "A", "C": "B"}
+    other = two_models.assign(
+        answer=two_models["answer"].replace(renamed),
+        answer_key=two_models["answer_key"].replace(renamed),
+    )
+    pd.testing.assert_frame_equal(count_outcomes(other), count_outcomes(two_models))
