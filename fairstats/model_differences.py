@@ -167,14 +167,14 @@ def _of_two_sums(
         half = float(tango(0, 0, n, alpha=alpha).high)
         method = "tango (bootstrap says nothing here)"
         limits = (max(estimate - half, -1.0), min(estimate + half, 1.0))
-        p = 1.0 if estimate == 0 else _LEAST_P
+        p = 1.0 if estimate == 0 else _least(n)
         return ModelDifference(*values, estimate, *limits, method, p, "tails of the bootstrap")
     left_out = (np.abs(many @ new - new) - np.abs(many @ old - old)) / (size * max(n - 1, 1))
     deviation = float(many @ left_out) / n - left_out
     spread = float(many @ deviation**2)
     acceleration = float(many @ deviation**3) / (6 * spread**1.5) if spread > 0 else np.nan
     low, high, used = interval_of_law(law, estimate, acceleration, "bca", alpha)
-    p_value = _tail_p(law)
+    p_value = max(_tail_p(law), _least(n))
     return ModelDifference(
         *values, estimate, low, high, f"bootstrap {used}, exact", p_value, "tails of the bootstrap"
     )
@@ -184,7 +184,12 @@ def _tail_p(law: DiscreteLaw) -> float:
     below = float(law.share_below(0.0))
     p = 2 * min(below, 1 - below)
     # Where either tail is half of the law, rounding may leave p beside 1.
-    return 1.0 if p > 1 - 1e-9 else max(p, _LEAST_P)
+    return 1.0 if p > 1 - 1e-9 else p
+
+
+def _least(n: int) -> float:
+    """The smallest p-value of n items: that of all of them pointing to one side by chance."""
+    return max(_LEAST_P, 2.0 ** min(1 - n, 0))
 
 
 def _resampled(
@@ -203,7 +208,8 @@ def _resampled(
 
     resampled = resample_clusters(kinds, many, statistic, n_resamples, rng)
     estimate = values[1] - values[0]
-    low, high, used = float("nan"), float("nan"), "undefined"
+    # Where no resample differs they say nothing: any difference is left possible.
+    low, high, used = -1.0, 1.0, "none, the resamples do not vary"
     if not np.isnan(resampled).any() and np.ptp(resampled) > 0:
         acceleration = cluster_acceleration(kinds, many, statistic)
         law = discrete_law(resampled)
@@ -216,6 +222,6 @@ def _resampled(
         low,
         high,
         f"bootstrap {used}, {n_resamples} resamples",
-        float(min(2 * (1 + tail) / (n_resamples + 1), 1.0)),
+        float(min(max(2 * (1 + tail) / (n_resamples + 1), _least(int(many.sum()))), 1.0)),
         f"tails of the bootstrap, {n_resamples} resamples",
     )

@@ -96,3 +96,17 @@ def test_a_model_without_an_answer_cannot_be_compared():
     found = model_difference(OLD, np.zeros_like(OLD), accuracy)
     assert np.isnan(found.estimate)
     assert (found.ci_low, found.ci_high, found.p_value) == (-1, 1, 1)
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr, ad])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_one_item_shows_nothing_and_more_show_no_more_than_they_can(figure, copies):
+    fair = np.array([[[1, 1, 1, 1, 1, 1]]])
+    unfair = np.array([[[1, 1, 0, 1, 0, 1]]])
+    for n in (1, 4):
+        old, new = (
+            np.repeat(np.repeat(side, copies, axis=1), n, axis=0) for side in (fair, unfair)
+        )
+        found = model_difference(old, new, figure, n_resamples=99)
+        assert found.p_value >= 2.0 ** (1 - n) / (2 if figure is not ad else 1)
+        assert found.ci_low <= found.estimate <= found.ci_high
