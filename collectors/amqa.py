@@ -185,7 +185,9 @@ def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str
     if lacking:
         options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
         message = f"is not a listed release (sha256 {sha256[:12]}…)"
-        raise InputError([Problem(str(path), message, f"give {options}")])
+        raise InputError(
+            [Problem(str(path), message, f"give {options} for it alone, or leave it out")]
+        )
     return {name: value for name, value in facts.items() if value}
 
 

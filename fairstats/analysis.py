@@ -227,10 +227,29 @@ def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Dat
         attributes[key] for key in zip(estimates["benchmark"], estimates["attribute"], strict=True)
     ]
     metric = estimates["metric"].map({name: i for i, name in enumerate(METRICS)})
-    ordered = estimates.assign(_attribute=position, _metric=metric).sort_values(
-        [*UNIT_COLUMNS, "_attribute", "group_a", "group_b", "_metric", "test"],
+    places = {
+        (name, attribute.name, group): place
+        for name, benchmark in known.items()
+        for attribute in benchmark.attributes.values()
+        for place, group in enumerate(attribute.groups)
+    }
+    groups = {
+        f"_{side}": [
+            places.get(key, -1)
+            for key in zip(
+                estimates["benchmark"], estimates["attribute"], estimates[side], strict=True
+            )
+        ]
+        for side in ("group_a", "group_b")
+    }
+    # What is of a whole attribute stands behind its pairs.
+    whole = estimates["group_a"].isna() | estimates["metric"].eq("interaction")
+    ordered = estimates.assign(
+        _attribute=position, _metric=metric, _whole=whole, **groups
+    ).sort_values(
+        [*UNIT_COLUMNS, "_attribute", "_whole", "_group_a", "_group_b", "_metric", "test"],
         kind="stable",
         ignore_index=True,
         na_position="last",
     )
-    return ordered.drop(columns=["_attribute", "_metric"])
+    return ordered.drop(columns=["_attribute", "_metric", "_whole", *groups])

@@ -136,6 +136,7 @@ def _simultaneous(
             "metric": "accuracy_difference_simultaneous",
             "group_a": groups[a],
             "group_b": groups[b],
+            "ci_level": 1 - alpha,
             "ci_method": f"{row['ci_method']}{named}, Bonferroni over {len(found.pairs)} pairs",
             "method_note": "all intervals of the attribute hold at once",
         }
@@ -175,10 +176,11 @@ def _interactions(
         values = states[:, [place[cell] for cell in cells]] @ signs
         row: Row = {
             "metric": "interaction",
-            "group_a": f"{a} − {b} | {c}",
-            "group_b": f"{a} − {b} | {d}",
+            "group_a": f"{a} - {b} | {c}",
+            "group_b": f"{a} - {b} | {d}",
             "n": int(weights.sum()),
-            "method_note": "difference of two differences, over the items with all four answers",
+            "method_note": "difference of two differences, over the items with all four answers; "
+            "not adjusted",
         }
         if clustered:
             yield row | {"method_note": "several samples an item: not estimated"}

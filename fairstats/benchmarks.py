@@ -300,7 +300,10 @@ def _wrong_crossing(
         return
     cells = [attribute.levels.get(group) for group in attribute.groups]
     if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
-        yield "levels do not name each group once", "give each group a cell of its own"
+        yield (
+            "levels do not name each group once",
+            'give each a cell, e.g. levels = { white_male = ["white", "male"] }',
+        )
     for levels in attribute.levels.values():
         pairs = zip(crosses, levels, strict=False)
         if len(levels) != 2 or any(level not in attributes[name].groups for name, level in pairs):

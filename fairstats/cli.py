@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import entry_points
@@ -12,7 +14,7 @@ import typer
 
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
 from fairstats.engines import ENGINES, MEMORY_LIMIT
-from fairstats.problems import InputError, Problem
+from fairstats.problems import InputError, Problem, in_lines
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +25,24 @@ app = typer.Typer(
 
 # What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
 ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fairstats import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Statistics and reports for bias benchmarks of language models in medical QA."""
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +72,10 @@ def _says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
             _print_problems(error.problems)
         except (RenderError, PageError) as error:
             typer.echo(str(error), err=True)
+        except BrokenPipeError:
+            # Whoever read the output has enough of it, as `head` has.
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+            raise typer.Exit(0) from None
         except OSError as error:
             message = error.strerror or type(error).__name__
             _print_problems([Problem(str(error.filename), message, "choose another path")])
@@ -103,8 +127,11 @@ def analyze(
     _check_one_of("--engine", engine, ENGINES)
     _check_one_of("--adjust", adjust, ADJUSTMENTS)
     with engine_problems(engine):  # type: ignore[arg-type]
+        answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)  # type: ignore[arg-type]
+        if engine == "pandas":
+            _say_what_is_not_declared(answers, benchmark_file)
         estimates = estimate(
-            scan_answers(paths, engine=engine, memory_limit=memory_limit),  # type: ignore[arg-type]
+            answers,
             missing,  # type: ignore[arg-type]
             alpha,
             adjust=adjust,  # type: ignore[arg-type]
@@ -135,7 +162,10 @@ def compare(
     paths: Paths,
     old: Annotated[str, typer.Option(help="The older model's name.")],
     new: Annotated[str, typer.Option(help="The newer model's name.")],
-    strategy: Annotated[str, typer.Option(help="How both were asked.")] = "plain",
+    strategy: Annotated[str, typer.Option(help="How the models were asked.")] = "plain",
+    new_strategy: Annotated[
+        str | None, typer.Option(help="How the newer one was asked, if otherwise.")
+    ] = None,
     old_version: Annotated[
         str | None, typer.Option(help="The benchmark version of the older model's answers.")
     ] = None,
@@ -147,23 +177,28 @@ def compare(
     ] = False,
     missing: Missing = None,
     alpha: Annotated[float, typer.Option(help="1 - confidence level.")] = 0.05,
+    adjust: Annotated[
+        str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS[:4])}.")
+    ] = "holm",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Compare two versions of a model on the same items."""
+    """Compare two versions of a model, or two strategies, on the same items."""
     from fairstats.answers import read_answers
     from fairstats.versions import answers_of_one
     from fairstats.versions import compare as compare_answers
 
     _check_policy(missing)
     _check_alpha(alpha)
+    _check_one_of("--adjust", adjust, ADJUSTMENTS[:4])
     answers = read_answers(paths)
     table = compare_answers(
-        answers_of_one(answers, model=old, strategy=strategy, benchmark_version=old_version),
-        answers_of_one(answers, model=new, strategy=strategy, benchmark_version=new_version),
+        answers_of_one(answers, "old", old, strategy, old_version),
+        answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
         missing=missing,  # type: ignore[arg-type]
         alpha=alpha,
+        adjust=adjust,  # type: ignore[arg-type]
         allow_different_items=allow_different_items,
         benchmarks=_benchmarks(benchmark_file),
     )
@@ -181,7 +216,10 @@ def rank(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Rank models, with the places that their answers leave possible."""
+    """Rank models: the places (rank_low to rank_high) that their answers leave possible, and tiers.
+
+    Every model of a tier is shown to be better than every model of the next.
+    """
     from fairstats.answers import read_answers
     from fairstats.ranking import rank_models
 
@@ -199,6 +237,40 @@ def rank(
         benchmarks=_benchmarks(benchmark_file),
     )
     _print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@app.command()
+@_says_what_is_wrong
+def policies(
+    paths: Paths,
+    alpha: Annotated[float, typer.Option(help="1 - confidence level.")] = 0.05,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Show every figure under all four policies for missing answers."""
+    from fairstats.answers import read_answers
+    from fairstats.policies import compare_policies
+
+    _check_alpha(alpha)
+    known = _benchmarks(benchmark_file)
+    table = compare_policies(read_answers(paths), alpha=alpha, benchmarks=known)
+    if not (as_json or as_csv):
+        # The limits and numbers of every policy would not fit beside each other.
+        table = table[[c for c in table if not c.startswith(("ci_", "n_a", "n_c", "n_i"))]]
+    _print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+def _say_what_is_not_declared(answers: Any, benchmark_file: list[Path] | None) -> None:
+    """Figures can be computed of answers that no release would take; they are not to be trusted."""
+    from fairstats.validation import validate_answers
+
+    problems = validate_answers(answers, benchmarks=_benchmarks(benchmark_file))
+    if problems:
+        line, *more = in_lines(problems)
+        typer.echo(f"not what the benchmark declares: {line}", err=True)
+        if more:
+            typer.echo(f"... and {len(more)} more; `fairstats validate` names them", err=True)
 
 
 def _print_table(table: Any, *, as_json: bool, as_csv: bool) -> None:
@@ -381,7 +453,7 @@ def _check_policy(missing: str | None) -> None:
 
 def _check_alpha(alpha: float) -> None:
     if not 0 < alpha < 0.5:
-        raise InputError([Problem("--alpha", f"{alpha} is no error rate", "e.g. 0.05")])
+        raise InputError([Problem("--alpha", f"{alpha} is no error rate", "below 0.5, e.g. 0.05")])
 
 
 def _check_one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -391,8 +463,8 @@ def _check_one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _print_problems(problems: Any, *, err: bool = True) -> None:
-    for problem in problems:
-        typer.echo(str(problem), err=err)
+    for line in in_lines(problems):
+        typer.echo(line, err=err)
 
 
 def _print_published(published: Any) -> None:

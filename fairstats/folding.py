@@ -36,14 +36,33 @@ def open_answers(
         For what would be counted wrong: an empty key, a letter that is no option, an item with
         another key than the benchmark's, an unknown benchmark, attribute or group.
     """
-    import narwhals as nw
 
-    frame = _text_columns(nw.from_native(answers).lazy())
+    frame = _text_columns(_lazy(answers))
     _refuse_nulls(frame)
     known = _known_groups(frame, benchmarks)
     _refuse_wrong_letters(frame, known)
     _refuse_wrong_keys(frame, known)
     return frame, known
+
+
+def _lazy(answers: Any) -> nw.LazyFrame[Any]:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(answers).lazy()
+    except TypeError:
+        raise TypeError(
+            f"answers is a {type(answers).__name__}, no frame: read files with "
+            "fairstats.read_answers or scan_answers"
+        ) from None
+    there = frame.collect_schema().names()
+    lacking = [name for name in (*KEY_COLUMNS, "answer", "answer_key") if name not in there]
+    if lacking:
+        remedy = "add it (see `fairstats schema`)"
+        raise InputError(
+            [Problem("<answers>", "required column is missing", remedy, column=c) for c in lacking]
+        )
+    return frame
 
 
 def side_by_side(
@@ -227,12 +246,13 @@ def _known_groups(
     for name, attribute, group in sorted(found.itertuples(index=False, name=None)):
         declared = known[name].attributes
         if attribute not in declared:
-            remedy = f"{name} declares {', '.join(declared)}"
+            remedy = f"{name} declares {', '.join(declared)}; {_SEE_VALIDATE}"
             problems.append(
                 Problem("<answers>", "unknown attribute", remedy, None, "attribute", attribute)
             )
         elif group not in declared[attribute].groups:
-            remedy = f"{name} declares {', '.join(declared[attribute].groups)} for {attribute}"
+            groups = ", ".join(declared[attribute].groups)
+            remedy = f"{name} declares {groups} for {attribute}; {_SEE_VALIDATE}"
             problems.append(Problem("<answers>", "unknown group", remedy, None, "group", group))
     if problems:
         raise InputError(problems)

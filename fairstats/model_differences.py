@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference.bootstrap import interval_of_law
+from fairstats.inference.bootstrap import interval_of_law, p_value_of_law
 from fairstats.inference.cluster_bootstrap import (
     cluster_acceleration,
     mean_interval,
     resample_clusters,
 )
 from fairstats.inference.clusters import sign_flip_test
-from fairstats.inference.lattice import DiscreteLaw, discrete_law, plane_law
+from fairstats.inference.lattice import discrete_law, plane_law
 from fairstats.inference.tango import tango
 from fairstats.items import SUMS
 from fairstats.results import FloatArray, Tabular
@@ -112,8 +112,8 @@ def model_difference(
     Where every item has as many answers as the next (nothing is missing), accuracy and CFR are
     means of a whole number an item: the exact bootstrap gives the interval and the flips of the
     two models' names, item by item, the test. AD of one pair is then a function of two sums, whose
-    law is computed; its p-value is twice the smaller tail of that law beyond 0. Otherwise items
-    are resampled.
+    law is computed; its p-value is the alpha at which its interval comes to exclude 0. Otherwise
+    items are resampled, and p-values are of the same kind.
     """
     size = old.shape[1]
     both = np.concatenate([old, new], axis=1).reshape(len(old), -1)
@@ -168,23 +168,16 @@ def _of_two_sums(
         method = "tango (bootstrap says nothing here)"
         limits = (max(estimate - half, -1.0), min(estimate + half, 1.0))
         p = 1.0 if estimate == 0 else _least(n)
-        return ModelDifference(*values, estimate, *limits, method, p, "tails of the bootstrap")
+        return ModelDifference(*values, estimate, *limits, method, p, "bootstrap inverted")
     left_out = (np.abs(many @ new - new) - np.abs(many @ old - old)) / (size * max(n - 1, 1))
     deviation = float(many @ left_out) / n - left_out
     spread = float(many @ deviation**2)
     acceleration = float(many @ deviation**3) / (6 * spread**1.5) if spread > 0 else np.nan
     low, high, used = interval_of_law(law, estimate, acceleration, "bca", alpha)
-    p_value = max(_tail_p(law), _least(n))
+    p_value = max(p_value_of_law(law, estimate, acceleration), _least(n))
     return ModelDifference(
-        *values, estimate, low, high, f"bootstrap {used}, exact", p_value, "tails of the bootstrap"
+        *values, estimate, low, high, f"bootstrap {used}, exact", p_value, "bootstrap inverted"
     )
-
-
-def _tail_p(law: DiscreteLaw) -> float:
-    below = float(law.share_below(0.0))
-    p = 2 * min(below, 1 - below)
-    # Where either tail is half of the law, rounding may leave p beside 1.
-    return 1.0 if p > 1 - 1e-9 else p
 
 
 def _least(n: int) -> float:
@@ -209,19 +202,21 @@ def _resampled(
     resampled = resample_clusters(kinds, many, statistic, n_resamples, rng)
     estimate = values[1] - values[0]
     # Where no resample differs they say nothing: any difference is left possible.
-    low, high, used = -1.0, 1.0, "none, the resamples do not vary"
+    low, high, used, p_value = -1.0, 1.0, "none, the resamples do not vary", 1.0
     if not np.isnan(resampled).any() and np.ptp(resampled) > 0:
         acceleration = cluster_acceleration(kinds, many, statistic)
         law = discrete_law(resampled)
         low, high, used = interval_of_law(law, estimate, acceleration, "bca", alpha)
-    below = float((resampled < 0).sum() + (resampled == 0).sum() / 2)
-    tail = min(below, n_resamples - below)
+        p_value = p_value_of_law(law, estimate, acceleration)
+    elif estimate != 0:
+        p_value = _least(int(many.sum()))
+    least = max(2 / (n_resamples + 1), _least(int(many.sum())))
     return ModelDifference(
         *values,
         estimate,
         low,
         high,
         f"bootstrap {used}, {n_resamples} resamples",
-        float(min(max(2 * (1 + tail) / (n_resamples + 1), _least(int(many.sum()))), 1.0)),
-        f"tails of the bootstrap, {n_resamples} resamples",
+        min(max(p_value, least), 1.0),
+        f"bootstrap inverted, {n_resamples} resamples",
     )

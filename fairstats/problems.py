@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,12 @@ class Problem:
     value: str | None = None
 
     def __str__(self) -> str:
+        return self._said("" if self.row is None else f"row {self.row}")
+
+    def _said(self, rows: str) -> str:
         where = [self.path]
-        if self.row is not None:
-            where.append(f"row {self.row}")
+        if rows:
+            where.append(rows)
         if self.column is not None:
             shown = "" if self.value is None else f" = {_shorten(self.value)!r}"
             where.append(f"{_shorten(self.column, 80)}{shown}")
@@ -63,6 +66,28 @@ class InputError(ValueError):
         if len(self.problems) > shown:
             lines.append(f"... and {len(self.problems) - shown} more")
         super().__init__("\n".join(lines))
+
+
+def in_lines(problems: Iterable[Problem]) -> list[str]:
+    """One line a problem; one that stands in more than three rows is told once, for all of them.
+
+    Examples
+    --------
+    >>> print(*in_lines(Problem("a.csv", "no such model", "name one", row) for row in range(1, 9)))
+    a.csv: rows 1, 2, 3 and 5 more: no such model; name one
+    """
+    alike: dict[Problem, list[int | None]] = {}
+    for problem in problems:
+        alike.setdefault(replace(problem, row=None), []).append(problem.row)
+    lines = []
+    for problem, rows in alike.items():
+        numbers = [row for row in rows if row is not None]
+        if len(numbers) > 3:
+            first = ", ".join(map(str, numbers[:3]))
+            lines.append(problem._said(f"rows {first} and {len(numbers) - 3:,} more"))
+        else:
+            lines += [str(replace(problem, row=row)) for row in rows]
+    return lines
 
 
 def _shorten(text: str, limit: int = 240) -> str:

@@ -57,7 +57,8 @@ def gee_logistic(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     covariates : pandas.DataFrame, optional
-        Numbers that describe the items, such as length or difficulty; indexed by ``item_id``.
+        Numbers that describe the items, such as length or difficulty: a column ``item_id``, or an
+        index of that name, and a column a covariate.
     missing : {"available", "complete", "incorrect"}, optional
         The policy for missing answers; by default the benchmark's.
     alpha : float
@@ -76,14 +77,16 @@ def gee_logistic(
     Raises
     ------
     InputError
-        Where an item has no covariate, or a covariate is not a number.
+        Where no column or index is called ``item_id``, an item has no covariate or stands there
+        twice, or a covariate is not a number.
     ValueError
         For the policy ``bounds``.
 
     Notes
     -----
-    Where all answers are right, all are wrong or a group's are (separation) there is no finite
-    estimate: the row is NaN, and the note says why.
+    Where all answers are right, all are wrong or a group's are (separation), or where one term
+    follows from the others (a constant or doubled covariate), there is no estimate: the rows are
+    NaN, and the note says why.
 
     References
     ----------
@@ -105,7 +108,7 @@ def gee_logistic(
     alpha = check_alpha(alpha)
     patterns = item_patterns(answers, benchmarks=benchmarks)
     if covariates is not None:
-        _check_covariates(covariates, patterns)
+        covariates = _checked_covariates(covariates, patterns)
     policies = _policies(patterns, missing, benchmarks)
     rows = []
     for key, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
@@ -136,15 +139,22 @@ def _policies(
     return policies
 
 
-def _check_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> None:
+def _checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:
+    """The covariates indexed by item; by their own numbering they could be joined to others."""
+    if "item_id" in covariates:
+        covariates = covariates.set_index("item_id")
+    elif covariates.index.name != "item_id":
+        remedy = "add it, or name the index so"
+        raise InputError([Problem("<covariates>", "is not there", remedy, column="item_id")])
+    covariates = covariates.set_axis(covariates.index.astype(str))
     problems = [
         Problem("<covariates>", "is not a number", "code it as numbers", column=str(name))
         for name in covariates
         if not pd.api.types.is_numeric_dtype(covariates[name])
     ]
-    known = covariates.dropna().index.astype(str)
+    known = covariates.dropna().index
     for item in sorted(set(patterns["item_id"]) - set(known))[:10]:
-        remedy = "index the table by item_id and give every covariate"
+        remedy = "give every covariate of every item"
         problems.append(
             Problem("<covariates>", "the item has no covariates", remedy, None, "item_id", item)
         )
@@ -152,6 +162,7 @@ def _check_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> None:
         problems.append(Problem("<covariates>", "an item stands there twice", "drop one"))
     if problems:
         raise InputError(problems)
+    return covariates
 
 
 def _long(pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None) -> pd.DataFrame:
@@ -168,8 +179,7 @@ def _long(pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None) -> 
         sides.append(side.assign(correct=correct, group=group)[keep])
     data = pd.concat(sides, ignore_index=True)[["item_id", "correct", "group"]]
     if covariates is not None:
-        own = covariates.set_axis(covariates.index.astype(str)).add_prefix("covariate ")
-        data = data.join(own, on="item_id")
+        data = data.join(covariates.add_prefix("covariate "), on="item_id")
     return data.sort_values(["item_id", "group"], ignore_index=True)
 
 
@@ -177,7 +187,7 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
     import statsmodels.api as sm
 
     terms = ["intercept", *(name for name in data if name not in ("item_id", "correct"))]
-    reason = _without_fit(data)
+    reason = _without_fit(data, terms)
     if not reason:
         design = np.column_stack([np.ones(len(data)), data[terms[1:]].to_numpy(dtype=float)])
         model = sm.GEE(
@@ -219,7 +229,7 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
     ]
 
 
-def _without_fit(data: pd.DataFrame) -> str:
+def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
     """Why there is no finite estimate; empty where there may be one."""
     rates = data.groupby("group")["correct"].agg(["mean", "size"])
     if len(rates) < 2:
@@ -228,4 +238,10 @@ def _without_fit(data: pd.DataFrame) -> str:
         return "no finite estimate: a group's answers are all right or all wrong"
     if data["item_id"].nunique() < 2:
         return "one item alone has no standard error"
+    design = data[terms[1:]].to_numpy(dtype=float)
+    # Scaled, so that the rank does not depend on the covariates' units.
+    spread = design.std(axis=0)
+    scaled = (design - design.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    if np.linalg.matrix_rank(scaled) < design.shape[1]:
+        return "no estimate: a covariate is constant, or follows from the others"
     return ""

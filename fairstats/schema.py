@@ -342,7 +342,9 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
                 column, value = "key", _key_text(keys[row])
             elif case["schema_context"] == "DataFrameSchema":
                 column = "status"
-                value = f"{frame.at[row, 'status']} with answer {frame.at[row, 'answer']}"
+                answer = frame.at[row, "answer"]
+                shown = "no answer" if pd.isna(answer) else f"answer {answer}"
+                value = f"{frame.at[row, 'status']}, beside {shown}"
             else:
                 value = str(frame.at[row, column])
         number = None if row is None else row + 1

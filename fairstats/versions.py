@@ -73,7 +73,8 @@ def compare(
     Parameters
     ----------
     old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers of one model each, by one strategy, to the same version of a benchmark.
+        The answers of one model by one strategy each, to the same version of a benchmark. They
+        can be two models, or one model under two strategies.
     missing : {"available", "complete", "incorrect", "bounds"}, optional
         The policy for missing answers; by default the benchmark's.
     alpha : float
@@ -162,9 +163,15 @@ def compare(
 
 
 def answers_of_one(
-    answers: pd.DataFrame, *, model: str, strategy: str, benchmark_version: str | None = None
+    answers: pd.DataFrame,
+    side: str,
+    model: str,
+    strategy: str,
+    benchmark_version: str | None = None,
 ) -> pd.DataFrame:
     """The answers of one model by one strategy, to one version of a benchmark if it is named.
+
+    `side` is what to call them in a problem: ``"old"`` or ``"new"``.
 
     Raises
     ------
@@ -181,7 +188,7 @@ def answers_of_one(
         if own.empty:
             remedy = f"use one of {', '.join(there[:20])}"
             raise InputError(
-                [Problem("<answers>", "there is no such answer", remedy, None, column, value)]
+                [Problem(f"<{side}>", "there is no such answer", remedy, None, column, value)]
             )
     return own
 
@@ -196,7 +203,7 @@ def _only_unit(frame: Any, side: str) -> dict[str, str]:
                 Problem(
                     f"<{side}>",
                     message,
-                    "filter the answers first",
+                    f"filter the answers first, or name one (--{side}-version)",
                     column=column,
                     value=", ".join(units[column].unique()[:5]),
                 )
@@ -222,7 +229,8 @@ def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
                 Problem(
                     "<new>",
                     "the versions of the benchmark are different questions",
-                    "compare answers to one of them, or pass allow_different_items=True",
+                    "compare answers to one of them, or pass allow_different_items=True "
+                    "(--allow-different-items)",
                     column="benchmark_version",
                     value=value,
                 )
@@ -251,7 +259,8 @@ def _different_items(
                 Problem(
                     "<new>",
                     f"the models were not asked the same items: {found}",
-                    "compare on the items of both, or pass allow_different_items=True",
+                    "compare on the items of both, or pass allow_different_items=True "
+                    "(--allow-different-items)",
                     column="item_id",
                     value=", ".join(examples),
                 )

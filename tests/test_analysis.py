@@ -528,7 +528,7 @@ def test_crossings_have_their_interaction(answers_of, row_of, crossed):
     row = row_of(estimates, metric="interaction")
     # (wm − bm) − (wf − bf) is −1 where black women alone are wrong.
     assert row["estimate"] == pytest.approx(-0.24)
-    assert (row["group_a"], row["group_b"]) == ("white − black | male", "white − black | female")
+    assert (row["group_a"], row["group_b"]) == ("white - black | male", "white - black | female")
     assert -0.4 < row["ci_low"] < row["estimate"] < row["ci_high"] < -0.1
     assert row["p_value"] < 0.001
     simultaneous = estimates[estimates["metric"] == "accuracy_difference_simultaneous"]

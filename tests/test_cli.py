@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import fairstats
 from fairstats.answers import write_answers
 from fairstats.cli import app
 from fairstats.estimates import ESTIMATE_COLUMNS
@@ -155,3 +159,35 @@ def test_the_adjustment_is_chosen_by_name(answers):
     done = run("analyze", answers, "--adjust", "sidak")
     assert done.exit_code == 1
     assert "max_t" in done.output
+
+
+def test_the_version_is_printed():
+    assert run("--version").stdout.strip() == fairstats.__version__
+
+
+def test_answers_that_the_benchmark_does_not_declare_are_analyzed_but_it_is_said(tmp_path):
+    frame = answers_of_models(("One",)).assign(benchmark_version="v9")
+    path = write_answers(frame, tmp_path / "answers.parquet")
+    done = run("analyze", path, "--csv")
+    assert done.exit_code == 0
+    assert "not what the benchmark declares" in done.stderr
+    assert "rows 1, 2, 3 and" in done.stderr
+    assert len(pd.read_csv(io.StringIO(done.stdout))) > 50
+
+
+def test_whoever_reads_the_output_may_stop(tmp_path):
+    frame = answers_of_models(tuple(f"model {i}" for i in range(40)))
+    frame["item_id"] = frame["item_id"] + frame["model"]
+    path = write_answers(frame, tmp_path / "answers.parquet")
+    command = f'"{sys.executable}" -m fairstats.cli validate "{path}" | head -n 1'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert "unknown item" in done.stdout
+    assert done.stderr == ""
+
+
+def test_every_figure_is_shown_under_every_policy(answers):
+    done = run("policies", answers)
+    assert done.exit_code == 0
+    assert "accuracy_difference" in done.stdout
+    rows = pd.read_csv(io.StringIO(run("policies", answers, "--csv").stdout))
+    assert {"ci_low_complete", "lowest", "highest"} <= set(rows.columns)

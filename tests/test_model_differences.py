@@ -110,3 +110,19 @@ def test_one_item_shows_nothing_and_more_show_no_more_than_they_can(figure, copi
         found = model_difference(old, new, figure, n_resamples=99)
         assert found.p_value >= 2.0 ** (1 - n) / (2 if figure is not ad else 1)
         assert found.ci_low <= found.estimate <= found.ci_high
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_p_value_of_ad_says_what_its_interval_says(holes, seed):
+    rng = np.random.default_rng(seed)
+    old = OLD[rng.permutation(400)[:150]].copy()
+    new = NEW[rng.permutation(400)[:150]]
+    if holes:
+        old[0, 0] = [0, 0, 1, 1, 0, 0]
+    p = model_difference(old, new, ad, n_resamples=999).p_value
+    for alpha, excludes in ((p * 1.02 + 1e-9, True), (p * 0.98 - 1e-9, False)):
+        if not 2 / 1000 < alpha < 0.98:
+            continue
+        found = model_difference(old, new, ad, alpha=alpha, n_resamples=999)
+        assert (found.ci_low > 0 or found.ci_high < 0) == excludes

@@ -40,7 +40,10 @@ def test_a_covariate_of_the_items_is_adjusted_for(answers_of):
     rng = np.random.default_rng(1)
     hard = rng.random(300) < 0.5
     items = ["".join("A" if rng.random() < p else "B" for _ in "ab") for p in 0.9 - 0.5 * hard]
-    covariates = pd.DataFrame({"hard": hard.astype(float)}, index=[f"item-{i}" for i in range(300)])
+    covariates = pd.DataFrame(
+        {"hard": hard.astype(float)},
+        index=pd.Index([f"item-{i}" for i in range(300)], name="item_id"),
+    )
     table = gee_logistic(answers_of(items), covariates=covariates).set_index("term")
     assert table.loc["covariate hard", "odds_ratio"] < 0.2
     assert table.loc["covariate hard", "p_value"] < 1e-6
@@ -76,10 +79,25 @@ def test_where_there_is_no_finite_estimate_it_is_said(items, reason, answers_of)
 def test_wrong_covariates_are_refused(answers_of):
     answers = answers_of(["AB", "AA"])
     with pytest.raises(InputError, match="the item has no covariates") as error:
-        gee_logistic(answers, covariates=pd.DataFrame({"x": [1.0]}, index=["item-0"]))
+        gee_logistic(answers, covariates=pd.DataFrame({"item_id": ["item-0"], "x": [1.0]}))
     assert "item-1" in str(error.value)
-    words = pd.DataFrame({"x": ["a", "b"]}, index=["item-0", "item-1"])
+    with pytest.raises(InputError, match="item_id: is not there; add it, or name the index so"):
+        gee_logistic(answers, covariates=pd.DataFrame({"x": [1.0]}, index=["item-0"]))
+    words = pd.DataFrame({"item_id": ["item-0", "item-1"], "x": ["a", "b"]})
     with pytest.raises(InputError, match="is not a number"):
         gee_logistic(answers, covariates=words)
     with pytest.raises(ValueError, match="no answers to fit"):
         gee_logistic(answers, missing="bounds")
+
+
+@pytest.mark.parametrize("second", [lambda x: x * 0 + 3, lambda x: 2 * x + 1])
+def test_a_covariate_that_adds_nothing_is_said_to(second, answers_of):
+    answers = answers_of(["AA", "AB", "BA", "BB"] * 5)
+    x = pd.Series(range(20), dtype=float)
+    covariates = pd.DataFrame(
+        {"item_id": [f"item-{i}" for i in range(20)], "x": 1000 * x, "y": second(x)}
+    )
+    table = gee_logistic(answers, covariates=covariates)
+    assert table["estimate"].isna().all()
+    assert table["method_note"].str.contains("constant, or follows from the others").all()
+    assert gee_logistic(answers, covariates=covariates[["item_id", "x"]])["estimate"].notna().all()

@@ -13,7 +13,7 @@ from scipy import special
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.effect_sizes import cohens_h_interval, odds_ratio
 from fairstats.inference.intervals import wilson
-from fairstats.inference.lattice import discrete_law, plane_law, sum_law
+from fairstats.inference.lattice import DiscreteLaw, discrete_law, plane_law, sum_law
 from fairstats.inference.tango import tango
 from fairstats.results import Estimate, FloatArray
 
@@ -253,6 +253,25 @@ def interval_of_law(
     levels = _levels(np.asarray(law.share_below(estimate)), acceleration, method, alpha)
     low, high = law.lower_quantile(float(levels.low)), law.upper_quantile(float(1 - levels.high))
     return float(np.asarray(low)), float(np.asarray(high)), str(levels.used)
+
+
+def p_value_of_law(law: DiscreteLaw, estimate: float, acceleration: float) -> float:
+    """The smallest alpha at which the BCa interval of the law excludes 0.
+
+    Where BCa is undefined, at which the percentile interval does. It is 0 where no resample lies
+    on the other side of 0, and the caller has to say how little that can mean.
+    """
+    below, up_to = law.below_and_up_to(0.0)
+    z0 = special.ndtri(law.share_below(estimate))
+    tails = []
+    for share in (up_to, below):
+        z = special.ndtri(share)
+        if np.isfinite(z0) and np.isfinite(acceleration) and np.isfinite(z):
+            # The z of the level that BCa's adjustment carries to this share.
+            slope = 1 + acceleration * (z - z0)
+            z = (z - z0) / slope - z0 if slope > 0 else z
+        tails.append(float(special.ndtr(z)))
+    return float(min(2 * tails[0], 2 * (1 - tails[1]), 1.0))
 
 
 def _law(

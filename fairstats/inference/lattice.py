@@ -204,11 +204,15 @@ class DiscreteLaw:
     values: FloatArray
     cumulative: FloatArray
 
-    def share_below(self, x: float) -> float:
-        """P(value < x) + P(value = x) / 2."""
+    def below_and_up_to(self, x: float) -> tuple[float, float]:
+        """P(value < x) and P(value ≤ x)."""
         up_to = np.concatenate([[0.0], self.cumulative])
         below, through = np.searchsorted(self.values, [_less(x), _more(x)])
-        return float(up_to[below] + up_to[through]) / 2
+        return float(up_to[below]), float(up_to[through])
+
+    def share_below(self, x: float) -> float:
+        """P(value < x) + P(value = x) / 2."""
+        return sum(self.below_and_up_to(x)) / 2
 
     def lower_quantile(self, level: float) -> float:
         """The smallest value with P(≤ it) ≥ level."""

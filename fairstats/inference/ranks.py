@@ -24,8 +24,9 @@ class RankSets(Tabular):
     rank_low, rank_high : ndarray of int
         The best and the worst place that the comparisons leave possible.
     tier : ndarray of int
-        Tie group, from 1: a new tier begins with a model that the best of the tier before is
-        shown to beat.
+        Tie group, from 1. Every model of a tier is shown to be better than every model of the
+        next; within a tier some may be shown to differ, but there is no line between them that
+        all comparisons keep to.
     """
 
     rank: IntArray
@@ -75,7 +76,7 @@ def rank_sets(
        rank  rank_low  rank_high  tier
     0     1         1          2     1
     1     2         1          3     1
-    2     3         2          3     2
+    2     3         2          3     1
     """
     value = np.asarray(estimates, dtype=np.float64)
     p = np.asarray(p_adjusted, dtype=np.float64)
@@ -99,9 +100,12 @@ def rank_sets(
 
 
 def _tiers(value: FloatArray, better: npt.NDArray[np.bool_]) -> IntArray:
-    tier, tiers, best = 0, np.zeros(len(value), dtype=np.int64), -1
-    for model in np.argsort(-value, kind="stable"):
-        if best < 0 or better[model, best]:
-            tier, best = tier + 1, int(model)
-        tiers[model] = tier
+    order = np.argsort(-value, kind="stable")
+    tiers, tier = np.ones(len(value), dtype=np.int64), 1
+    for place in range(1, len(order)):
+        above, below = order[:place], order[place:]
+        # better[i, j]: model j is shown to be better than model i
+        if better[np.ix_(below, above)].all():
+            tier += 1
+        tiers[order[place]] = tier
     return tiers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fairstats.estimates import PRIMARY_TEST
 from fairstats.report.text import decimal, scientific
 
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
@@ -22,12 +23,18 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         console = Console(width=_WIDTH)
     for keys, unit in estimates.groupby(_UNIT, sort=False):
         policy = unit["missing"].iloc[0]
-        table = Table(title=escape(f"{', '.join(keys)}; missing: {policy}"), title_justify="left")
+        title = f"{', '.join(keys)}; missing: {policy}"
+        if policy == "bounds":
+            title += " (intervals are ranges over all fill-ins, p their highest)"
+        samples = unit["method_note"].str.extract(r"(\d+ samples an item)")[0].dropna()
+        if len(samples):
+            title += f"; {samples.iloc[0]}, tests flip items"
+        table = Table(title=escape(title), title_justify="left")
         # A name that wraps is hard to find again with grep.
         table.add_column("pair", no_wrap=not console.is_terminal)
         for name in ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"):
             table.add_column(name, justify="right", no_wrap=not console.is_terminal)
-        for name in ("exact p", "adjusted", "missing a, b"):
+        for name in ("mid-p", "adjusted", "missing a, b"):
             table.add_column(name, justify="right")
         table.add_column("verdict")
         pairs = unit.dropna(subset="group_a").groupby(
@@ -39,7 +46,9 @@ def print_estimates(estimates: pd.DataFrame) -> None:
             table.add_row(escape(f"{a} - {b}"), *_cells(rows))
         console.print(table)
     console.print(
-        f"{len(estimates)} estimates in all; --json, --csv and --out give every one.", style="dim"
+        f"{len(estimates)} estimates in all (accuracies, odds ratios, detectable differences, DP, "
+        "EO, letters, ...); --json, --csv and --out give every one.",
+        style="dim",
     )
 
 
@@ -78,7 +87,8 @@ def _text(name: str, value: object) -> str:
 def _cells(rows: pd.DataFrame) -> list[str]:
     main = rows.set_index("metric")
     difference = main.loc["accuracy_difference"]
-    tests = rows[rows["test"].str.startswith("mcnemar exact", na=False)]
+    # The test that the verdict rests on.
+    tests = rows[rows["metric"].eq("mcnemar") & rows["test"].str.startswith(PRIMARY_TEST)]
     test = tests.iloc[0] if len(tests) else main.loc["cfr"]
     verdict = difference["verdict"]
     low, high = decimal(difference["ci_low"]), decimal(difference["ci_high"])

@@ -85,9 +85,9 @@ def test_an_item_becomes_eight_answers_in_either_spelling(spelling, imported):
 def test_a_file_that_is_not_listed_needs_its_model_and_version(imported):
     (problem,) = problems_of(lambda: imported(item(0), model=None, benchmark_version=None))
     assert "is not a listed release" in problem.message
-    assert problem.remedy == "give --model and --benchmark-version"
+    assert problem.remedy == "give --model and --benchmark-version for it alone, or leave it out"
     (problem,) = problems_of(lambda: imported(item(0), model=None))
-    assert problem.remedy == "give --model"
+    assert problem.remedy == "give --model for it alone, or leave it out"
     answers = imported(item(0), snapshot="m-1", strategy="cot")
     assert answers[["model", "snapshot", "strategy"]].iloc[0].tolist() == ["m", "m-1", "cot"]
 

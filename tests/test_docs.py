@@ -1,0 +1,33 @@
+"""What the documents say is there, is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fairstats.benchmarks import load_benchmark
+from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_estimates_page_tells_every_column_and_metric():
+    text = (DOCS / "estimates.md").read_text(encoding="utf-8")
+    columns, metrics = re.findall(r"(?ms)^\| (?:column|metric) \|.*?\n\n", text)
+    assert set(re.findall(r"`(\w+)`", columns)) >= set(ESTIMATE_COLUMNS)
+    assert set(re.findall(r"`(\w+)`", metrics)) >= set(METRICS)
+
+
+def test_the_benchmark_of_the_documents_can_be_loaded(tmp_path):
+    text = (DOCS / "benchmark-files.md").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(re.findall(r"(?s)```toml\n(.*?)```", text)[0])
+    (tmp_path / "mine.keys.csv").write_text("item_id,answer_key\nq1,A\n")
+    benchmark = load_benchmark(tmp_path / "mine.toml")
+    assert benchmark.attributes["race_sex"].crosses == ("race", "sex")
+    assert benchmark.attributes["race"].pairs[1] == ("white", "asian")
+
+
+def test_the_links_between_documents_lead_somewhere():
+    for path in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), (path.name, target)
