@@ -49,7 +49,8 @@ def analyze(
         equivalence is read from the 1 − 2 alpha interval.
     adjust : {"holm", "hommel", "bh", "by", "max_t"}
         How p-values are adjusted over their family: see `adjust_pvalues`, and `max_t` for the
-        last, which flips the items that the tests share.
+        last, which flips the items that the tests share and so is a test of its own, in the
+        place of either version of McNemar's.
     n_resamples, rng
         The flips of ``max_t``; nothing else is random.
     benchmarks : iterable of Benchmark
@@ -79,7 +80,9 @@ def analyze(
     pooled attributes) intervals are widened by the design effect, and the test flips items.
 
     There is no verdict for a model that took part in selecting the items, where a group has no
-    answer, or where the groups were not asked alike.
+    answer, where the groups were not asked alike, and where missing answers leave it open:
+    `method_note` says which. "Equivalent" is said of each pair for itself; it is not adjusted
+    over the family.
     """
     alpha = check_alpha(alpha)
     if alpha >= 0.5:

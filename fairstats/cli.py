@@ -258,6 +258,7 @@ def policies(
     if not (as_json or as_csv):
         # The limits and numbers of every policy would not fit beside each other.
         table = table[[c for c in table if not c.startswith(("ci_", "n_a", "n_c", "n_i"))]]
+        table = table.rename(columns=lambda name: name.removeprefix("estimate_"))
     _print_table(table, as_json=as_json, as_csv=as_csv)
 
 

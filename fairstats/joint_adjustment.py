@@ -72,6 +72,9 @@ def _pooled(sums: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
     }
     keys = pd.MultiIndex.from_frame(sums[["benchmark", "attribute", "group_a", "group_b"]])
     own = sums[keys.isin(list(pairs))]
+    # A unit that was asked of one pair alone has nothing to pool.
+    own = own.assign(pair=own["attribute"] + "/" + own["group_a"] + "/" + own["group_b"])
+    own = own[own.groupby(list(UNIT_COLUMNS))["pair"].transform("nunique") > 1]
     table = own.groupby([*UNIT_COLUMNS, "item_id"], as_index=False, sort=False)["difference"].sum()
     return table.assign(attribute=POOLED, group_a=POOLED_GROUPS[0], group_b=POOLED_GROUPS[1])
 

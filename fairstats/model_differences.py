@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference.bootstrap import interval_of_law, p_value_of_law
+from fairstats.inference.bootstrap import interval_of_law
 from fairstats.inference.cluster_bootstrap import (
     cluster_acceleration,
     mean_interval,
     resample_clusters,
 )
 from fairstats.inference.clusters import sign_flip_test
-from fairstats.inference.lattice import discrete_law, plane_law
+from fairstats.inference.lattice import discrete_law
 from fairstats.inference.tango import tango
 from fairstats.items import SUMS
 from fairstats.results import FloatArray, Tabular
@@ -23,10 +24,6 @@ from fairstats.results import FloatArray, Tabular
 IntArray = npt.NDArray[np.int64]
 #: A function of sums of shape (..., pairs, 6), in the order of `SUMS`, that gives shape (...).
 Figure = Callable[[npt.NDArray[np.int64]], FloatArray]
-
-# Probabilities of the exact laws are known to about this.
-_LEAST_P = 1e-12
-_NEGLIGIBLE = 1e-13
 
 
 def accuracy(sums: IntArray) -> FloatArray:
@@ -44,6 +41,12 @@ def ad(sums: IntArray) -> FloatArray:
     """The accuracy disparity, its mean over the pairs."""
     a, b = _rates(sums)
     return np.asarray(np.abs(a - b).mean(axis=-1))
+
+
+def _signed(sums: IntArray) -> FloatArray:
+    """The signed difference of the groups' accuracies, its mean over the pairs."""
+    a, b = _rates(sums)
+    return np.asarray((a - b).mean(axis=-1))
 
 
 def _rates(sums: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -67,7 +70,7 @@ class ModelDifference(Tabular):
     ci_method, test : str
         What was used.
     p_value : float
-        Of no difference; never 0.
+        Of no difference.
     """
 
     old: float
@@ -86,10 +89,11 @@ def model_difference(
     figure: Figure,
     *,
     alpha: float = 0.05,
+    sign_error: float | None = None,
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> ModelDifference:
-    """The difference of two models in a figure, items being what is drawn.
+    r"""The difference of two models in a figure, items being what is drawn.
 
     Parameters
     ----------
@@ -100,8 +104,11 @@ def model_difference(
         `accuracy`, `cfr` or `ad`.
     alpha : float
         1 − confidence level.
+    sign_error : float, optional
+        For AD: the probability with which the sign of any of its differences may be taken for the
+        wrong one; by default alpha / 100. It is added to the p-value.
     n_resamples, rng
-        For figures whose exact law is not known.
+        Where answers are missing, see Notes.
 
     Returns
     -------
@@ -110,113 +117,240 @@ def model_difference(
     Notes
     -----
     Where every item has as many answers as the next (nothing is missing), accuracy and CFR are
-    means of a whole number an item: the exact bootstrap gives the interval and the flips of the
-    two models' names, item by item, the test. AD of one pair is then a function of two sums, whose
-    law is computed; its p-value is the alpha at which its interval comes to exclude 0. Otherwise
-    items are resampled, and p-values are of the same kind.
+    means of a whole number an item. The interval is then the exact BCa bootstrap of that mean, and
+    the test swaps the two models' answers item by item, exactly. Where answers are missing items
+    are resampled, and swapped at random, by `rng`.
+
+    AD is no such mean: \|D\| has a kink at 0, where a bootstrap of it fails. But with signs s, t of
+    the two models' differences it is, \|D_new\| − \|D_old\| = t D_new − s D_old. A sign is
+    taken as known where that difference is shown by its own test, at `sign_error` over all of
+    them; the p-value is the largest over the signs that are left. The interval, which spends a
+    fifth of alpha on the differences' own limits, is the union over those signs, each cut where
+    those limits end.
+
+    References
+    ----------
+    Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over a confidence set of what
+    is not known.
     """
-    size = old.shape[1]
-    both = np.concatenate([old, new], axis=1).reshape(len(old), -1)
-    kinds, many = np.unique(both, axis=0, return_counts=True)
-    totals = (many @ kinds).reshape(2 * size, len(SUMS))
-    values = (float(figure(totals[:size])), float(figure(totals[size:])))
+    cells, many = _kinds(old, new)
+    totals = np.einsum("k,k...->...", many, cells)
+    values = (float(figure(totals[0])), float(figure(totals[1])))
     if np.isnan(values).any():
         nothing = "none (a model has no answer for a group)"
         return ModelDifference(*values, np.nan, -1.0, 1.0, nothing, 1.0, "none")
-    cells = kinds.reshape(len(kinds), 2, size, len(SUMS))
-    answers = np.unique(cells[..., [1, 3, 5]])
-    if len(answers) == 1 and figure in (accuracy, cfr):
-        per_item = cells[..., 0] + cells[..., 2] if figure is accuracy else cells[..., 4]
-        change = (per_item[:, 1] - per_item[:, 0]).sum(axis=-1)
-        scale = int(answers[0]) * size * (2 if figure is accuracy else 1)
-        return _of_mean(change, many, scale, values, alpha)
-    if len(answers) == 1 and figure is ad and size == 1:
-        differences = cells[:, :, 0, 0] - cells[:, :, 0, 2]
-        return _of_two_sums(differences, many, int(answers[0]), values, alpha)
-    return _resampled(kinds, many, figure, size, values, alpha, n_resamples, rng)
+    resampling = _Resampling(n_resamples, rng)
+    if figure is not ad:
+        return _linear_difference(values, cells, many, figure, alpha, resampling)
+    error = alpha / 100 if sign_error is None else sign_error
+    return _ad_difference(values, cells, many, alpha, error, resampling)
 
 
-def _of_mean(
-    change: IntArray, many: IntArray, scale: int, values: tuple[float, float], alpha: float
-) -> ModelDifference:
-    found = mean_interval(change, many, largest=scale, alpha=alpha)
-    test = sign_flip_test(change, many)
-    return ModelDifference(
-        *values,
-        float(found.estimate) / scale,
-        float(found.ci_low) / scale,
-        float(found.ci_high) / scale,
-        str(found.ci_method),
-        test.p_value,
-        f"models swapped item by item, {test.method}",
-    )
+def model_p_value(
+    old: IntArray,
+    new: IntArray,
+    figure: Figure,
+    *,
+    sign_error: float,
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+) -> float:
+    """The p-value of `model_difference` alone; 1 where a model has no answer for a group."""
+    cells, many = _kinds(old, new)
+    totals = np.einsum("k,k...->...", many, cells)
+    if np.isnan(figure(totals)).any():
+        return 1.0
+    resampling = _Resampling(n_resamples, rng)
+    if figure is ad:
+        return _ad_test(cells, many, sign_error, resampling)[0]
+    return _swap_test(cells, many, figure, resampling)[0]
 
 
-def _of_two_sums(
-    differences: IntArray, many: IntArray, size: int, values: tuple[float, float], alpha: float
-) -> ModelDifference:
-    """AD of one pair, from each item's difference between the groups in either model."""
-    n = int(many.sum())
-    old, new = differences.T
-    estimate = values[1] - values[0]
-    x, y, probability = plane_law(n, old, new, many / n)
-    changes = (np.abs(y) - np.abs(x)) / (size * n)
-    at = probability > 0
-    law = discrete_law(changes[at], probability[at])
-    if np.ptp(changes[probability > _NEGLIGIBLE]) == 0:
-        half = float(tango(0, 0, n, alpha=alpha).high)
-        method = "tango (bootstrap says nothing here)"
-        limits = (max(estimate - half, -1.0), min(estimate + half, 1.0))
-        p = 1.0 if estimate == 0 else _least(n)
-        return ModelDifference(*values, estimate, *limits, method, p, "bootstrap inverted")
-    left_out = (np.abs(many @ new - new) - np.abs(many @ old - old)) / (size * max(n - 1, 1))
-    deviation = float(many @ left_out) / n - left_out
-    spread = float(many @ deviation**2)
-    acceleration = float(many @ deviation**3) / (6 * spread**1.5) if spread > 0 else np.nan
-    low, high, used = interval_of_law(law, estimate, acceleration, "bca", alpha)
-    p_value = max(p_value_of_law(law, estimate, acceleration), _least(n))
-    return ModelDifference(
-        *values, estimate, low, high, f"bootstrap {used}, exact", p_value, "bootstrap inverted"
-    )
+def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
+    """The kinds of items, (kinds, old and new, pairs, 6), and how many there are of each."""
+    size = old.shape[1]
+    both = np.concatenate([old, new], axis=1).reshape(len(old), -1)
+    kinds, many = np.unique(both, axis=0, return_counts=True)
+    return kinds.reshape(len(kinds), 2, size, len(SUMS)), many
 
 
-def _least(n: int) -> float:
-    """The smallest p-value of n items: that of all of them pointing to one side by chance."""
-    return max(_LEAST_P, 2.0 ** min(1 - n, 0))
+@dataclass(frozen=True)
+class _Resampling:
+    n: int
+    rng: np.random.Generator | int
 
 
-def _resampled(
-    kinds: IntArray,
+def _linear_difference(
+    values: tuple[float, float],
+    cells: IntArray,
     many: IntArray,
     figure: Figure,
-    size: int,
-    values: tuple[float, float],
     alpha: float,
-    n_resamples: int,
-    rng: np.random.Generator | int,
+    resampling: _Resampling,
 ) -> ModelDifference:
-    def statistic(totals: IntArray) -> FloatArray:
-        sums = totals.reshape(*totals.shape[:-1], 2, size, len(SUMS))
+    low, high, method = _interval(cells, many, figure, alpha, resampling)
+    p_value, test = _swap_test(cells, many, figure, resampling)
+    estimate = values[1] - values[0]
+    return ModelDifference(*values, estimate, max(low, -1.0), min(high, 1.0), method, p_value, test)
+
+
+def _ad_difference(
+    values: tuple[float, float],
+    cells: IntArray,
+    many: IntArray,
+    alpha: float,
+    sign_error: float,
+    resampling: _Resampling,
+) -> ModelDifference:
+    p_value, test = _ad_test(cells, many, sign_error, resampling)
+    # The interval spends a fifth of alpha on where each difference lies, and so on its sign.
+    error = alpha / 5
+    lows, highs, methods = [], [], []
+    limits = _own_limits(cells, many, error)
+    for signs in _plausible_signs(cells, many, error):
+        low, high, method = _interval(
+            _turned(cells, signs), many, _signed, alpha - error, resampling
+        )
+        old, new = np.array(signs).reshape(2, -1)
+        # With these signs |D| is at most what the difference's own limit on that side is.
+        furthest = [
+            float(np.where(side > 0, own[:, 1], -own[:, 0]).mean())
+            for side, own in zip((old, new), limits, strict=True)
+        ]
+        if min(furthest) >= 0:
+            lows.append(max(low, -furthest[0]))
+            highs.append(min(high, furthest[1]))
+            methods.append(method)
+    # The estimate is of the observed signs, which are always among them.
+    estimate = values[1] - values[0]
+    low, high = min([*lows, estimate]), max([*highs, estimate])
+    return ModelDifference(*values, estimate, low, high, _named(methods), p_value, test)
+
+
+def _ad_test(
+    cells: IntArray, many: IntArray, sign_error: float, resampling: _Resampling
+) -> tuple[float, str]:
+    tests = [
+        _swap_test(_turned(cells, signs), many, _signed, resampling)
+        for signs in _plausible_signs(cells, many, sign_error)
+    ]
+    p_value = max(p for p, _ in tests) + sign_error
+    return min(p_value, 1.0), _named([name for _, name in tests])
+
+
+def _named(names: list[str]) -> str:
+    text = "; ".join(dict.fromkeys(names))
+    return text if len(names) == 1 else f"{text}, over {len(names)} signs"
+
+
+def _plausible_signs(cells: IntArray, many: IntArray, error: float) -> list[tuple[int, ...]]:
+    """The signs that the differences can have, those of the old model first.
+
+    A difference has its own sign where its exact test shows it, at `error` over all of them;
+    else it can have both.
+    """
+    size = cells.shape[2]
+    signs: list[tuple[int, ...]] = []
+    for model, pair in np.ndindex(2, size):
+        sums = cells[:, model, pair]
+        a, b = (int(many @ sums[:, i]) / max(int(many @ sums[:, i + 1]), 1) for i in (0, 2))
+        change = _paired_change(sums)
+        known = sign_flip_test(change, many, method="exact").p_value <= error / (2 * size)
+        agrees = (a - b) * int(change @ many) > 0
+        signs.append((1 if a > b else -1,) if known and agrees else (1, -1))
+    return list(product(*signs))
+
+
+def _paired_change(sums: IntArray) -> IntArray:
+    """Each item's n10 − n01, of those with as many answers for either group."""
+    return np.where(sums[:, 1] == sums[:, 3], sums[:, 0] - sums[:, 2], 0)
+
+
+def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
+    """Limits of each difference, of shape (2, pairs, 2), that all hold at once."""
+    size, each = cells.shape[2], int(cells[..., [1, 3]].max())
+    limits = np.empty((2, size, 2))
+    for model, pair in np.ndindex(2, size):
+        change = _paired_change(cells[:, model, pair])
+        found = mean_interval(change, many, largest=each, alpha=error / (2 * size))
+        answers = max(int(many @ cells[:, model, pair, 1]), 1) / max(int(many.sum()), 1)
+        limits[model, pair] = [float(found.ci_low) / answers, float(found.ci_high) / answers]
+    return limits
+
+
+def _turned(cells: IntArray, signs: tuple[int, ...]) -> IntArray:
+    """The groups swapped where a difference is to count with the other sign."""
+    turned = cells.copy()
+    swapped = [2, 3, 0, 1, 4, 5]
+    for sign, (model, pair) in zip(signs, np.ndindex(2, cells.shape[2]), strict=True):
+        if sign < 0:
+            turned[:, model, pair] = cells[:, model, pair][:, swapped]
+    return turned
+
+
+def _per_item(cells: IntArray, figure: Figure) -> tuple[IntArray, int, int] | None:
+    """The change of an item, its scale and largest value; None where answers are missing."""
+    answers, size = np.unique(cells[..., [1, 3, 5]]), cells.shape[2]
+    if len(answers) > 1:
+        return None
+    if figure is cfr:
+        per_item, groups = cells[..., 4], 1
+    elif figure is accuracy:
+        per_item, groups = cells[..., 0] + cells[..., 2], 2
+    else:
+        per_item, groups = cells[..., 0] - cells[..., 2], 1
+    change = (per_item[:, 1] - per_item[:, 0]).sum(axis=-1)
+    scale = int(answers[0]) * size * groups
+    return change, scale, scale * (2 if figure is _signed else 1)
+
+
+def _statistic(cells: IntArray, figure: Figure) -> Callable[[IntArray], FloatArray]:
+    """The difference of the models as a function of summed cells, flattened."""
+
+    def compute(totals: IntArray) -> FloatArray:
+        sums = totals.reshape(*totals.shape[:-1], *cells.shape[1:])
         return figure(sums[..., 1, :, :]) - figure(sums[..., 0, :, :])
 
-    resampled = resample_clusters(kinds, many, statistic, n_resamples, rng)
-    estimate = values[1] - values[0]
-    # Where no resample differs they say nothing: any difference is left possible.
-    low, high, used, p_value = -1.0, 1.0, "none, the resamples do not vary", 1.0
-    if not np.isnan(resampled).any() and np.ptp(resampled) > 0:
-        acceleration = cluster_acceleration(kinds, many, statistic)
-        law = discrete_law(resampled)
-        low, high, used = interval_of_law(law, estimate, acceleration, "bca", alpha)
-        p_value = p_value_of_law(law, estimate, acceleration)
-    elif estimate != 0:
-        p_value = _least(int(many.sum()))
-    least = max(2 / (n_resamples + 1), _least(int(many.sum())))
-    return ModelDifference(
-        *values,
-        estimate,
-        low,
-        high,
-        f"bootstrap {used}, {n_resamples} resamples",
-        min(max(p_value, least), 1.0),
-        f"bootstrap inverted, {n_resamples} resamples",
-    )
+    return compute
+
+
+def _interval(
+    cells: IntArray, many: IntArray, figure: Figure, alpha: float, resampling: _Resampling
+) -> tuple[float, float, str]:
+    """BCa bootstrap of items: exact where nothing is missing, else by resampling."""
+    exact = _per_item(cells, figure)
+    if exact is not None:
+        change, scale, largest = exact
+        found = mean_interval(change, many, largest=largest, alpha=alpha)
+        return float(found.ci_low) / scale, float(found.ci_high) / scale, str(found.ci_method)
+    flat, statistic = cells.reshape(len(cells), -1), _statistic(cells, figure)
+    estimate = float(statistic((many @ flat)[None])[0])
+    resampled = resample_clusters(flat, many, statistic, resampling.n, resampling.rng)
+    if np.isnan(resampled).any():
+        return -1.0, 1.0, "none (a resample has no answer for a group)"
+    if np.ptp(resampled) == 0:
+        half = float(tango(0, 0, int(many.sum()), alpha=alpha).high)
+        return estimate - half, estimate + half, "tango (the resamples do not vary)"
+    acceleration = cluster_acceleration(flat, many, statistic)
+    law = discrete_law(resampled)
+    low, high, method = interval_of_law(law, estimate, acceleration, "bca", alpha)
+    return low, high, f"bootstrap {method}, {resampling.n} resamples"
+
+
+def _swap_test(
+    cells: IntArray, many: IntArray, figure: Figure, resampling: _Resampling
+) -> tuple[float, str]:
+    """Swap the models' answers item by item: exactly where nothing is missing, else at random."""
+    exact = _per_item(cells, figure)
+    if exact is not None:
+        test = sign_flip_test(exact[0], many)
+        return test.p_value, f"models swapped item by item, {test.method}"
+    flat, statistic = cells.reshape(len(cells), -1), _statistic(cells, figure)
+    turned = cells[:, ::-1].reshape(flat.shape)
+    observed = abs(float(statistic((many @ flat)[None])[0]))
+    swapped = np.random.default_rng(resampling.rng).binomial(many, 0.5, (resampling.n, len(many)))
+    swaps = statistic((many - swapped) @ flat + swapped @ turned)
+    # A swap that leaves a group without an answer is counted against the difference.
+    far = (np.abs(swaps) >= observed - 1e-12) | np.isnan(swaps)
+    p_value = float((1 + far.sum()) / (resampling.n + 1))
+    return p_value, f"models swapped item by item, {resampling.n} swaps"

@@ -13,6 +13,7 @@ from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.design_effects import design_effects
 from fairstats.inference.clusters import sign_flip_test
 from fairstats.inference.effect_sizes import odds_ratio
+from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.letters import bowker, stuart_maxwell
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.power import minimum_detectable_difference
@@ -220,15 +221,17 @@ def _detectable_table(
     counts: pd.DataFrame, paired: PairedCounts, effect: FloatArray, alpha: float
 ) -> pd.DataFrame:
     pairs = np.floor(paired.n / effect).astype(np.int64)
-    discordant = (paired.n10 + paired.n01) / np.maximum(paired.n, 1)
+    discordant = proportion_interval(
+        paired.n10 + paired.n01, paired.n, alpha=alpha, design_effect=effect
+    ).high
     smallest = minimum_detectable_difference(pairs, discordant, power=POWER, alpha=alpha)
     table = _table(counts, "minimum_detectable_difference", None, paired)
     return table.assign(
         estimate=smallest,
         n=paired.n,
         test="mcnemar midp",
-        method_note=f"shown with {POWER:.0%} power by one test at level {alpha:g}, at the observed "
-        "share of discordant pairs",
+        method_note=f"shown with {POWER:.0%} power by one test at level {alpha:g}, at the upper "
+        "limit of the share of discordant pairs",
     )
 
 

@@ -18,7 +18,7 @@ from fairstats.inference.ranks import rank_sets
 from fairstats.item_counts import pooled_pairs
 from fairstats.items import SUMS, item_sums, patterns_of
 from fairstats.missing import CountingPolicy
-from fairstats.model_differences import Figure, accuracy, ad, cfr, model_difference
+from fairstats.model_differences import Figure, accuracy, ad, cfr, model_p_value
 
 RankMetric = Literal["ad", "cfr", "accuracy"]
 _FIGURES: dict[str, tuple[Figure, int]] = {
@@ -74,8 +74,8 @@ def rank_models(
     adjust : {"holm", "hommel"}
         How the p-values of all comparisons of two models are adjusted over a board.
     n_resamples, rng
-        For comparisons without an exact law (AD over several pairs, missing answers), see
-        `fairstats.model_differences`.
+        For comparisons where an answer is missing, see `fairstats.model_differences`; at least
+        100 resamples a comparison are drawn.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
 
@@ -176,15 +176,17 @@ def _ranked(
     models = table.loc[ranked, "model"].tolist()
     k = len(models)
     pairs = list(combinations(range(k), 2))
+    # What is random has to resolve the smallest p-value that the adjustment multiplies.
+    resolved = max(n_resamples, 100 * len(pairs))
     p_values = [
-        model_difference(
+        model_p_value(
             arrays[models[i]],
             arrays[models[j]],
             figure,
-            alpha=alpha,
-            n_resamples=n_resamples,
+            sign_error=alpha / (100 * len(pairs)),
+            n_resamples=resolved,
             rng=rng,
-        ).p_value
+        )
         for i, j in pairs
     ]
     matrix = np.ones((k, k))

@@ -190,9 +190,11 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
     reason = _without_fit(data, terms)
     if not reason:
         design = np.column_stack([np.ones(len(data)), data[terms[1:]].to_numpy(dtype=float)])
+        # Fitted on one scale, so that the covariates' units decide nothing.
+        units = np.where(design.std(axis=0) > 0, design.std(axis=0), 1.0)
         model = sm.GEE(
             data["correct"].to_numpy(),
-            design,
+            design / units,
             groups=data["item_id"].to_numpy(),
             family=sm.families.Binomial(),
             cov_struct=sm.cov_struct.Independence(),
@@ -207,15 +209,16 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             {"term": term, "method_note": reason, "ci_method": "none", "test": "none"}
             for term in terms
         ]
-    half = stats.norm.isf(alpha / 2) * result.bse
-    z = result.params / result.bse
+    params, errors = result.params / units, result.bse / units
+    half = stats.norm.isf(alpha / 2) * errors
+    z = params / errors
     with np.errstate(over="ignore"):
-        limits = np.exp([result.params - half, result.params, result.params + half])
+        limits = np.exp([params - half, params, params + half])
     return [
         {
             "term": term,
-            "estimate": result.params[i],
-            "std_error": result.bse[i],
+            "estimate": params[i],
+            "std_error": errors[i],
             "odds_ratio": limits[1][i],
             "ci_low": limits[0][i],
             "ci_high": limits[2][i],

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, POOLED, Benchmark, MissingPolicy
+from fairstats.bounds import pair_bounds
 from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates import PRIMARY_TEST
 from fairstats.folding import UNIT_COLUMNS
-from fairstats.inference.equivalence import verdict
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
+from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.missing import apply_policy, missing_per_group
@@ -39,7 +43,11 @@ def with_adjusted(
                 estimates.loc[family, "p_adjusted"] = adjust_pvalues(p_values, method=adjust)
             elif joint is not None:
                 keys = pd.MultiIndex.from_frame(estimates.loc[family, list(PAIR_COLUMNS)])
-                estimates.loc[family, "p_adjusted"] = joint.reindex(keys).to_numpy()
+                # Flips at random can fall a little below the exact test's own p-value.
+                raw = estimates.loc[family, "p_value"].to_numpy()
+                estimates.loc[family, "p_adjusted"] = np.maximum(
+                    joint.reindex(keys).to_numpy(), raw
+                )
             estimates.loc[family, "adjust_method"] = f"{adjust} over {int(family.sum())} tests"
     selected = pd.Series(
         [
@@ -104,6 +112,17 @@ def with_verdicts(
         reasons = reasons.mask(
             disagree & (reasons == ""), "the groups' own answers and the pairs disagree"
         )
+        published_interval = accuracy_difference(paired, alpha=alpha, design_effect=effect)
+        covers_0 = (published_interval.ci_low <= 0) & (published_interval.ci_high >= 0)
+        partly = (paired.n_a != paired.n) | (paired.n_b != paired.n)
+        reasons = reasons.mask(
+            partly & covers_0 & (verdicts == SHOWN).to_numpy() & (reasons == ""),
+            "the test of the pairs and the interval of the groups' own answers disagree",
+        )
+        reasons = reasons.mask(
+            _could_be_otherwise(rows, verdicts, benchmark, alpha) & (reasons == ""),
+            "more answers of one group are missing, and what they were could change the verdict",
+        )
         here = differences & estimates["benchmark"].eq(name)
         published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
         reason = reasons.reindex(published).set_axis(estimates.index[here])
@@ -115,6 +134,21 @@ def with_verdicts(
             estimates.loc[told, "method_note"], reason[told]
         )
     return estimates
+
+
+def _could_be_otherwise(
+    counts: pd.DataFrame, verdicts: pd.Series, benchmark: Benchmark, alpha: float
+) -> npt.NDArray[np.bool_]:
+    """Where answers are not missing alike, and some fill-in of them contradicts the verdict."""
+    only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
+    unlike = mcnemar(only_a, only_b).p_value <= alpha
+    low, high = pair_bounds(counts)["accuracy_difference"]
+    delta = benchmark.equivalence_margin
+    found = verdicts.to_numpy()
+    contradicted = np.where(
+        found == EQUIVALENT, (low < -delta) | (high > delta), (low <= 0) & (high >= 0)
+    )
+    return np.asarray(unlike & contradicted & (found != INCONCLUSIVE))
 
 
 def _not_judged(counts: pd.DataFrame, asked: pd.Series) -> pd.Series:

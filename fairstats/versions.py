@@ -95,9 +95,9 @@ def compare(
         For each declared pair of each demographic attribute, new − old of ``delta_accuracy`` (the
         mean of the two groups' accuracies), ``delta_cfr`` and ``delta_ad``; columns
         `COMPARISON_COLUMNS`, n being the number of items. ``verdict`` is "win-win" where the
-        intervals carry all of a higher accuracy, a higher CFR and a lower AD, "lose-lose" where
-        they carry the reverse, and otherwise "not shown". Under ``bounds`` the limits are the
-        lowest and highest value over all fill-ins, and there is no test.
+        intervals carry all of a higher accuracy, a higher CFR and a lower AD and each of the three
+        tests is at most alpha, "lose-lose" where they carry the reverse, else "not shown". Under
+        ``bounds`` the limits are the lowest and highest value over all fill-ins, without a test.
 
     Raises
     ------
@@ -108,9 +108,9 @@ def compare(
     Notes
     -----
     Items are what is drawn, each with all of its answers to both models. Where no answer is
-    missing all three intervals are exact bootstrap ones, without a seed, and the tests of accuracy
-    and CFR swap the two models' names item by item; see `fairstats.model_differences`. Where one
-    is missing items are resampled `n_resamples` times by `rng`.
+    missing the intervals are exact bootstrap ones and the tests exact too, without a seed: they
+    swap the two models' answers item by item; see `fairstats.model_differences`. Where one is
+    missing items are resampled, and swapped, `n_resamples` times by `rng`.
 
     References
     ----------
@@ -158,7 +158,7 @@ def compare(
     )
     table["p_adjusted"] = adjust_pvalues(table["p_value"], method=adjust)
     table["adjust_method"] = f"{adjust} over {int(table['p_value'].notna().sum())} tests"
-    table["verdict"] = _verdicts(table) if policy != "bounds" else None
+    table["verdict"] = _verdicts(table, alpha) if policy != "bounds" else None
     return table[list(COMPARISON_COLUMNS)]
 
 
@@ -359,15 +359,18 @@ def _figure_ranges(ranges: Mapping[str, Range]) -> dict[str, tuple[float, float]
     }
 
 
-def _verdicts(table: pd.DataFrame) -> pd.Series:
+def _verdicts(table: pd.DataFrame, alpha: float) -> pd.Series:
     """Of each pair, in all of its rows."""
     better = table["metric"].map(_BETTER)
     # Turned so that up is better.
     worst = np.where(better > 0, table["ci_low"], -table["ci_high"])
     best = np.where(better > 0, table["ci_high"], -table["ci_low"])
     keys = [table[name] for name in _PAIR]
-    won = pd.Series(worst > 0, index=table.index).groupby(keys).transform("all")
-    lost = pd.Series(best < 0, index=table.index).groupby(keys).transform("all")
+    # A bootstrap interval is too narrow where few items changed: the test has to agree.
+    shown = table["p_value"] <= alpha
+    won, lost = (
+        (shown & carried).groupby(keys).transform("all") for carried in (worst > 0, best < 0)
+    )
     return pd.Series(
         np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, NOT_SHOWN)), index=table.index
     )

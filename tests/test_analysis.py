@@ -774,6 +774,30 @@ def test_no_verdict_where_the_groups_and_the_pairs_disagree(answers_of, row_of):
     assert "disagree" in note
 
 
+def test_unevenly_missing_answers_leave_the_verdict_open(answers_of, row_of):
+    items = ["AA"] * 590 + ["AB"] * 4 + ["BA"] * 4 + ["BC"] * 2 + ["A-"] * 196 + ["B-"] * 5
+    verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
+    assert pd.isna(verdict)
+    assert "what they were could change the verdict" in note
+    # As many are missing, but in either group.
+    even = items[:600] + ["A-"] * 98 + ["B-"] * 3 + ["-A"] * 97 + ["-B"] * 3
+    verdict, _ = verdict_and_note(analyze(answers_of(even), "available"), row_of)
+    assert verdict == "equivalent"
+
+
+def test_a_test_and_an_interval_of_other_answers_have_to_agree(answers_of, row_of):
+    items = ["AA"] * 300 + ["AB"] * 28 + ["BA"] * 13 + ["BC"] * 60
+    items += ["A-"] * 90 + ["B-"] * 60 + ["-A"] * 95 + ["-B"] * 55
+    # At a margin of two points.
+    unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
+    estimates = analyze(answers_of(items, **unit), "available")
+    row = row_of(estimates, metric="accuracy_difference")
+    assert row["ci_low"] < 0 < row["ci_high"]
+    assert row_of(estimates, metric="mcnemar", test="mcnemar midp")["p_adjusted"] < 0.05
+    assert pd.isna(row["verdict"])
+    assert "disagree" in row["method_note"]
+
+
 # Families
 
 

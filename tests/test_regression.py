@@ -101,3 +101,16 @@ def test_a_covariate_that_adds_nothing_is_said_to(second, answers_of):
     assert table["estimate"].isna().all()
     assert table["method_note"].str.contains("constant, or follows from the others").all()
     assert gee_logistic(answers, covariates=covariates[["item_id", "x"]])["estimate"].notna().all()
+
+
+def test_the_units_of_a_covariate_do_not_matter(answers_of):
+    answers = answers_of(["AA", "AB", "BA", "BB", "AA"] * 8)
+    rng = np.random.default_rng(1)
+    x = pd.Series(rng.normal(size=40))
+    items = [f"item-{i}" for i in range(40)]
+    one, small = (
+        gee_logistic(answers, covariates=pd.DataFrame({"item_id": items, "x": x * unit}))
+        for unit in (1.0, 1e-4)
+    )
+    np.testing.assert_allclose(one["p_value"], small["p_value"], rtol=1e-6)
+    np.testing.assert_allclose(small["estimate"].iloc[2], 1e4 * one["estimate"].iloc[2], rtol=1e-6)

@@ -13,7 +13,7 @@ from scipy import special
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.effect_sizes import cohens_h_interval, odds_ratio
 from fairstats.inference.intervals import wilson
-from fairstats.inference.lattice import DiscreteLaw, discrete_law, plane_law, sum_law
+from fairstats.inference.lattice import discrete_law, plane_law, sum_law
 from fairstats.inference.tango import tango
 from fairstats.results import Estimate, FloatArray
 
@@ -40,6 +40,8 @@ class _Statistic:
 
     of_sums: Callable[..., FloatArray]
     sums: tuple[tuple[int, ...], ...]
+    #: What it can be.
+    span: tuple[float, float]
 
     def __call__(self, counts: npt.NDArray[np.int64]) -> FloatArray:
         return self.of_sums(*(counts @ np.array(values) for values in self.sums), counts.sum(-1))
@@ -63,13 +65,13 @@ def _ratio(a: FloatArray, b: FloatArray, n: FloatArray) -> FloatArray:
 _A, _B = (1, 1, 0, 0), (1, 0, 1, 0)
 _ONLY_A, _ONLY_B = (0, 1, 0, 0), (0, 0, 1, 0)
 _STATISTICS = {
-    "difference": _Statistic(_share, ((0, 1, -1, 0),)),
-    "accuracy_a": _Statistic(_share, (_A,)),
-    "accuracy_b": _Statistic(_share, (_B,)),
-    "proportion": _Statistic(_share, ((1, 0),)),
-    "cohens_h": _Statistic(_h, (_A, _B)),
-    "ratio": _Statistic(_ratio, (_A, _B)),
-    "odds_ratio": _Statistic(_ratio, (_ONLY_A, _ONLY_B)),
+    "difference": _Statistic(_share, ((0, 1, -1, 0),), (-1.0, 1.0)),
+    "accuracy_a": _Statistic(_share, (_A,), (0.0, 1.0)),
+    "accuracy_b": _Statistic(_share, (_B,), (0.0, 1.0)),
+    "proportion": _Statistic(_share, ((1, 0),), (0.0, 1.0)),
+    "cohens_h": _Statistic(_h, (_A, _B), (-np.pi, np.pi)),
+    "ratio": _Statistic(_ratio, (_A, _B), (0.0, np.inf)),
+    "odds_ratio": _Statistic(_ratio, (_ONLY_A, _ONLY_B), (0.0, np.inf)),
 }
 
 
@@ -102,7 +104,7 @@ def bootstrap(
         that takes counts of shape (..., k) and gives values of shape (...), vectorised.
     method : {"bca", "percentile", "basic"}
         Bias-corrected and accelerated; the quantiles of the law; or these reflected at the
-        estimate.
+        estimate and cut at the ends of the scale.
     n_resamples : "exact" or int
         The exact law, or this many resamples drawn with `rng`.
     alpha : float
@@ -125,15 +127,15 @@ def bootstrap(
     Notes
     -----
     BCa takes the bias correction z0 from P(θ* < θ̂) + P(θ* = θ̂) / 2 and the acceleration from
-    the leave-one-out values, of which counts have at most one a category: a closed form. Limits
-    are values that the statistic takes: the smallest x with P(θ* ≤ x) ≥ level, and from above
-    alike, so that swapping the groups mirrors the interval.
+    the leave-one-out values, of which counts have at most one a category: a closed form. Its
+    limits and the percentiles are values that the statistic takes: the smallest x with
+    P(θ* ≤ x) ≥ level, and from above alike, so that swapping the groups mirrors the interval.
 
     Where every resample is the same (no discordant pair, all right, all wrong), the estimate
-    infinite, or a function NaN for some resample, no bootstrap says anything. The interval is
-    then, and `ci_method` says so, Tango's for the difference, Wilson's for shares, the exact
-    conditional one for the odds ratio, the arcsine one for Cohen's h, and for a ratio or a
-    function there is none: NaN. Where BCa is undefined otherwise, it is the percentile interval.
+    infinite or 0 / 0, or a function NaN for some resample, no bootstrap says anything. The
+    interval is then, and `ci_method` says so, Tango's for the difference, Wilson's for shares,
+    the exact conditional one for the odds ratio, the arcsine one for Cohen's h, and for a ratio
+    or a function there is none: NaN. Where BCa is undefined otherwise, it is the percentile one.
 
     References
     ----------
@@ -166,6 +168,8 @@ def bootstrap(
             raise ValueError(
                 "resampling needs rng=, e.g. rng=1: the interval has to be recomputable"
             )
+        if n_resamples < 1:
+            raise ValueError(f"n_resamples={n_resamples!r} must be at least 1, e.g. 9999")
         rng = np.random.default_rng(rng)
         source = f"{n_resamples} resamples"
     compute: CountsFunction = named if named is not None else statistic  # type: ignore[assignment]
@@ -180,6 +184,12 @@ def bootstrap(
             found.append(_of_one_table(row, compute, law, method, alpha))
         estimate, low, high = (np.array([row[i] for row in found]) for i in range(3))
         used = np.array([row[3] for row in found], dtype=str)
+    if named is not None:
+        # A reflected limit ("basic") can leave the scale.
+        low, high = np.maximum(low, named.span[0]), np.minimum(high, named.span[1])
+    if statistic in ("ratio", "odds_ratio") and named is not None:
+        over_zero = (flat @ np.array(named.sums).T).max(axis=-1) == 0
+        estimate = np.where(over_zero, np.nan, estimate)
     methods = _with_fallback(flat, statistic, alpha, low, high, used, method, source)
     shape = cells.shape[:-1]
     return Estimate(
@@ -253,25 +263,6 @@ def interval_of_law(
     levels = _levels(np.asarray(law.share_below(estimate)), acceleration, method, alpha)
     low, high = law.lower_quantile(float(levels.low)), law.upper_quantile(float(1 - levels.high))
     return float(np.asarray(low)), float(np.asarray(high)), str(levels.used)
-
-
-def p_value_of_law(law: DiscreteLaw, estimate: float, acceleration: float) -> float:
-    """The smallest alpha at which the BCa interval of the law excludes 0.
-
-    Where BCa is undefined, at which the percentile interval does. It is 0 where no resample lies
-    on the other side of 0, and the caller has to say how little that can mean.
-    """
-    below, up_to = law.below_and_up_to(0.0)
-    z0 = special.ndtri(law.share_below(estimate))
-    tails = []
-    for share in (up_to, below):
-        z = special.ndtri(share)
-        if np.isfinite(z0) and np.isfinite(acceleration) and np.isfinite(z):
-            # The z of the level that BCa's adjustment carries to this share.
-            slope = 1 + acceleration * (z - z0)
-            z = (z - z0) / slope - z0 if slope > 0 else z
-        tails.append(float(special.ndtr(z)))
-    return float(min(2 * tails[0], 2 * (1 - tails[1]), 1.0))
 
 
 def _law(

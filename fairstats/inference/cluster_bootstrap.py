@@ -88,6 +88,8 @@ def cluster_bootstrap(
         return (totals @ np.array(_PER_PAIR[statistic])) / totals.sum(axis=-1)
 
     k, sizes = int(many.sum()), np.unique(cells.sum(axis=1)[many > 0])
+    if k == 0 or sizes[0] == 0:
+        raise ValueError("clusters must have an answer each: leave out those that have none")
     if n_resamples == "exact":
         if callable(statistic) or len(sizes) != 1:
             raise ValueError(
@@ -98,8 +100,10 @@ def cluster_bootstrap(
         of_sum = _bootstrap_mean(sums, many, method, alpha, int(sizes[0]))
         size, name = float(sizes[0]), f"cluster {of_sum.ci_method}"
         least = 0.0 if statistic == "proportion" else -1.0
-        limits = (np.maximum(of_sum.ci_low / size, least), of_sum.ci_high / size)
+        limits = (np.maximum(of_sum.ci_low / size, least), np.minimum(of_sum.ci_high / size, 1.0))
         return Estimate(of_sum.estimate / size, *limits, 1 - alpha, name, np.asarray(k))
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples={n_resamples!r} must be at least 1, e.g. 9999")
     if rng is None:
         raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
     observed = float(np.asarray(compute((many @ cells)[None]))[0])
@@ -204,7 +208,7 @@ def _bootstrap_mean(
     low, high = low / k, high / k
     if method == "basic":
         low, high = 2 * estimate - high, 2 * estimate - low
-    limits = (np.asarray(low), np.asarray(high))
+    limits = (np.asarray(max(low, -largest)), np.asarray(min(high, largest)))
     return Estimate(
         np.asarray(estimate), *limits, 1 - alpha, f"bootstrap {used}, exact", np.asarray(k)
     )

@@ -18,8 +18,10 @@ from fairstats.inference._checks import check_counts
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.results import Tabular
 
-# From here on the normal law of the sum differs from the exact one in the 4th digit at most.
+# From here on the normal law stands in for the exact one of the sum.
 _LARGEST_EXACT_SUM = 100_000
+# A p-value that underflows is not 0.
+_LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,13 @@ def sign_flip_test(
     if method not in ("midp", "exact", "asymptotic"):
         raise ValueError(f"method={method!r} is unknown; use midp, exact or asymptotic")
     total, squares = int(d @ many), int(d**2 @ many)
+    # Sums of multiples have the law of the numbers without their common factor.
+    factor = max(int(np.gcd.reduce(d[many > 0])), 1) if (many > 0).any() else 1
+    d = d // factor
     if total == 0:
         return SignFlipResult(0.0, 1.0, method)
     if method == "asymptotic" or int(np.abs(d) @ many) > _LARGEST_EXACT_SUM:
-        p = float(stats.chi2.sf(total**2 / squares, df=1))
+        p = max(float(stats.chi2.sf(total**2 / squares, df=1)), _LEAST_P)
         return SignFlipResult(float(total), p, "asymptotic")
     if np.all(np.abs(d) <= 1):
         p_value = mcnemar(int(many[d == 1].sum()), int(many[d == -1].sum()), method=method).p_value
@@ -102,9 +107,10 @@ def sign_flip_test(
         steps = np.zeros(items * int(size) + 1)
         steps[:: int(size)] = stats.binom.pmf(np.arange(items + 1), items, 0.5)
         law = np.convolve(law, steps)
-    sums = 2 * np.arange(len(law)) - (len(law) - 1)
-    beyond, at = law[np.abs(sums) > abs(total)].sum(), law[np.abs(sums) == abs(total)].sum()
+    sums, observed = np.abs(2 * np.arange(len(law)) - (len(law) - 1)), abs(total // factor)
+    beyond, at = law[sums > observed].sum(), law[sums == observed].sum()
     p = float(min(beyond + (at / 2 if method == "midp" else at), 1.0))
+    p = max(p, _LEAST_P)
     return SignFlipResult(float(total), p, method)
 
 

@@ -67,8 +67,9 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     if np.any(states > 1):
         raise ValueError("patterns must hold 0 and 1 alone")
     k = states.shape[1]
-    groups = many @ states
-    total, items = int(groups.sum()), int(many @ states.sum(axis=1) ** 2)
+    # Python's own whole numbers: squares of billions do not fit into 64 bits.
+    groups = [int(group) for group in many @ states]
+    total, items = sum(groups), int(many @ states.sum(axis=1) ** 2)
     spread = k * total - items
-    q = (k - 1) * (k * int((groups**2).sum()) - total**2) / spread if spread else 0.0
+    q = (k - 1) * (k * sum(group**2 for group in groups) - total**2) / spread if spread else 0.0
     return CochranResult(float(q), k - 1, float(stats.chi2.sf(q, k - 1)), int(many.sum()))

@@ -36,7 +36,8 @@ def verdict(
     -------
     ndarray of str
         ``"equivalent"`` where the interval lies inside ±δ, also when the difference is not zero;
-        else ``"disparity shown"`` where p is at most α; else ``"inconclusive"``.
+        else ``"disparity shown"`` where p is at most α; else ``"inconclusive"``, as where p is
+        NaN.
 
     Raises
     ------
@@ -57,4 +58,6 @@ def verdict(
     if np.any(delta <= 0):
         raise ValueError("margin must be positive, e.g. 0.02 for 2 points")
     inside = (low > -delta) & (high < delta)
-    return np.where(inside, EQUIVALENT, np.where(p <= alpha, SHOWN, INCONCLUSIVE))
+    judged = np.where(inside, EQUIVALENT, np.where(p <= alpha, SHOWN, INCONCLUSIVE))
+    # Without a test there was nothing to judge.
+    return np.where(np.isnan(p), INCONCLUSIVE, judged)

@@ -19,6 +19,7 @@ IntArray = npt.NDArray[np.int64]
 
 # Two levels that differ by less are the same level: the inversion is good to about 1e-14.
 _LEVEL_ROUNDING = 1e-12
+_LEAST_LEVEL = 1e-13
 # Where a quantile is looked for beside its first guess.
 _NEAR = np.arange(-2, 3)
 # The largest grid of a law in the plane, 64 MB of complex numbers.
@@ -40,6 +41,8 @@ class SumLaw:
         φ(t)ⁿ relative to `centre` over 1 − exp(−it), from a geometric series.
     start : ndarray
         What that sum is at the window's lower end.
+    support : (ndarray of int, ndarray of int)
+        The smallest and the largest value of the sum.
     """
 
     centre: IntArray
@@ -50,6 +53,7 @@ class SumLaw:
     nodes: FloatArray
     weights: npt.NDArray[np.complex128]
     start: FloatArray
+    support: tuple[IntArray, IntArray]
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """P(sum ≤ x), to about 1e-14."""
@@ -68,14 +72,16 @@ class SumLaw:
 
     def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The smallest x with P(sum ≤ x) ≥ level."""
-        level = np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING
-        return self._smallest(level, self._guess(level), from_above=False)
+        level = _reached_level(level)
+        found = self._smallest(level, self._guess(level), from_above=False)
+        return np.asarray(np.clip(found, *self.support))
 
     def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The largest x with P(sum ≥ x) ≥ level."""
-        level = np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING
+        level = _reached_level(level)
         # One below the smallest from which on less than the level is left.
-        return self._smallest(level, self._guess(1 - level), from_above=True) - 1
+        found = self._smallest(level, self._guess(1 - level), from_above=True) - 1
+        return np.asarray(np.clip(found, *self.support))
 
     def _reached(self, x: IntArray, level: FloatArray, from_above: bool) -> npt.NDArray[np.bool_]:
         return 1 - self.cdf(x - 1) < level if from_above else self.cdf(x) >= level
@@ -109,6 +115,11 @@ class SumLaw:
             found = np.where(there, middle, found)
             below = np.where(there, below, middle)
         return found
+
+
+def _reached_level(level: npt.ArrayLike) -> FloatArray:
+    """The level less rounding, and never so small that rounding alone would reach it."""
+    return np.maximum(np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING, _LEAST_LEVEL)
 
 
 def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> SumLaw:
@@ -162,11 +173,15 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     deviation = np.sqrt(n * variance)
     skewness = n * third / np.maximum(deviation, 1e-12) ** 3 * (deviation > 0)
     start = 2 * (weights * np.exp(1j * t * half[..., None])).sum(axis=-1).real
-    return SumLaw(centre, half, n * mean, deviation, skewness, t, weights, start)
+    there = p > 0
+    lowest = np.where(there, values, values.max()).min(axis=-1)
+    highest = np.where(there, values, values.min()).max(axis=-1)
+    support = (n * lowest, n * highest)
+    return SumLaw(centre, half, n * mean, deviation, skewness, t, weights, start, support)
 
 
 def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
-    """How far from its mean a sum can be, but for a probability below 1e-24.
+    """How far from its mean a sum can be, but for a probability below 1e-19.
 
     Bernstein's inequality, P(|S − nμ| > x) ≤ 2 exp(−x² / (2nσ² + 2 span x / 3)), is below that at
     x = 12 √(nσ²) + 30 span for every n and σ.
@@ -204,15 +219,11 @@ class DiscreteLaw:
     values: FloatArray
     cumulative: FloatArray
 
-    def below_and_up_to(self, x: float) -> tuple[float, float]:
-        """P(value < x) and P(value ≤ x)."""
-        up_to = np.concatenate([[0.0], self.cumulative])
-        below, through = np.searchsorted(self.values, [_less(x), _more(x)])
-        return float(up_to[below]), float(up_to[through])
-
     def share_below(self, x: float) -> float:
         """P(value < x) + P(value = x) / 2."""
-        return sum(self.below_and_up_to(x)) / 2
+        up_to = np.concatenate([[0.0], self.cumulative])
+        below, through = np.searchsorted(self.values, [_less(x), _more(x)])
+        return float(up_to[below] + up_to[through]) / 2
 
     def lower_quantile(self, level: float) -> float:
         """The smallest value with P(≤ it) ≥ level."""

@@ -90,4 +90,6 @@ def mcnemar(
         raise ValueError(
             f"method={method!r} is unknown; use midp, exact, asymptotic or asymptotic_cc"
         )
+    # A p-value that underflows is not 0.
+    p_value = np.maximum(p_value, np.finfo(np.float64).tiny)
     return McNemarResult(np.asarray(statistic), np.asarray(p_value), method)

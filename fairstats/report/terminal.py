@@ -60,7 +60,7 @@ def print_table(table: pd.DataFrame) -> None:
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=_WIDTH)
+        console = Console(width=2 * _WIDTH)
     shared = [name for name in table if table[name].nunique(dropna=False) == 1 and len(table) > 1]
     for name in shared:
         value = _text(name, table[name].iloc[0])
@@ -70,7 +70,9 @@ def print_table(table: pd.DataFrame) -> None:
     columns = [name for name in table if name not in shared]
     for name in columns:
         numeric = pd.api.types.is_numeric_dtype(table[name])
-        shown.add_column(name, justify="right" if numeric else "left")
+        # In a file or a pipe nothing is cut off.
+        no_wrap = not console.is_terminal
+        shown.add_column(name, justify="right" if numeric else "left", no_wrap=no_wrap)
     for row in table[columns].to_dict("records"):
         shown.add_row(*(escape(_text(str(name), value)) for name, value in row.items()))
     console.print(shown)

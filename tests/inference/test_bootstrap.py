@@ -32,7 +32,9 @@ def test_agrees_with_enumeration(statistic, method):
     assert len(rows) >= 4
     found = bootstrap(rows[CELL_NAMES], statistic, method=method)
     np.testing.assert_allclose(found.estimate, rows["estimate"], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.ci_low, rows["low"], rtol=0, atol=1e-10)
+    # R's reflected limits are not cut at the end of the scale.
+    low = np.maximum(rows["low"], 0) if statistic == "odds_ratio" else rows["low"]
+    np.testing.assert_allclose(found.ci_low, low, rtol=0, atol=1e-10)
     np.testing.assert_allclose(found.ci_high, rows["high"], rtol=0, atol=1e-10)
     assert set(found.ci_method) == {f"bootstrap {method}, exact"}
 
@@ -49,7 +51,8 @@ def test_agrees_with_r_within_its_monte_carlo_error(statistic):
         found = bootstrap(cells, statistic, method=row.method)
         if "exact" not in str(found.ci_method):
             continue
-        assert float(found.ci_low) == pytest.approx(row.low, abs=row.mc_error_low + 1e-9)
+        low = max(row.low, 0) if statistic == "odds_ratio" else row.low
+        assert float(found.ci_low) == pytest.approx(low, abs=row.mc_error_low + 1e-9)
         assert float(found.ci_high) == pytest.approx(row.high, abs=row.mc_error_high + 1e-9)
 
 
@@ -150,6 +153,28 @@ def test_a_function_that_is_nan_for_a_resample_has_no_interval():
     assert str(found.ci_method) == "none (bootstrap bca says nothing here)"
 
 
+@pytest.mark.parametrize("alpha", [1e-6, 0.001, 0.05])
+@pytest.mark.parametrize("method", ["bca", "percentile", "basic"])
+def test_limits_stay_on_the_scale(method, alpha):
+    for cells in ([19, 1, 0, 0], [799, 1, 0, 0], [4, 0, 0, 1], [9, 1, 0, 0], [3, 2, 1, 1]):
+        for statistic, (low, high) in {
+            "difference": (-1, 1),
+            "accuracy_a": (0, 1),
+            "accuracy_b": (0, 1),
+            "cohens_h": (-np.pi, np.pi),
+            "odds_ratio": (0, np.inf),
+        }.items():
+            found = bootstrap(cells, statistic, method=method, alpha=alpha)
+            assert low <= found.ci_low <= found.ci_high <= high, (cells, statistic)
+    found = bootstrap([799, 1, 0, 0], alpha=0.002)
+    assert found.ci_high <= 20 / 800
+
+
+def test_an_odds_ratio_of_nothing_is_not_known():
+    assert np.isnan(bootstrap([10, 0, 0, 5], "odds_ratio").estimate)
+    assert np.isnan(bootstrap([0, 0, 0, 5], "ratio").estimate)
+
+
 def test_the_number_of_pairs_is_no_trouble():
     found = bootstrap([7_000_000, 900_000, 800_000, 1_300_000])
     half = 1.959964 * np.sqrt(1_700_000 - 100_000**2 / 1e7) / 1e7
@@ -164,6 +189,7 @@ def test_the_number_of_pairs_is_no_trouble():
         (lambda: bootstrap([1, 2, 3, 4], "proportion"), r"shape \(..., 2\): successes, failures"),
         (lambda: bootstrap([1, 2, 3, 4], lambda c: c[..., 0]), "n_resamples=9999, rng=1"),
         (lambda: bootstrap([1, 2, 3, 4], n_resamples=99), "needs rng="),
+        (lambda: bootstrap([1, 2, 3, 4], n_resamples=0, rng=1), "must be at least 1"),
         (lambda: bootstrap([1, -2, 3, 4]), "counts must not be negative"),
         (lambda: bootstrap([10**7] * 4, "cohens_h"), "resample instead"),
         (lambda: bootstrap(5), "categories on its last axis"),

@@ -71,3 +71,21 @@ def test_the_mean_of_a_number_an_item_is_bootstrapped_exactly():
     assert (float(empty.ci_low), float(empty.ci_high)) == (-2, 2)
     with pytest.raises(ValueError, match="largest=1 is exceeded"):
         mean_interval([2], [4])
+
+
+def test_limits_stay_on_the_scale():
+    found = mean_interval([0, 3], [99, 1], largest=3, alpha=0.001)
+    assert found.ci_high < 0.6
+    assert mean_interval([-1, 1], [1, 19], method="basic").ci_high <= 1
+    kinds = [[2, 0], [0, 2]]
+    found = cluster_bootstrap(kinds, "proportion", multiplicity=[1, 39], alpha=5e-4)
+    assert found.ci_high <= 1
+    found = cluster_bootstrap([[2, 0], [1, 1]], "proportion", multiplicity=[38, 2], method="basic")
+    assert found.ci_high <= 1
+
+
+def test_clusters_without_an_answer_are_refused():
+    with pytest.raises(ValueError, match="an answer each"):
+        cluster_bootstrap([[0, 0], [1, 0]], "proportion")
+    with pytest.raises(ValueError, match="must be at least 1"):
+        cluster_bootstrap([[1, 0], [0, 1]], "proportion", n_resamples=0, rng=1)

@@ -83,3 +83,17 @@ def test_without_any_influence_the_answers_of_an_item_count_as_one():
 
 def test_samples_that_balance_out_are_not_more_than_independent_ones():
     assert design_effect([[1, 1]], [50], [1, -1]) == 1
+
+
+def test_a_common_factor_does_not_matter():
+    one, other = sign_flip_test([1, -1], [10, 2]), sign_flip_test([20_000, -20_000], [10, 2])
+    assert other.p_value == one.p_value
+    mixed, scaled = sign_flip_test([1, 2, -1], [9, 4, 5]), sign_flip_test([3, 6, -3], [9, 4, 5])
+    assert (mixed.p_value, 3 * mixed.statistic) == (scaled.p_value, scaled.statistic)
+
+
+def test_a_p_value_is_never_0():
+    for method in ("midp", "exact", "asymptotic"):
+        assert sign_flip_test([1], [5000], method=method).p_value > 0
+        assert sign_flip_test([1, 2], [3000, 900], method=method).p_value > 0
+        assert mcnemar(5000, 0, method=method).p_value > 0

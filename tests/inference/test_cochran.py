@@ -48,3 +48,8 @@ def test_what_is_no_pattern_is_refused():
         cochran_q([[1], [0]], [1, 1])
     with pytest.raises(ValueError, match="0 and 1 alone"):
         cochran_q([[1, 2]], [1])
+
+
+def test_billions_of_items_do_not_overflow():
+    found = cochran_q([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [4 * 10**9, 4 * 10**9, 4 * 10**9 + 10**6])
+    assert found.statistic == pytest.approx(2 * 10**12 / 3 / (4 * 10**9 + 10**6 / 3), rel=1e-6)
