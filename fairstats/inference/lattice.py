@@ -8,6 +8,7 @@ characteristic function φ(t)ⁿ on the window that holds all but a negligible p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -67,21 +68,21 @@ class SumLaw:
 
     def share_below(self, x: npt.ArrayLike) -> FloatArray:
         """P(sum < x) + P(sum = x) / 2."""
-        x = np.asarray(x, dtype=np.int64)
-        return (self.cdf(x) + self.cdf(x - 1)) / 2
+        both = np.asarray(x, dtype=np.int64)[..., None] - np.arange(2)
+        return np.asarray(self._beside.cdf(both).sum(axis=-1) / 2)
 
     def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The smallest x with P(sum ≤ x) ≥ level."""
         level = _reached_level(level)
         found = self._smallest(level, self._guess(level), from_above=False)
-        return np.asarray(np.clip(found, *self.support))
+        return np.minimum(np.maximum(found, self.support[0]), self.support[1])
 
     def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The largest x with P(sum ≥ x) ≥ level."""
         level = _reached_level(level)
         # One below the smallest from which on less than the level is left.
         found = self._smallest(level, self._guess(1 - level), from_above=True) - 1
-        return np.asarray(np.clip(found, *self.support))
+        return np.minimum(np.maximum(found, self.support[0]), self.support[1])
 
     def _reached(self, x: IntArray, level: FloatArray, from_above: bool) -> npt.NDArray[np.bool_]:
         return 1 - self.cdf(x - 1) < level if from_above else self.cdf(x) >= level
@@ -94,14 +95,14 @@ class SumLaw:
 
     def _smallest(self, level: FloatArray, guess: IntArray, *, from_above: bool) -> IntArray:
         """The smallest x at which a condition that stays true becomes true."""
-        beside = self._with_an_axis()
         near = guess[..., None] + _NEAR
-        there = beside._reached(near, level[..., None], from_above)
+        there = self._beside._reached(near, level[..., None], from_above)
         found = near[..., 0] + there.argmax(axis=-1)
         missed = there[..., 0] | ~there[..., -1]
         return self._halved(level, from_above) if missed.any() else np.asarray(found)
 
-    def _with_an_axis(self) -> SumLaw:
+    @cached_property
+    def _beside(self) -> SumLaw:
         """The same law with one axis more, for several values at once."""
         fields = {name: getattr(self, name)[..., None] for name in ("centre", "half", "start")}
         nodes = {name: getattr(self, name)[..., None, :] for name in ("nodes", "weights")}
@@ -152,8 +153,8 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     n = np.asarray(n, dtype=np.int64)
     values = np.asarray(values, dtype=np.int64)
     p = np.broadcast_to(np.asarray(probabilities, dtype=np.float64), (*n.shape, len(values)))
-    mean = p @ values
-    variance = np.maximum(p @ values**2 - mean**2, 0.0)
+    mean, second, third = np.moveaxis(p @ (values[:, None] ** np.arange(1, 4)), -1, 0)
+    variance = np.maximum(second - mean**2, 0.0)
     # Steps are counted from a whole number near the mean, where φ(t)ⁿ loses no digits.
     origin = np.rint(mean).astype(np.int64)
     centre = n * origin + np.rint(n * (mean - origin)).astype(np.int64)
@@ -161,15 +162,13 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     count = np.minimum(half, np.ceil((2 * half + 1) * _highest_frequency(n, values, p) / 2 / np.pi))
     index = np.arange(1, int(count.max()) + 1 if count.size else 1)
     t = 2 * np.pi * index / (2 * half[..., None] + 1)
-    drawn = sum(
-        p[..., i, None] * np.expm1(1j * t * (value - origin)[..., None])
-        for i, value in enumerate(values)
-    )
-    magnitude, phase = _power(np.asarray(drawn), n[..., None])
+    step = (values - origin[..., None])[..., None]
+    drawn = np.einsum("...k,...kt->...t", p, np.expm1(1j * t[..., None, :] * step))
+    magnitude, phase = _power(drawn, n[..., None])
     phase = phase - t * (centre - n * origin)[..., None]
     weights = magnitude * np.exp(1j * phase) / -np.expm1(-1j * t)
     weights = np.where(index <= count[..., None], weights, 0.0)
-    third = p @ values**3 - 3 * mean * (p @ values**2) + 2 * mean**3
+    third = third - 3 * mean * second + 2 * mean**3
     deviation = np.sqrt(n * variance)
     skewness = n * third / np.maximum(deviation, 1e-12) ** 3 * (deviation > 0)
     start = 2 * (weights * np.exp(1j * t * half[..., None])).sum(axis=-1).real
@@ -195,11 +194,8 @@ def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArr
     |φ(t)|² = 1 − 2 Σ p_i p_j (1 − cos((v_i − v_j) t)) over all two values; those that differ by
     1 alone, with q the sum of their p_i p_j, give |φ(t)|ⁿ ≤ exp(−n q (1 − cos t)).
     """
-    q = np.zeros(n.shape)
-    for i, first in enumerate(values):
-        for j, second in enumerate(values[:i]):
-            if abs(first - second) == 1:
-                q = q + p[..., i] * p[..., j]
+    by_one = np.abs(values[:, None] - values) == 1
+    q = ((p @ by_one) * p).sum(axis=-1) / 2
     nq = np.maximum(n * q, 1e-300)
     return np.arccos(np.maximum(1 - 40 / nq, -1.0))
 
