@@ -24,13 +24,14 @@ from fairstats.answers import answer_files, read_answers, write_answers, write_p
 from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
 from fairstats.names import slug
 from fairstats.problems import InputError, Problem
+from fairstats.ranking import RANK_COLUMNS, rank_models
 from fairstats.report.context import Release
 from fairstats.report.render import Renderer, render
 from fairstats.schema import KEY_COLUMNS
 from fairstats.validation import validate_files
 
 #: What decides whether two releases are the same: everything else can be made from these.
-_CONTENT = ("answers", "estimates", "benchmarks")
+_CONTENT = ("answers", "estimates", "ranks", "benchmarks")
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 _LIBRARIES = (
     "duckdb",
@@ -116,7 +117,8 @@ def publish(
     frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     estimates = analyze(frame, missing, alpha, benchmarks=known)
-    content = _content(frame, estimates, known)
+    ranks = _ranks(frame, missing, alpha, known)
+    content = _content(frame, estimates, ranks, known)
 
     final = Path(out) / release
     if final.exists():
@@ -127,6 +129,7 @@ def publish(
         building.mkdir(parents=True)
         write_answers(frame, building / "answers.parquet")
         write_parquet(estimates, building / "estimates.parquet")
+        write_parquet(ranks, building / "ranks.parquet")
         _copy_benchmarks(known, building / "benchmarks")
         manifest: dict[str, Any] = {
             "release": release,
@@ -140,7 +143,7 @@ def publish(
                 {"name": path.name, "sha256": _sha256(path)}
                 for path in sources
             ],
-            "rows": {"answers": len(frame), "estimates": len(estimates)},
+            "rows": {"answers": len(frame), "estimates": len(estimates), "ranks": len(ranks)},
             "answers": answer_summary(frame),
             "content": content,
         }
@@ -185,8 +188,26 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
+def _ranks(
+    answers: pd.DataFrame,
+    missing: MissingPolicy | None,
+    alpha: float,
+    benchmarks: Mapping[str, Benchmark],
+) -> pd.DataFrame:
+    """The ranks and tiers of each board; none where fill-ins leave a range and no figure."""
+    ranked = [name for name in benchmarks if (missing or benchmarks[name].missing) != "bounds"]
+    rows = answers[answers["benchmark"].isin(ranked)]
+    if rows.empty:
+        return pd.DataFrame(columns=list(RANK_COLUMNS))
+    policy = None if missing == "bounds" else missing
+    return rank_models(rows, "ad", missing=policy, alpha=alpha, benchmarks=benchmarks)
+
+
 def _content(
-    answers: pd.DataFrame, estimates: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+    answers: pd.DataFrame,
+    estimates: pd.DataFrame,
+    ranks: pd.DataFrame,
+    benchmarks: Mapping[str, Benchmark],
 ) -> dict[str, str]:
     """Hashes of what is published, independent of how parquet happens to store it."""
     declared = "".join(
@@ -194,7 +215,8 @@ def _content(
         for name in sorted(benchmarks)
         for path in (benchmarks[name].path, benchmarks[name].keys_file)
     )
-    texts = (answers.to_csv(index=False), estimates.to_csv(index=False), declared)
+    tables = (answers, estimates, ranks)
+    texts = (*(table.to_csv(index=False) for table in tables), declared)
     return {
         name: hashlib.sha256(text.encode()).hexdigest()
         for name, text in zip(_CONTENT, texts, strict=True)

@@ -46,7 +46,11 @@ def test_manifest_has_the_hash_of_every_file(source, tmp_path):
     }
     assert manifest["files"] == files
     assert {"answers.parquet", "estimates.parquet", "benchmarks/demo.toml"} <= files.keys()
-    assert manifest["rows"] == {"answers": 2 * 24 * 8, "estimates": 2 * (4 * 17 + 15 + 3 * 2)}
+    assert manifest["rows"] == {
+        "answers": 2 * 24 * 8,
+        "estimates": 2 * (4 * 17 + 15 + 3 * 2),
+        "ranks": 2,
+    }
     assert manifest["libraries"]["pandas"] == pd.__version__
     assert str(tmp_path) not in (published.path / "manifest.json").read_text()
 

@@ -36,6 +36,7 @@ class Board:
     version: str
     strategy: str
     estimates: pd.DataFrame
+    ranks: pd.DataFrame
 
     @property
     def models(self) -> list[str]:
@@ -49,27 +50,22 @@ class Board:
             rows = rows[rows["test"].str.startswith(test)]
         return rows.set_index(["model", "attribute"])
 
-    def ranked(self) -> list[tuple[int | None, str]]:
-        """Models in the board's order, with their rank.
+    def in_tiers(self) -> list[tuple[int | None, str]]:
+        """Models in the board's order, with their tier.
 
-        The order is by the mean absolute accuracy difference over the demographic pairs, smallest
-        first. A model that took part in selecting the items, and one with a difference that is
-        not known, has no rank and stands last; one model alone has none either.
+        Tiers and the order inside of them are by the mean absolute accuracy difference over the
+        demographic pairs, smallest first. A model that took part in selecting the items, and one
+        with a figure that is not known, has no tier and stands last; one model alone has none
+        either.
         """
-        rows = self.estimates[
-            (self.estimates["metric"] == "accuracy_difference")
-            & self.estimates["attribute"].isin([a.name for a in self.benchmark.varied])
-        ]
-        size = rows.assign(size=rows["estimate"].abs()).groupby("model")["size"]
-        mean = size.apply(lambda values: values.mean(skipna=False))
-        may_rank = mean.notna() & ~mean.index.isin(list(self.benchmark.selected_on))
-        ordered = mean[may_rank].sort_values(kind="stable")
-        places = ordered.rank(method="min").astype(int)
+        tiers = self.ranks.set_index("model")["tier"].dropna().astype(int)
+        placed = self.ranks.sort_values(["rank", "model"])["model"]
+        ordered = [str(model) for model in placed if model in tiers.index]
         alone = len(ordered) == 1
-        ranked: list[tuple[int | None, str]] = [
-            (None if alone else int(places[m]), str(m)) for m in ordered.index
+        return [
+            *((None if alone else int(tiers[model]), model) for model in ordered),
+            *((None, model) for model in self.models if model not in ordered),
         ]
-        return ranked + [(None, str(m)) for m in sorted(mean[~may_rank].index)]
 
 
 @dataclass(frozen=True)
@@ -107,6 +103,11 @@ class Release:
         return pd.read_parquet(self.path / "estimates.parquet")
 
     @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """The models' ranks and tiers, see `fairstats.rank_models`."""
+        return pd.read_parquet(self.path / "ranks.parquet")
+
+    @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
         """The benchmarks of the release, as they were declared for it."""
         files = sorted((self.path / "benchmarks").glob("*.toml"))
@@ -121,7 +122,8 @@ class Release:
         }
         models = {key: rows["model"].nunique() for key, rows in groups.items()}
         for key in sorted(groups, key=lambda k: (k[0], k[2] != PLAIN, -models[k], k)):
-            yield Board(self.benchmarks[key[0]], key[1], key[2], groups[key])
+            own = self.ranks[(self.ranks[keys] == list(key)).all(axis=1)]
+            yield Board(self.benchmarks[key[0]], key[1], key[2], groups[key], own)
 
     def answers_of(self, board: Board) -> list[dict[str, Any]]:
         """What the manifest says of the answers behind a board, an entry an answer set."""

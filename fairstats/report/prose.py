@@ -122,8 +122,9 @@ def how_to_read(release: Release) -> str:
         f"range beside a figure is {ranges(release)}. The shaded band is the "
         "margin inside which a difference counts as equivalent. "
         f"{verdicts}◆ marks a model that took part in selecting the items: "
-        "it is listed, but not ranked. The rank (\\#) is by the mean absolute difference over the "
-        "attributes, smallest first; a rank says less than the intervals beside it. "
+        "it is listed, but in no tier. Tiers are by the mean absolute difference over the "
+        "attributes, smallest first: every model of a tier is shown to have a smaller one than "
+        "every model of the next; inside a tier there is no such line. "
         f"Missing answers: policy {', '.join(f'`{policy}`' for policy in release.policies)}."
     )
 

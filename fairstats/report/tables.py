@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
 
 # Percent of the board's width that the columns beside the attributes take.
-_WIDTHS = {"model": 19, "rank": 5, "accuracy": 10, "missing": 11}
+_WIDTHS = {"model": 19, "tier": 5, "accuracy": 10, "missing": 11}
 
 METRIC_LABELS = {
     "accuracy_a": "Accuracy, {a}",
@@ -77,18 +77,20 @@ def leaderboard(board: Board, release: Release, *, name: str) -> GT:
 
     attributes = [a for a in board.benchmark.varied if _has(board, a.name)]
     rows = []
-    for rank, model in board.ranked():
+    above: int | None = None
+    for tier, model in board.in_tiers():
         row = {
-            "rank": "–" if rank is None else str(rank),
+            "tier": _tier_cell(tier, again=tier == above),
             "model": _model_cell(board, release, model),
             "accuracy": _accuracy_cell(board, model),
         }
         row |= {_column(a): _attribute_cell(board, model, a.name, name) for a in attributes}
         row["missing"] = _missing_cell(board, release, model)
         rows.append(row)
+        above = tier
     names = [_column(a) for a in attributes]
     labels: dict[str, str | BaseText] = {
-        "rank": html('<abbr title="Rank">#</abbr>'),
+        "tier": html("Tier"),
         "accuracy": html("Accuracy\u00a0↑<br><small>original, %</small>"),
         "missing": html("Unanswered\u00a0↓<br><small>of all variants</small>"),
     }
@@ -179,6 +181,14 @@ def sources_table(release: Release) -> GT:
     )
 
 
+def _tier_cell(tier: int | None, *, again: bool) -> str:
+    """A letter a tier; where the row above has it too it steps back, but sorting may part them."""
+    if tier is None:
+        return "–"
+    letter = chr(ord("A") + tier - 1) if tier <= 26 else str(tier)
+    return f'<span class="tier{" again" if again else ""}">{letter}</span>'
+
+
 def _model_cell(board: Board, release: Release, model: str) -> str:
     snapshot = board.estimates.loc[board.estimates["model"] == model, "snapshot"].iloc[0]
     name = escape_html(_breakable(model))
@@ -188,7 +198,7 @@ def _model_cell(board: Board, release: Release, model: str) -> str:
     if isinstance(snapshot, str):
         cell += f"<br><small>{escape_html(_breakable(snapshot))}</small>"
     if model in board.benchmark.selected_on:
-        cell += "<br><small>◆ selected the items; not ranked</small>"
+        cell += "<br><small>◆ selected the items; in no tier</small>"
     return cell
 
 
@@ -287,7 +297,7 @@ def _pair_row(rows: pd.DataFrame, key: tuple[str, str], pair: tuple[str, str]) -
 
 
 def _column(attribute: Attribute) -> str:
-    # Its own kind of name: a benchmark may call an attribute "model" or "rank".
+    # Its own kind of name: a benchmark may call an attribute "model" or "tier".
     return f"attribute-{attribute.name}"
 
 
