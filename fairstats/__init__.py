@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from fairstats.ranking import rank_models as rank_models
     from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
+    from fairstats.release_diff import diff_releases as diff_releases
     from fairstats.schema import answers_schema as answers_schema
     from fairstats.validation import validate_answers as validate_answers
+    from fairstats.verification import verify as verify
     from fairstats.versions import compare as compare
 
 __version__ = "0.1.0"
@@ -75,6 +77,7 @@ _HOMES = {
     "count_items": "fairstats.item_counts",
     "count_outcomes": "fairstats.counts",
     "design_effect": "fairstats.inference.clusters",
+    "diff_releases": "fairstats.release_diff",
     "difference_interval": "fairstats.inference.paired_intervals",
     "gee_logistic": "fairstats.regression",
     "item_patterns": "fairstats.items",
@@ -98,6 +101,7 @@ _HOMES = {
     "tango": "fairstats.inference.tango",
     "validate_answers": "fairstats.validation",
     "verdict": "fairstats.inference.equivalence",
+    "verify": "fairstats.verification",
     "wilson": "fairstats.inference.intervals",
     "write_answers": "fairstats.answers",
 }

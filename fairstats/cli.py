@@ -262,6 +262,50 @@ def policies(
     _print_table(table, as_json=as_json, as_csv=as_csv)
 
 
+@app.command()
+@_says_what_is_wrong
+def verify(
+    path: Annotated[Path, typer.Argument(help="A release, or a folder of releases.")],
+) -> None:
+    """Recompute the hashes, estimates and ranks of a release, and name what differs."""
+    from fairstats.verification import verify as verify_releases
+
+    wrong = False
+    for found in verify_releases(path):
+        if found.problems:
+            wrong = True
+            _print_problems(found.problems, err=False)
+        else:
+            typer.echo(
+                f"{found.path}: verified {found.files} files, {found.estimates:,} estimates and "
+                f"{found.ranks} ranks"
+            )
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+@_says_what_is_wrong
+def diff(
+    old: Annotated[Path, typer.Argument(help="The older release's folder.")],
+    new: Annotated[Path, typer.Argument(help="The newer release's folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")] = False,
+) -> None:
+    """Say which answers and figures changed from one release to another, and why."""
+    from fairstats.release_diff import diff_releases
+
+    found = diff_releases(old, new)
+    if as_json or as_csv:
+        _print_table(found.figures, as_json=as_json, as_csv=as_csv)
+        return
+    _print_table(found.answer_sets, as_json=False, as_csv=False)
+    if found.figures.empty:
+        typer.echo("no figure moved")
+    else:
+        _print_table(found.figures, as_json=False, as_csv=False)
+
+
 def _say_what_is_not_declared(answers: Any, benchmark_file: list[Path] | None) -> None:
     """Figures can be computed of answers that no release would take; they are not to be trusted."""
     from fairstats.validation import validate_answers

@@ -117,7 +117,7 @@ def publish(
     frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     estimates = analyze(frame, missing, alpha, benchmarks=known)
-    ranks = _ranks(frame, missing, alpha, known)
+    ranks = ranks_of(frame, missing, alpha, known)
     content = _content(frame, estimates, ranks, known)
 
     final = Path(out) / release
@@ -188,7 +188,7 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def _ranks(
+def ranks_of(
     answers: pd.DataFrame,
     missing: MissingPolicy | None,
     alpha: float,

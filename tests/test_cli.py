@@ -191,3 +191,29 @@ def test_every_figure_is_shown_under_every_policy(answers):
     assert "accuracy_difference" in done.stdout
     rows = pd.read_csv(io.StringIO(run("policies", answers, "--csv").stdout))
     assert {"ci_low_complete", "lowest", "highest"} <= set(rows.columns)
+
+
+def test_a_release_is_verified_and_compared_with_another(answers, tmp_path):
+    out = tmp_path / "releases"
+    for name in ("1", "2"):
+        done = run(
+            "publish",
+            "--answers",
+            answers,
+            "--release",
+            name,
+            "--out",
+            out,
+            "--renderer",
+            "builtin",
+        )
+        assert done.exit_code == 0
+    done = run("verify", out)
+    assert done.exit_code == 0
+    assert done.stdout.count(": verified") == 2
+    assert "no figure moved" in run("diff", out / "1", out / "2").stdout
+    assert len(pd.read_csv(io.StringIO(run("diff", out / "1", out / "2", "--csv").stdout))) == 0
+    (out / "2" / "site" / "index.html").write_text("changed")
+    done = run("verify", out)
+    assert done.exit_code == 1
+    assert "was changed after it was published" in done.stdout

@@ -21,12 +21,14 @@ WITHOUT_SOURCE = {
     "answers_schema",
     "count_items",
     "count_outcomes",
+    "diff_releases",
     "item_patterns",
     "load_benchmark",
     "publish",
     "read_answers",
     "scan_answers",
     "validate_answers",
+    "verify",
     "write_answers",
 }
 # Their errors are those of what they call, or they have none.

@@ -1,0 +1,115 @@
+"""What changed from one release to the next, and why."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairstats.folding import UNIT_COLUMNS
+from fairstats.report.context import Release
+from fairstats.schema import KEY_COLUMNS
+from fairstats.verification import read_manifest
+
+ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
+_ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
+#: The columns of `ReleaseDiff.figures`, in order.
+FIGURE_COLUMNS = (*_ROW, "old", "new", "change", "why")
+
+
+@dataclass(frozen=True)
+class ReleaseDiff:
+    """The difference of two releases.
+
+    Attributes
+    ----------
+    answer_sets : pandas.DataFrame
+        `UNIT_COLUMNS` and ``change``: "new", "gone", "answers changed" or "same".
+    figures : pandas.DataFrame
+        `FIGURE_COLUMNS`: every estimate (no adjusted p-value, rank or verdict, which depend on the
+        other models) that is in both releases and moved, with the reason: its
+        answers changed, else its benchmark's file did, else the method (the version of fairstats
+        or the arguments).
+    """
+
+    answer_sets: pd.DataFrame
+    figures: pd.DataFrame
+
+
+def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> ReleaseDiff:
+    """Compare two releases.
+
+    Parameters
+    ----------
+    old, new : path
+        The releases' folders.
+
+    Returns
+    -------
+    ReleaseDiff
+
+    Raises
+    ------
+    InputError
+        Where a folder is no release.
+    """
+    folders = Path(old), Path(new)
+    for folder in folders:
+        read_manifest(folder)
+    one, other = (Release(folder) for folder in folders)
+    sets = (
+        _answer_hashes(one).to_frame("old").join(_answer_hashes(other).rename("new"), how="outer")
+    )
+    change = np.select(
+        [sets["old"].isna(), sets["new"].isna(), sets["old"] == sets["new"]],
+        ["new", "gone", "same"],
+        "answers changed",
+    )
+    answer_sets = sets.index.to_frame(index=False).assign(change=change)
+    return ReleaseDiff(answer_sets, _figures(one, other, answer_sets))
+
+
+def _answer_hashes(release: Release) -> pd.Series:
+    """A hash of the answers of each unit, whatever their order and optional columns."""
+    columns = [*KEY_COLUMNS, "answer", "answer_key"]
+    answers = pd.read_parquet(release.path / "answers.parquet", columns=columns)
+    answers = answers.sort_values(list(KEY_COLUMNS))
+    hashes = {
+        key: hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()
+        for key, rows in answers.groupby(list(UNIT_COLUMNS))
+    }
+    index = pd.MultiIndex.from_tuples(list(hashes), names=list(UNIT_COLUMNS))
+    return pd.Series(list(hashes.values()), index=index)
+
+
+def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:
+    keys = list(_ROW)
+    tables = []
+    for release in (old, new):
+        rows = release.estimates.dropna(subset="estimate")
+        # Both versions of McNemar's test have the one difference as their estimate.
+        tables.append(rows.drop_duplicates(keys)[[*keys, "estimate"]])
+    both = tables[0].merge(tables[1], on=keys, suffixes=("_old", "_new"))
+    same = (both["estimate_old"] == both["estimate_new"]) | np.isclose(
+        both["estimate_old"], both["estimate_new"], rtol=1e-9, atol=1e-12
+    )
+    moved = both[~same].merge(answer_sets, on=list(UNIT_COLUMNS))
+    declared = {
+        name: _declared(old, name) == _declared(new, name) for name in moved["benchmark"].unique()
+    }
+    unlike = ~moved["benchmark"].map(declared).astype(bool)
+    why = np.select([moved["change"] == "answers changed", unlike], [ANSWERS, BENCHMARK], METHOD)
+    moved = moved.rename(columns={"estimate_old": "old", "estimate_new": "new"})
+    moved = moved.assign(change=moved["new"] - moved["old"], why=why)
+    return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)
+
+
+def _declared(release: Release, benchmark: str) -> str:
+    """The files that declare a benchmark, as one text."""
+    path = release.benchmarks[benchmark].path
+    keys = release.benchmarks[benchmark].keys_file
+    return path.read_text(encoding="utf-8") + keys.read_text(encoding="utf-8")

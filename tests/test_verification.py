@@ -1,0 +1,152 @@
+"""A release is verified, and whatever was changed in it is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from fairstats.problems import InputError
+from fairstats.release import publish
+from fairstats.release_diff import diff_releases
+from fairstats.verification import verify
+
+from .report.conftest import answers_of_models
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Two releases: in the second a model is new, one is gone and one has other answers."""
+    folder = tmp_path_factory.mktemp("verify")
+    first = answers_of_models(("One", "Two"))
+    second = answers_of_models(("One", "Three"))
+    changed = second.index[(second["model"] == "One") & (second["group"] == "black")][:6]
+    second.loc[changed, "answer"] = "D"
+    second.loc[changed, "status"] = "ok"
+    for name, frame in (("1", first), ("2", second)):
+        frame.to_parquet(folder / f"{name}.parquet")
+        publish([folder / f"{name}.parquet"], release=name, out=folder / "site", renderer="builtin")
+    return folder / "site"
+
+
+@pytest.fixture
+def release(published, tmp_path):
+    """A copy to be changed."""
+    return shutil.copytree(published / "1", tmp_path / "1")
+
+
+def test_a_release_that_is_what_it_says_has_no_problem(published):
+    one, two = verify(published)
+    assert (one.path.name, two.path.name) == ("1", "2")
+    for found in (one, two):
+        assert found.problems == ()
+        assert found.files > 10
+        assert found.estimates == 2 * (4 * 17 + 15 + 3 * 2)
+        assert found.ranks == 2
+
+
+def test_a_changed_a_missing_and_an_added_file_are_named(release):
+    (release / "site" / "index.html").write_text("<p>all is fair</p>")
+    (release / "leaderboard.pdf").unlink()
+    (release / "site" / "extra.html").write_text("x")
+    (found,) = verify(release)
+    said = {problem.path.rpartition("/")[2]: problem.message for problem in found.problems}
+    assert said == {
+        "index.html": "was changed after it was published",
+        "leaderboard.pdf": "is missing",
+        "extra.html": "is not part of the release",
+    }
+
+
+def rehashed(release):
+    """A manifest that agrees with the changed files: what is left are the figures."""
+    from fairstats.verification import _sha256
+
+    manifest = json.loads((release / "manifest.json").read_text())
+    for name in manifest["files"]:
+        manifest["files"][name] = _sha256(release / name)
+    (release / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_an_estimate_that_the_answers_do_not_give_is_named(release):
+    estimates = pd.read_parquet(release / "estimates.parquet")
+    row = estimates.index[(estimates["metric"] == "cfr") & (estimates["model"] == "Two")][1]
+    estimates.loc[row, "estimate"] += 1e-6
+    estimates.to_parquet(release / "estimates.parquet")
+    rehashed(release)
+    (found,) = verify(release)
+    (problem,) = found.problems
+    assert (problem.row, problem.column) == (row + 1, "estimate")
+    assert "Two" in problem.message
+    assert "cfr" in problem.message
+    assert "recomputed as" in problem.message
+
+
+def test_a_verdict_and_a_rank_that_were_changed_are_named(release):
+    estimates = pd.read_parquet(release / "estimates.parquet")
+    row = estimates.index[estimates["verdict"].notna()][0]
+    estimates.loc[row, "verdict"] = "fair"
+    estimates.to_parquet(release / "estimates.parquet")
+    ranks = pd.read_parquet(release / "ranks.parquet")
+    ranks.loc[0, "tier"] = 9
+    ranks.to_parquet(release / "ranks.parquet")
+    rehashed(release)
+    (found,) = verify(release)
+    assert [problem.column for problem in found.problems] == ["verdict", "tier"]
+
+
+def test_other_answers_do_not_give_the_estimates(release):
+    answers = pd.read_parquet(release / "answers.parquet")
+    answers.loc[answers.index[answers["answer"].notna()][:5], "answer"] = "B"
+    answers.to_parquet(release / "answers.parquet")
+    rehashed(release)
+    (found,) = verify(release)
+    assert found.problems
+
+
+def test_what_is_no_release_is_refused(tmp_path, release):
+    with pytest.raises(InputError, match="there is no release"):
+        verify(tmp_path / "1" / "site")
+    (release / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="no manifest of a release"):
+        verify(release)
+
+
+def test_a_link_out_of_the_release_is_no_file_of_it(release, tmp_path):
+    page = release / "site" / "index.html"
+    (tmp_path / "outside.html").write_bytes(page.read_bytes())
+    page.unlink()
+    page.symlink_to(tmp_path / "outside.html")
+    (found,) = verify(release)
+    assert [problem.message for problem in found.problems] == [
+        "is a link, and no file of the release"
+    ]
+
+
+def test_a_diff_says_what_moved_and_why(published):
+    found = diff_releases(published / "1", published / "2")
+    sets = found.answer_sets.set_index("model")["change"].to_dict()
+    assert sets == {"One": "answers changed", "Two": "gone", "Three": "new"}
+    assert set(found.figures["model"]) == {"One"}
+    assert set(found.figures["why"]) == {"answers"}
+    row = found.figures.query("metric == 'cfr' and attribute == 'race'").iloc[0]
+    assert row["change"] == pytest.approx(row["new"] - row["old"])
+    assert (found.figures["attribute"] != "sex").all()
+
+
+def test_a_release_does_not_differ_from_itself(published):
+    found = diff_releases(published / "1", published / "1")
+    assert set(found.answer_sets["change"]) == {"same"}
+    assert found.figures.empty
+
+
+def test_another_benchmark_or_method_is_the_reason_where_answers_are_the_same(release, published):
+    estimates = pd.read_parquet(release / "estimates.parquet")
+    estimates["estimate"] *= 1.5
+    estimates.to_parquet(release / "estimates.parquet")
+    assert set(diff_releases(published / "1", release).figures["why"]) == {"method"}
+    toml = release / "benchmarks" / "demo.toml"
+    toml.write_text(toml.read_text() + "\n# another word\n")
+    assert set(diff_releases(published / "1", release).figures["why"]) == {"benchmark"}
