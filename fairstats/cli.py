@@ -277,8 +277,8 @@ def verify(
             _print_problems(found.problems, err=False)
         else:
             typer.echo(
-                f"{found.path}: verified {found.files} files, {found.estimates:,} estimates and "
-                f"{found.ranks} ranks"
+                f"{found.path}: verified {found.files} files, {found.estimates:,} estimates, "
+                f"{found.ranks} ranks and {found.comparisons} comparisons"
             )
     if wrong:
         raise typer.Exit(1)

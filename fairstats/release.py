@@ -22,6 +22,7 @@ import fairstats
 from fairstats.analysis import analyze
 from fairstats.answers import answer_files, read_answers, write_answers, write_parquet
 from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
+from fairstats.comparisons import comparisons_of
 from fairstats.names import slug
 from fairstats.problems import InputError, Problem
 from fairstats.ranking import RANK_COLUMNS, rank_models
@@ -31,7 +32,7 @@ from fairstats.schema import KEY_COLUMNS
 from fairstats.validation import validate_files
 
 #: What decides whether two releases are the same: everything else can be made from these.
-_CONTENT = ("answers", "estimates", "ranks", "benchmarks")
+_CONTENT = ("answers", "estimates", "ranks", "comparisons", "benchmarks")
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 _LIBRARIES = (
     "duckdb",
@@ -118,7 +119,8 @@ def publish(
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     estimates = analyze(frame, missing, alpha, benchmarks=known)
     ranks = ranks_of(frame, missing, alpha, known)
-    content = _content(frame, estimates, ranks, known)
+    comparisons = comparisons_of(frame, missing, alpha, known)
+    content = _content((frame, estimates, ranks, comparisons), known)
 
     final = Path(out) / release
     if final.exists():
@@ -130,6 +132,7 @@ def publish(
         write_answers(frame, building / "answers.parquet")
         write_parquet(estimates, building / "estimates.parquet")
         write_parquet(ranks, building / "ranks.parquet")
+        write_parquet(comparisons, building / "comparisons.parquet")
         _copy_benchmarks(known, building / "benchmarks")
         manifest: dict[str, Any] = {
             "release": release,
@@ -143,7 +146,12 @@ def publish(
                 {"name": path.name, "sha256": _sha256(path)}
                 for path in sources
             ],
-            "rows": {"answers": len(frame), "estimates": len(estimates), "ranks": len(ranks)},
+            "rows": {
+                "answers": len(frame),
+                "estimates": len(estimates),
+                "ranks": len(ranks),
+                "comparisons": len(comparisons),
+            },
             "answers": answer_summary(frame),
             "content": content,
         }
@@ -204,10 +212,7 @@ def ranks_of(
 
 
 def _content(
-    answers: pd.DataFrame,
-    estimates: pd.DataFrame,
-    ranks: pd.DataFrame,
-    benchmarks: Mapping[str, Benchmark],
+    tables: tuple[pd.DataFrame, ...], benchmarks: Mapping[str, Benchmark]
 ) -> dict[str, str]:
     """Hashes of what is published, independent of how parquet happens to store it."""
     declared = "".join(
@@ -215,7 +220,6 @@ def _content(
         for name in sorted(benchmarks)
         for path in (benchmarks[name].path, benchmarks[name].keys_file)
     )
-    tables = (answers, estimates, ranks)
     texts = (*(table.to_csv(index=False) for table in tables), declared)
     return {
         name: hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ import pandas as pd
 
 from fairstats.analysis import analyze
 from fairstats.answers import read_answers
+from fairstats.comparisons import RELEASE_COMPARISON_COLUMNS, comparisons_of
 from fairstats.estimates import ESTIMATE_COLUMNS
 from fairstats.problems import InputError, Problem
 from fairstats.ranking import RANK_COLUMNS
@@ -34,6 +35,13 @@ _ESTIMATE_KEYS = (
     "test",
 )
 _RANK_KEYS = ("benchmark", "benchmark_version", "strategy", "model", "metric")
+_COMPARISON_KEYS = ("kind", "model_old", "model_new", "strategy", "attribute", "group_a", "metric")
+#: What is recomputed from the answers: each table's columns, and those that name a row.
+_TABLES = {
+    "estimates": (ESTIMATE_COLUMNS, _ESTIMATE_KEYS),
+    "ranks": (RANK_COLUMNS, _RANK_KEYS),
+    "comparisons": (RELEASE_COMPARISON_COLUMNS, _COMPARISON_KEYS),
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Verification:
     ----------
     path : Path
         The release.
-    files, estimates, ranks : int
+    files, estimates, ranks, comparisons : int
         How many files were hashed, and how many rows were recomputed.
     problems : tuple of Problem
         Every file that is not as the manifest says, and the first figure of each table that the
@@ -55,6 +63,7 @@ class Verification:
     files: int
     estimates: int
     ranks: int
+    comparisons: int
     problems: tuple[Problem, ...]
 
 
@@ -99,18 +108,16 @@ def _verified(path: Path) -> Verification:
     problems = list(_file_problems(path, manifest["files"]))
     changed = {problem.path for problem in problems}
     release = Release(path)
-    rows = {"estimates": 0, "ranks": 0}
+    rows = dict.fromkeys(_TABLES, 0)
     # What was changed after the fact is not computed with: a hash has said so already.
-    tables = ("answers.parquet", "estimates.parquet", "ranks.parquet")
-    if not changed & {str(path / name) for name in tables}:
+    tables = ("answers", *_TABLES)
+    if not changed & {str(path / f"{name}.parquet") for name in tables}:
         try:
             rows, figures = _recomputed(release, manifest)
             problems += figures
         except InputError as error:
             problems += error.problems
-    return Verification(
-        path, len(manifest["files"]), rows["estimates"], rows["ranks"], tuple(problems)
-    )
+    return Verification(path, len(manifest["files"]), **rows, problems=tuple(problems))
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -169,14 +176,13 @@ def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, i
     found = {
         "estimates": analyze(answers, missing, alpha, benchmarks=benchmarks),
         "ranks": ranks_of(answers, missing, alpha, benchmarks),
+        "comparisons": comparisons_of(answers, missing, alpha, benchmarks),
     }
-    published = {"estimates": release.estimates, "ranks": release.ranks}
-    keys = {"estimates": _ESTIMATE_KEYS, "ranks": _RANK_KEYS}
-    columns = {"estimates": ESTIMATE_COLUMNS, "ranks": RANK_COLUMNS}
     problems = []
     for name, table in found.items():
         path = str(release.path / f"{name}.parquet")
-        problem = first_difference(published[name], table, keys[name], columns[name], path)
+        columns, keys = _TABLES[name]
+        problem = first_difference(getattr(release, name), table, keys, columns, path)
         if problem is not None:
             problems.append(problem)
     return {name: len(table) for name, table in found.items()}, problems

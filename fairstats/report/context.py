@@ -108,6 +108,11 @@ class Release:
         return pd.read_parquet(self.path / "ranks.parquet")
 
     @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Versions and strategies compared, see `fairstats.comparisons`."""
+        return pd.read_parquet(self.path / "comparisons.parquet")
+
+    @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
         """The benchmarks of the release, as they were declared for it."""
         files = sorted((self.path / "benchmarks").glob("*.toml"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fairstats.comparisons import STRATEGY, VERSION
 from fairstats.names import slug as slug_of
+from fairstats.report.changes import change_table
 from fairstats.report.context import Release
 from fairstats.report.coverage import (
     coverage_text,
@@ -18,6 +20,7 @@ from fairstats.report.prose import (
     board_summary,
     board_title,
     how_to_read,
+    how_to_read_changes,
     kicker,
     model_summary,
     ranges,
@@ -95,6 +98,41 @@ def show_model(release: Release, slug: str) -> None:
             )
             notes = sorted(set(unit["method_note"].dropna()) - {""})
             show_markdown("\n".join(f"- {escape_markdown(note)}" for note in notes))
+
+
+def show_versions(release: Release) -> None:
+    """How models' figures moved to their next versions."""
+    _show_changes(
+        release,
+        VERSION,
+        "Each row compares a model with the version before it, on the items that both answered.",
+        "This release holds no two versions of a model.",
+    )
+
+
+def show_strategies(release: Release) -> None:
+    """What asking a model otherwise changes."""
+    _show_changes(
+        release,
+        STRATEGY,
+        "Each row compares a model's answers under another strategy with its plain ones, on the "
+        "same items.",
+        "This release holds no model that was asked in two ways.",
+    )
+
+
+def _show_changes(release: Release, kind: str, lede: str, nothing: str) -> None:
+    rows = release.comparisons[release.comparisons["kind"] == kind]
+    if rows.empty:
+        show_markdown(nothing)
+        return
+    show_markdown(
+        f"::: lede\n{lede} Differences are new less old, in points, each with "
+        f"{ranges(release)}; an "
+        "arrow says which direction is better.\n:::"
+    )
+    show_table(change_table(rows, release, name=kind), css_class="estimates changes")
+    show_markdown(f"::: foot\n{how_to_read_changes(release)}\n:::")
 
 
 def show_sources(release: Release) -> None:

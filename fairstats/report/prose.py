@@ -129,6 +129,17 @@ def how_to_read(release: Release) -> str:
     )
 
 
+def how_to_read_changes(release: Release) -> str:
+    """What the words of a table of changes mean, with this release's level."""
+    return (
+        "**How to read it.** *Better* and *worse* are said where the test, adjusted over the rows "
+        f"of its comparison, is at most {release.alpha:g}. ▲ win-win: the intervals and tests "
+        "carry a higher accuracy, a higher CFR and a lower AD; ▼ lose-lose: the reverse of all "
+        "three; ○ not shown: neither. A comparison of answers to different questions is marked: "
+        "its differences are of the questions as well as of the models."
+    )
+
+
 def benchmark_card(benchmark: Benchmark) -> str:
     """Where a benchmark comes from, in Markdown."""
     versions = "\n".join(

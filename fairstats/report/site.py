@@ -14,7 +14,13 @@ from fairstats.report.text import escape_markdown
 from fairstats.resources import resource
 
 #: The pages of every site; one a model comes on top. Each becomes HTML at the same place.
-FIXED_PAGES = ("index.qmd", "reports/methods.qmd", "reports/data.qmd")
+FIXED_PAGES = (
+    "index.qmd",
+    "reports/versions.qmd",
+    "reports/strategies.qmd",
+    "reports/methods.qmd",
+    "reports/data.qmd",
+)
 PDF_PAGE = "reports/leaderboard.qmd"
 MODEL_FOLDER = "reports/models"
 DOWNLOADS = "downloads"

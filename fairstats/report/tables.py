@@ -217,7 +217,8 @@ def _accuracy_cell(board: Board, model: str) -> str:
     if math.isnan(row["estimate"]):
         return percent_range(row["ci_low"], row["ci_high"])
     low_high = percent_range(row["ci_low"], row["ci_high"])
-    return f"{_label('Accuracy, original')}{100 * row['estimate']:.1f}<br><small>{low_high}</small>"
+    figure = f"{100 * row['estimate']:.1f}<br><small>{low_high}</small>"
+    return cell_label("Accuracy, original") + figure
 
 
 def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
@@ -247,7 +248,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
         figure = points(d["estimate"]) if not math.isnan(d["estimate"]) else "range"
         same = percent(c["estimate"]) if not math.isnan(c["estimate"]) else ""
         parts.append(
-            f"{_label(declared.pair_label(pair))}"
+            f"{cell_label(declared.pair_label(pair))}"
             f'<span class="figure"><strong>{figure}</strong> '
             f"<small>{point_range(d['ci_low'], d['ci_high'])}</small></span><br>{drawing}"
             f"<small>same {same} ({percent_range(c['ci_low'], c['ci_high'])})</small><br>"
@@ -261,7 +262,7 @@ def _missing_cell(board: Board, release: Release, model: str) -> str:
     missing = sum(entry["missing"] for entry in own)
     whole = sum(entry["answers"] for entry in own)
     share = percent(missing / whole)
-    return f"{_label('Unanswered')}{share}<br><small>{missing:,} of {whole:,}</small>"
+    return f"{cell_label('Unanswered')}{share}<br><small>{missing:,} of {whole:,}</small>"
 
 
 def _verdict(verdict: object, p_adjusted: float) -> str:
@@ -275,7 +276,7 @@ def _verdict(verdict: object, p_adjusted: float) -> str:
     )
 
 
-def _label(text: str) -> str:
+def cell_label(text: str) -> str:
     """A column's name inside the cell, for screens too narrow for a heading."""
     if output_format() != "html":
         return ""

@@ -1,0 +1,80 @@
+"""The pages of versions and strategies: what they say, and that names in them are harmless."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from fairstats.answers import write_answers
+from fairstats.comparisons import comparisons_of, successors
+from fairstats.release import publish
+from fairstats.report.text import points
+
+from .conftest import answers_of_models
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """A release with two versions of one model, and one model under two strategies."""
+    folder = tmp_path_factory.mktemp("changes")
+    old, new = answers_of_models(("GPT-4.1",)), answers_of_models(("GPT-5",))
+    better = (new["group"] == "black") & new["answer"].notna()
+    new.loc[better, "answer"] = new.loc[better, "answer_key"]
+    hostile = "<b>x</b> | $y$"
+    plain = answers_of_models((hostile,))
+    aware = answers_of_models((hostile,)).assign(strategy="aware")
+    path = write_answers(pd.concat([old, new, plain, aware]), folder / "answers.parquet")
+    return publish(path, release="1", out=folder / "out", renderer="builtin")
+
+
+def page(published, name: str) -> str:
+    return (published.path / "site" / "reports" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_every_published_change_stands_on_its_page(changed):
+    table = pd.read_parquet(changed.path / "comparisons.parquet")
+    assert table["kind"].value_counts().to_dict() == {"version": 9, "strategy": 9}
+    for kind, name in (("version", "versions"), ("strategy", "strategies")):
+        text = re.sub(r"<[^>]+>", " ", page(changed, name))
+        for row in table[table["kind"] == kind].itertuples():
+            assert points(row.estimate) in text
+
+
+def test_a_version_is_named_with_the_one_before(changed):
+    text = page(changed, "versions")
+    assert "GPT-4.1 → GPT-5" in text
+    assert "Not like for like" not in text
+
+
+def test_the_same_answers_under_another_name_of_the_strategy_show_no_change(changed):
+    text = page(changed, "strategies")
+    assert "plain → aware" in text
+    assert "&lt;b&gt;x&lt;/b&gt;" in text
+    assert "<b>x</b>" not in text
+    assert text.count("no change shown") == 9
+
+
+def test_a_release_without_versions_says_so(pages):
+    assert "holds no two versions of a model" in pages["reports/versions.html"]
+    assert "holds no model that was asked in two ways" in pages["reports/strategies.html"]
+
+
+def test_a_successor_that_was_asked_other_questions_is_marked():
+    old = answers_of_models(("GPT-4.1",)).assign(benchmark_version="0")
+    new = answers_of_models(("GPT-5",))
+    from fairstats.benchmarks import load_benchmark
+
+    known = {"demo": load_benchmark("demo")}
+    table = comparisons_of(pd.concat([old, new]), None, 0.05, known)
+    assert len(table) == 9
+    assert table["method_note"].str.startswith("different questions").all()
+    alike = comparisons_of(pd.concat([old, new, new.assign(model="GPT-4.1")]), None, 0.05, known)
+    assert (alike["method_note"] == "").all()
+    assert len(alike) == 9
+
+
+def test_successors_are_pairs_of_models():
+    assert ("Claude-3.7-Sonnet", "Claude-4-Sonnet") in successors()
+    assert all(older != newer for older, newer in successors())
