@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
+from fairstats.inference.tango import tango
 
 
 @pytest.mark.parametrize(
@@ -40,3 +42,16 @@ def test_each_difference_may_have_its_own_margin():
 def test_a_margin_that_is_not_positive_is_refused(margin):
     with pytest.raises(ValueError, match="margin"):
         verdict([0.5, 0.5], [-1, -1], [1, 1], margin=margin)
+
+
+def test_the_size_of_equivalence_at_the_margin_is_as_the_methods_page_says():
+    # p10 is the margin and p01 is 0: every number of discordant pairs is counted.
+    sizes = {}
+    for n in range(100, 900):
+        k = np.arange(min(n, 60))
+        interval = tango(k, 0, n, alpha=0.1)
+        inside = (interval.low > -0.02) & (interval.high < 0.02)
+        sizes[n] = float(stats.binom.pmf(k, n, 0.02)[inside].sum())
+    worst = max(sizes, key=sizes.__getitem__)
+    assert (worst, round(sizes[worst], 3)) == (133, 0.068)
+    assert sizes[801] < 0.05
