@@ -1,0 +1,110 @@
+"""What the commands share: options, how a problem is said, how a table is printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
+from fairstats.problems import InputError, Problem, in_lines
+
+# What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
+ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Paths = Annotated[list[Path], typer.Argument(help="Answer files or folders of them.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(help=f"Policy for missing answers: {', '.join(MISSING_POLICIES)}."),
+]
+Files = Annotated[
+    list[Path] | None,
+    typer.Option("--benchmark-file", help="A benchmark's .toml that is not built in; repeatable."),
+]
+Alpha = Annotated[float, typer.Option(help="1 - confidence level.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+
+
+def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
+    """Print an input's problems, one a line, and exit with 1."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        from fairstats.report.builtin import PageError
+        from fairstats.report.render import RenderError
+
+        try:
+            return command(*args, **kwargs)
+        except InputError as error:
+            print_problems(error.problems)
+        except (RenderError, PageError) as error:
+            typer.echo(str(error), err=True)
+        except BrokenPipeError:
+            # Whoever read the output has enough of it, as `head` has.
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+            raise typer.Exit(0) from None
+        except OSError as error:
+            message = error.strerror or type(error).__name__
+            print_problems([Problem(str(error.filename), message, "choose another path")])
+        raise typer.Exit(1)
+
+    return run
+
+
+def load_files(files: list[Path] | None) -> list[Benchmark]:
+    return [load_benchmark(path) for path in files or []]
+
+
+def check_policy(missing: str | None) -> None:
+    if missing is not None:
+        check_one_of("--missing", missing, MISSING_POLICIES)
+
+
+def check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 0.5:
+        raise InputError([Problem("--alpha", f"{alpha} is no error rate", "below 0.5, e.g. 0.05")])
+
+
+def check_one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        remedy = f"use one of {', '.join(allowed)}"
+        raise InputError([Problem(option, f"{value!r} is unknown", remedy)])
+
+
+def print_problems(problems: Any, *, err: bool = True) -> None:
+    for line in in_lines(problems):
+        typer.echo(line, err=err)
+
+
+def print_table(table: Any, *, as_json: bool, as_csv: bool) -> None:
+    from fairstats.report.site import estimates_csv, estimates_json
+
+    if as_json:
+        typer.echo(estimates_json(table), nl=False)
+    elif as_csv:
+        typer.echo(estimates_csv(table), nl=False)
+    else:
+        from fairstats.report.terminal import print_table
+
+        print_table(table)
+
+
+def plugin(group: str, name: str) -> Callable[..., Any]:
+    """A collector by its entry point: fairstats itself imports none."""
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    if name not in found:
+        kind = group.removeprefix("fairstats.")
+        remedy = f"installed {kind}: {', '.join(sorted(found)) or 'none'}"
+        raise InputError([Problem(name, f"is none of the {kind}", remedy)])
+    loaded: Callable[..., Any] = found[name].load()
+    return loaded

@@ -1,0 +1,205 @@
+"""Commands that estimate, compare and rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairstats.commands._shared import (
+    ADJUSTMENTS,
+    Alpha,
+    AsCsv,
+    AsJson,
+    Files,
+    Missing,
+    Paths,
+    check_alpha,
+    check_one_of,
+    check_policy,
+    load_files,
+    print_table,
+    says_what_is_wrong,
+)
+from fairstats.engines import ENGINES, MEMORY_LIMIT
+from fairstats.problems import InputError, Problem, in_lines
+
+commands = typer.Typer()
+
+
+@commands.command()
+@says_what_is_wrong
+def analyze(
+    paths: Paths,
+    missing: Missing = None,
+    alpha: Alpha = 0.05,
+    out: Annotated[Path | None, typer.Option(help="Write the estimates here (.parquet).")] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+    engine: Annotated[
+        str, typer.Option(help=f"Where to count: {', '.join(ENGINES)}; the last two take parquet.")
+    ] = "pandas",
+    adjust: Annotated[
+        str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS)}.")
+    ] = "holm",
+    memory_limit: Annotated[
+        str, typer.Option(help="What DuckDB may hold in memory; it spills the rest to disk.")
+    ] = MEMORY_LIMIT,
+) -> None:
+    """Estimate every figure and print a table, JSON or CSV."""
+    from fairstats.analysis import analyze as estimate
+    from fairstats.engines import engine_problems, scan_answers
+    from fairstats.report.site import estimates_csv, estimates_json
+
+    check_policy(missing)
+    check_alpha(alpha)
+    check_one_of("--engine", engine, ENGINES)
+    check_one_of("--adjust", adjust, ADJUSTMENTS)
+    with engine_problems(engine):  # type: ignore[arg-type]
+        answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)  # type: ignore[arg-type]
+        if engine == "pandas":
+            _say_what_is_not_declared(answers, benchmark_file)
+        estimates = estimate(
+            answers,
+            missing,  # type: ignore[arg-type]
+            alpha,
+            adjust=adjust,  # type: ignore[arg-type]
+            benchmarks=load_files(benchmark_file),
+        )
+    if out is not None:
+        if out.suffix != ".parquet":
+            raise InputError(
+                [Problem(str(out), "estimates are written as parquet", "end it in .parquet")]
+            )
+        from fairstats.answers import write_parquet
+
+        write_parquet(estimates, out)
+        typer.echo(f"{len(estimates)} estimates in {out}", err=True)
+    if as_json:
+        typer.echo(estimates_json(estimates), nl=False)
+    elif as_csv:
+        typer.echo(estimates_csv(estimates), nl=False)
+    else:
+        from fairstats.report.terminal import print_estimates
+
+        print_estimates(estimates)
+
+
+@commands.command()
+@says_what_is_wrong
+def compare(
+    paths: Paths,
+    old: Annotated[str, typer.Option(help="The older model's name.")],
+    new: Annotated[str, typer.Option(help="The newer model's name.")],
+    strategy: Annotated[str, typer.Option(help="How the models were asked.")] = "plain",
+    new_strategy: Annotated[
+        str | None, typer.Option(help="How the newer one was asked, if otherwise.")
+    ] = None,
+    old_version: Annotated[
+        str | None, typer.Option(help="The benchmark version of the older model's answers.")
+    ] = None,
+    new_version: Annotated[
+        str | None, typer.Option(help="The benchmark version of the newer model's answers.")
+    ] = None,
+    allow_different_items: Annotated[
+        bool, typer.Option(help="Compare answers to different questions, and mark every row.")
+    ] = False,
+    missing: Missing = None,
+    alpha: Alpha = 0.05,
+    adjust: Annotated[
+        str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS[:4])}.")
+    ] = "holm",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Compare two versions of a model, or two strategies, on the same items."""
+    from fairstats.answers import read_answers
+    from fairstats.versions import answers_of_one
+    from fairstats.versions import compare as compare_answers
+
+    check_policy(missing)
+    check_alpha(alpha)
+    check_one_of("--adjust", adjust, ADJUSTMENTS[:4])
+    answers = read_answers(paths)
+    table = compare_answers(
+        answers_of_one(answers, "old", old, strategy, old_version),
+        answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
+        missing=missing,  # type: ignore[arg-type]
+        alpha=alpha,
+        adjust=adjust,  # type: ignore[arg-type]
+        allow_different_items=allow_different_items,
+        benchmarks=load_files(benchmark_file),
+    )
+    print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@commands.command()
+@says_what_is_wrong
+def rank(
+    paths: Paths,
+    metric: Annotated[str, typer.Option(help="What ranks: ad, cfr or accuracy.")] = "ad",
+    missing: Missing = None,
+    alpha: Annotated[float, typer.Option(help="1 - simultaneous confidence level.")] = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Rank models: the places (rank_low to rank_high) that their answers leave possible, and tiers.
+
+    Every model of a tier is shown to be better than every model of the next.
+    """
+    from fairstats.answers import read_answers
+    from fairstats.ranking import rank_models
+
+    check_policy(missing)
+    check_alpha(alpha)
+    check_one_of("--metric", metric, ("ad", "cfr", "accuracy"))
+    if missing == "bounds":
+        problem = Problem("--missing", "bounds gives no figure to rank by", "name another policy")
+        raise InputError([problem])
+    table = rank_models(
+        read_answers(paths),
+        metric,  # type: ignore[arg-type]
+        missing=missing,  # type: ignore[arg-type]
+        alpha=alpha,
+        benchmarks=load_files(benchmark_file),
+    )
+    print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@commands.command()
+@says_what_is_wrong
+def policies(
+    paths: Paths,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Show every figure under all four policies for missing answers."""
+    from fairstats.answers import read_answers
+    from fairstats.policies import compare_policies
+
+    check_alpha(alpha)
+    known = load_files(benchmark_file)
+    table = compare_policies(read_answers(paths), alpha=alpha, benchmarks=known)
+    if not (as_json or as_csv):
+        # The limits and numbers of every policy would not fit beside each other.
+        table = table[[c for c in table if not c.startswith(("ci_", "n_a", "n_c", "n_i"))]]
+        table = table.rename(columns=lambda name: name.removeprefix("estimate_"))
+    print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+def _say_what_is_not_declared(answers: Any, benchmark_file: list[Path] | None) -> None:
+    """Figures can be computed of answers that no release would take; they are not to be trusted."""
+    from fairstats.validation import validate_answers
+
+    problems = validate_answers(answers, benchmarks=load_files(benchmark_file))
+    if problems:
+        line, *more = in_lines(problems)
+        typer.echo(f"not what the benchmark declares: {line}", err=True)
+        if more:
+            typer.echo(f"... and {len(more)} more; `fairstats validate` names them", err=True)

@@ -1,0 +1,136 @@
+"""Commands that publish, verify and compare releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairstats.commands._shared import (
+    Alpha,
+    Files,
+    Missing,
+    check_alpha,
+    check_one_of,
+    check_policy,
+    load_files,
+    plugin,
+    print_problems,
+    print_table,
+    says_what_is_wrong,
+)
+
+commands = typer.Typer()
+
+
+@commands.command()
+@says_what_is_wrong
+def publish(
+    answers: Annotated[list[Path], typer.Option(help="Answer files or folders; repeatable.")],
+    release: Annotated[str, typer.Option(help="The release's name, e.g. 2026.11.")],
+    out: Annotated[Path, typer.Option(help="The folder of all releases.")],
+    renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
+    missing: Missing = None,
+    alpha: Alpha = 0.05,
+    benchmark_file: Files = None,
+) -> None:
+    """Publish answers as an immutable release: answers, estimates, manifest, site and PDF."""
+    from fairstats.release import publish as publish_release
+
+    check_policy(missing)
+    check_alpha(alpha)
+    check_one_of("--renderer", renderer, ("auto", "quarto", "builtin"))
+    published = publish_release(
+        answers,
+        release=release,
+        out=out,
+        missing=missing,  # type: ignore[arg-type]
+        alpha=alpha,
+        renderer=renderer,  # type: ignore[arg-type]
+        benchmarks=load_files(benchmark_file),
+    )
+    _print_published(published)
+
+
+@commands.command()
+@says_what_is_wrong
+def verify(
+    path: Annotated[Path, typer.Argument(help="A release, or a folder of releases.")],
+) -> None:
+    """Recompute the hashes, estimates and ranks of a release, and name what differs."""
+    from fairstats.verification import verify as verify_releases
+
+    wrong = False
+    for found in verify_releases(path):
+        if found.problems:
+            wrong = True
+            print_problems(found.problems, err=False)
+        else:
+            typer.echo(
+                f"{found.path}: verified {found.files} files, {found.estimates:,} estimates, "
+                f"{found.ranks} ranks and {found.comparisons} comparisons"
+            )
+    if wrong:
+        raise typer.Exit(1)
+
+
+@commands.command()
+@says_what_is_wrong
+def diff(
+    old: Annotated[Path, typer.Argument(help="The older release's folder.")],
+    new: Annotated[Path, typer.Argument(help="The newer release's folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")] = False,
+) -> None:
+    """Say which answers and figures changed from one release to another, and why."""
+    from fairstats.release_diff import diff_releases
+
+    found = diff_releases(old, new)
+    if as_json or as_csv:
+        print_table(found.figures, as_json=as_json, as_csv=as_csv)
+        return
+    print_table(found.answer_sets, as_json=False, as_csv=False)
+    if found.figures.empty:
+        typer.echo("no figure moved")
+    else:
+        print_table(found.figures, as_json=False, as_csv=False)
+
+
+@commands.command()
+@says_what_is_wrong
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder of all releases.")] = Path("releases"),
+    kept: Annotated[
+        Path, typer.Option(help="Where collected and imported answers are kept.")
+    ] = Path("answers"),
+    answers: Annotated[
+        Path | None, typer.Option(help="Publish these answer files instead of asking a model.")
+    ] = None,
+    renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
+) -> None:
+    """Go the whole way once: the embedded model answers, the answers are published."""
+    from fairstats.demo import demo_answers, publish_next, taken_answers
+
+    check_one_of("--renderer", renderer, ("auto", "quarto", "builtin"))
+    if answers is None:
+        collector = plugin("fairstats.collectors", "chat")
+        paths = demo_answers(kept / "demo", collector, say=typer.echo)
+    else:
+        paths = taken_answers(
+            answers,
+            kept / "imported",
+            fetcher=plugin("fairstats.fetchers", "fairmedqa"),
+            importer=plugin("fairstats.importers", "amqa"),
+            say=typer.echo,
+        )
+    typer.echo("Analysing and publishing ...")
+    name = "demo" if answers is None else None
+    _print_published(publish_next(paths, name=name, out=out, renderer=renderer))
+
+
+def _print_published(published: Any) -> None:
+    if not published.new:
+        typer.echo(f"{published.path} is published already, with the same content")
+    typer.echo(f"site: {published.index}")
+    typer.echo(f"PDF:  {published.pdf}")
