@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 
 from fairstats.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
 from fairstats.benchmarks import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
-from fairstats.counts import PAIR_COLUMNS, PATTERNS, fold, pair_counts
+from fairstats.counts import PAIR_COLUMNS, PATTERNS, Folds, fold, pair_counts
 from fairstats.design_effects import design_effects
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
@@ -84,44 +85,112 @@ def analyze(
     `method_note` says which. "Equivalent" is said of each pair for itself; it is not adjusted
     over the family.
     """
-    alpha = check_alpha(alpha)
-    if alpha >= 0.5:
-        raise ValueError(f"alpha={alpha!r} must be below 0.5: equivalence needs 1 - 2 alpha")
+    _check_level(alpha)
     if missing is not None and missing not in MISSING_POLICIES:
         raise ValueError(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
         )
+    folded = fold_for_estimates(answers, benchmarks)
+    joint = None
+    if adjust == "max_t":
+        joint = joint_pvalues(folded.frame, folded.known, missing, n_resamples=n_resamples, rng=rng)
+    return estimates_of(folded, missing, alpha, adjust=adjust, joint=joint)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What the estimates of every policy rest on, folded once.
+
+    Attributes
+    ----------
+    frame, known
+        The open answers and their benchmarks, from `fairstats.folding.open_answers`.
+    folds : Folds
+        The outcome patterns and letters.
+    facts : pandas.DataFrame
+        Each unit's snapshots and the highest number of samples of an item.
+    items : pandas.DataFrame
+        The kinds of items of the pairs whose answers are clustered.
+    counts : pandas.DataFrame
+        The outcome counts of the declared pairs and of the pooled ones.
+    asked : pandas.Series
+        How many rows each group of each unit has.
+    """
+
+    frame: nw.LazyFrame[Any]
+    known: dict[str, Benchmark]
+    folds: Folds
+    facts: pd.DataFrame
+    items: pd.DataFrame
+    counts: pd.DataFrame
+    asked: pd.Series
+
+
+def fold_for_estimates(
+    answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> Folded:
+    """Fold answers into all that `estimates_of` needs, whatever the policy.
+
+    Raises
+    ------
+    InputError
+        As `analyze`.
+    """
     frame, known = open_answers(answers, benchmarks)
     folds = fold(frame, known)
     facts = _unit_facts(frame)
     items = _clustered_items(frame, known, facts)
     counts = pd.concat([pair_counts(folds.outcomes, known), _pooled_counts(items)])
+    return Folded(frame, known, folds, facts, items, counts, _asked(frame))
+
+
+def estimates_of(
+    folded: Folded,
+    missing: MissingPolicy | None,
+    alpha: float,
+    *,
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+    joint: pd.Series | None = None,
+) -> pd.DataFrame:
+    """The estimates table of `analyze`, from answers that are folded.
+
+    `joint` holds the adjusted p-values by `PAIR_COLUMNS` where `adjust` is "max_t".
+    """
+    alpha, known = _check_level(alpha), folded.known
     effects = {}
     tables = []
-    for name, rows in counts.groupby("benchmark", sort=False):
+    for name, rows in folded.counts.groupby("benchmark", sort=False):
         benchmark = known[str(name)]
         policy = missing or benchmark.missing
         own = rows.reset_index(drop=True)
         outcomes, letters, kinds = (
-            table[table["benchmark"] == name] for table in (folds.outcomes, folds.letters, items)
+            table[table["benchmark"] == name]
+            for table in (folded.folds.outcomes, folded.folds.letters, folded.items)
         )
         if policy == "bounds":
             found = [*bounds_tables(own, kinds, letters, alpha), attribute_bounds(outcomes)]
         else:
-            found = counted_tables(own, kinds, letters, policy, alpha)
-            by_pair = _attribute_effects(frame, benchmark, facts, policy)
+            sizes = design_effects(own, kinds, policy)
+            found = counted_tables(own, kinds, letters, policy, alpha, sizes)
+            by_pair = _attribute_effects(folded.frame, benchmark, folded.facts, policy)
             found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
-            effects[name] = design_effects(own, kinds, policy)["accuracy_difference"]
+            effects[name] = sizes["accuracy_difference"]
         tables += [table.assign(missing=policy) for table in found]
     estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
-    estimates = _with_snapshots(estimates, facts)
+    estimates = _with_snapshots(estimates, folded.facts)
     estimates = _in_order(estimates, known)
-    joint = None
-    if adjust == "max_t":
-        joint = joint_pvalues(frame, known, missing, n_resamples=n_resamples, rng=rng)
     estimates = with_adjusted(estimates, known, adjust, joint)
-    estimates = with_verdicts(estimates, counts, known, missing, alpha, _asked(frame), effects)
+    estimates = with_verdicts(
+        estimates, folded.counts, known, missing, alpha, folded.asked, effects
+    )
     return estimates[list(ESTIMATE_COLUMNS)]
+
+
+def _check_level(alpha: float) -> float:
+    alpha = check_alpha(alpha)
+    if alpha >= 0.5:
+        raise ValueError(f"alpha={alpha!r} must be below 0.5: equivalence needs 1 - 2 alpha")
+    return alpha
 
 
 def _clustered_items(

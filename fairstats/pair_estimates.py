@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +44,7 @@ def counted_tables(
     letters: pd.DataFrame,
     missing: CountingPolicy,
     alpha: float,
+    effects: Mapping[str, FloatArray],
 ) -> list[pd.DataFrame]:
     """The estimates of one benchmark's pairs under a policy that gives counts.
 
@@ -58,6 +60,8 @@ def counted_tables(
         The policy.
     alpha : float
         1 − confidence level.
+    effects : mapping of str to ndarray
+        The figures' design effects, from `design_effects`.
 
     Returns
     -------
@@ -65,7 +69,6 @@ def counted_tables(
         One a metric, with some of the columns `fairstats.estimates.ESTIMATE_COLUMNS`.
     """
     paired = apply_policy(counts, missing)
-    effects = design_effects(counts, items, missing)
     difference = accuracy_difference(
         paired, alpha=alpha, design_effect=effects["accuracy_difference"]
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.analysis import analyze
+from fairstats.analysis import estimates_of, fold_for_estimates
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark
 from fairstats.counts import PAIR_COLUMNS
 
@@ -67,8 +67,9 @@ def compare_policies(
     [nan, 0.0, 0.0, 1.0]
     """
     tables = {}
+    folded = fold_for_estimates(answers, benchmarks)
     for policy in MISSING_POLICIES:
-        estimates = analyze(answers, policy, alpha, benchmarks=benchmarks)
+        estimates = estimates_of(folded, policy, alpha)
         shown = estimates[estimates["test"].isna() & (estimates["metric"] != "odds_ratio")]
         tables[policy] = shown[~shown["metric"].eq("accuracy_difference_simultaneous")]
     bounds = tables.pop("bounds")

@@ -77,9 +77,8 @@ def with_verdicts(
     keys = list(PAIR_COLUMNS)
     by_pair = estimates.set_index(keys)
     tests = by_pair["test"].str.startswith(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
-    differences = estimates["metric"].eq("accuracy_difference") & estimates["attribute"].ne(
-        BASELINE
-    )
+    signed = by_pair["metric"].eq("accuracy_difference")
+    differences = signed.to_numpy() & estimates["attribute"].ne(BASELINE)
     for name, rows in counts.groupby("benchmark", sort=False):
         benchmark = known[str(name)]
         policy = missing or benchmark.missing
@@ -112,8 +111,8 @@ def with_verdicts(
         reasons = reasons.mask(
             disagree & (reasons == ""), "the groups' own answers and the pairs disagree"
         )
-        published_interval = accuracy_difference(paired, alpha=alpha, design_effect=effect)
-        covers_0 = (published_interval.ci_low <= 0) & (published_interval.ci_high >= 0)
+        interval = by_pair.loc[signed, ["ci_low", "ci_high"]].reindex(pairs)
+        covers_0 = ((interval["ci_low"] <= 0) & (interval["ci_high"] >= 0)).to_numpy()
         partly = (paired.n_a != paired.n) | (paired.n_b != paired.n)
         reasons = reasons.mask(
             partly & covers_0 & (verdicts == SHOWN).to_numpy() & (reasons == ""),
