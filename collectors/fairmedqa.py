@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.amqa import ReleasedFile, released_archives, released_files
+from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
@@ -53,7 +54,7 @@ def fetch_fairmedqa(
     files = []
     for listed in released_files():
         target = folder / _name(listed)
-        if not (target.exists() and _sha256(target) == listed.sha256):
+        if not (target.exists() and file_sha256(target) == listed.sha256):
             _download(listed, target, folder)
         files.append(target)
     return Fetched(tuple(files), ())
@@ -67,14 +68,14 @@ def _take(source: Path, folder: Path) -> Fetched:
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
         # Only a file of a listed size can be a listed one: nothing else is read.
         if path.stat().st_size in sizes:
-            found.setdefault(_sha256(path), path)
+            found.setdefault(file_sha256(path), path)
     files, not_found = [], []
     for listed in released_files():
         if listed.sha256 not in found:
             not_found.append(str(_name(listed)))
             continue
         target = folder / _name(listed)
-        if not (target.exists() and _sha256(target) == listed.sha256):
+        if not (target.exists() and file_sha256(target) == listed.sha256):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(found[listed.sha256], target)
         files.append(target)
@@ -131,8 +132,3 @@ def _another_file(name: str) -> InputError:
 
 def _name(listed: ReleasedFile) -> Path:
     return Path(listed.repository.split("/")[1]) / listed.path.rsplit("/", 1)[-1]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

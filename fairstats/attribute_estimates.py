@@ -11,6 +11,8 @@ import pandas as pd
 
 from fairstats.benchmarks import BASELINE, Attribute, Benchmark
 from fairstats.bounds import disparity_bounds
+from fairstats.design_effects import naming_effect
+from fairstats.estimates import BOUNDS_NOTE
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.cluster_bootstrap import mean_interval
 from fairstats.inference.clusters import sign_flip_test
@@ -26,7 +28,6 @@ from fairstats.missing import CountingPolicy
 PairEffects = Mapping[tuple[str, ...], Mapping[tuple[int, int], float]]
 
 _KEYS = (*UNIT_COLUMNS, "attribute")
-_BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 Row = dict[str, Any]
 
 
@@ -102,7 +103,7 @@ def attribute_bounds(outcomes: pd.DataFrame) -> pd.DataFrame:
                 "ci_high": high,
                 "ci_method": "bounds",
                 "n": int(own["n"].sum()),
-                "method_note": _BOUNDS_NOTE,
+                "method_note": BOUNDS_NOTE,
             }
 
     return _over_attributes(outcomes, rows)
@@ -130,14 +131,13 @@ def _simultaneous(
     found = pair_differences(own, missing=missing, alpha=alpha, design_effects=effects)
     groups = list(attribute.groups)
     for (a, b), row in zip(found.pairs, found.estimate.to_frame().to_dict("records"), strict=True):
-        effect = effects.get((a, b), 1.0)
-        named = "" if effect == 1 else f", design effect {effect:.3g}"
+        method = naming_effect(row["ci_method"], effects.get((a, b), 1.0))
         yield row | {
             "metric": "accuracy_difference_simultaneous",
             "group_a": groups[a],
             "group_b": groups[b],
             "ci_level": 1 - alpha,
-            "ci_method": f"{row['ci_method']}{named}, Bonferroni over {len(found.pairs)} pairs",
+            "ci_method": f"{method}, Bonferroni over {len(found.pairs)} pairs",
             "method_note": "all intervals of the attribute hold at once",
         }
 

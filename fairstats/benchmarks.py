@@ -21,6 +21,8 @@ MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
 #: The attribute that compares the original vignette with the neutralized one.
 BASELINE = "baseline"
 NEUTRALIZED = "neutralized"
+#: The strategy that the others are compared with.
+PLAIN = "plain"
 #: What stands for the attribute and the groups of all demographic pairs of an item together.
 POOLED = "pooled"
 POOLED_GROUPS = ("privileged", "unprivileged")
@@ -126,6 +128,11 @@ class Benchmark:
     def attribute(self, name: str) -> Attribute:
         """An attribute by its name, also of the pooled ones."""
         return self.pooled if name == POOLED else self.attributes[name]
+
+    @property
+    def declaration(self) -> str:
+        """The text of the files that declare it."""
+        return "".join(p.read_text(encoding="utf-8") for p in (self.path, self.keys_file))
 
     @property
     def variants(self) -> tuple[tuple[str, str], ...]:

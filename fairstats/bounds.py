@@ -51,7 +51,7 @@ def pair_bounds(counts: pd.DataFrame) -> dict[str, Range]:
         "accuracy_a": (a_low, a_high),
         "accuracy_b": (b_low, b_high),
         "accuracy_difference": difference,
-        "ad": _absolute(*difference),
+        "ad": absolute_interval(*difference),
         "cfr": (same, same + incomplete),
         "cohens_h": (_h(a_low, b_high), _h(a_high, b_low)),
         "both_correct": cell(c["n11"], "n1x", "nx1", "nxx"),
@@ -106,7 +106,7 @@ def disparity_bounds(outcomes: pd.DataFrame, *, answerable_only: bool) -> tuple[
         high = _highest_difference(outcomes, a, b, answerable_only)
         low = -_highest_difference(outcomes, b, a, answerable_only)
         limits.append(absolute_interval(low, high))
-    return max(low for low, _ in limits), max(high for _, high in limits)
+    return float(max(low for low, _ in limits)), float(max(high for _, high in limits))
 
 
 def _highest_difference(outcomes: pd.DataFrame, a: int, b: int, answerable_only: bool) -> float:
@@ -129,11 +129,6 @@ def _highest_difference(outcomes: pd.DataFrame, a: int, b: int, answerable_only:
         counted += neutral
     # With nothing but losses that may be left out, one of them has to be counted in.
     return float(total / counted) if counted else -1.0
-
-
-def _absolute(low: FloatArray, high: FloatArray) -> Range:
-    inside = (low <= 0) & (high >= 0)
-    return np.where(inside, 0.0, np.minimum(abs(low), abs(high))), np.maximum(abs(low), abs(high))
 
 
 def _h(p_a: npt.NDArray[np.float64], p_b: npt.NDArray[np.float64]) -> FloatArray:

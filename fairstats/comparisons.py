@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark, MissingPolicy
+from fairstats.benchmarks import PLAIN, Benchmark, MissingPolicy
+from fairstats.folding import UNIT_COLUMNS
 from fairstats.resources import resource
 from fairstats.versions import COMPARISON_COLUMNS, compare
 
 VERSION, STRATEGY = "version", "strategy"
-#: The strategy that the others are compared with.
-PLAIN = "plain"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
-_UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
+_UNIT = list(UNIT_COLUMNS)
 
 
 def successors() -> list[tuple[str, str]]:

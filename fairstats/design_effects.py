@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.clusters import design_effect
-from fairstats.missing import CountingPolicy, PairedCounts, apply_policy
+from fairstats.missing import CountingPolicy, PairedCounts, of_each_pattern
 from fairstats.results import FloatArray
 
 #: The figures of a pair that have an interval, and so a design effect.
@@ -24,8 +24,6 @@ FIGURES = (
     "neither_correct",
     "missing_difference",
 )
-
-_ONE_OF_EACH = pd.DataFrame(np.eye(len(PATTERNS), dtype=np.int64), columns=list(PATTERNS))
 
 
 def design_effects(
@@ -61,9 +59,14 @@ def design_effects(
     return effects
 
 
+def naming_effect(method: str, effect: float) -> str:
+    """An interval's method, with the design effect where there is one."""
+    return method if effect == 1 else f"{method}, design effect {effect:.3g}"
+
+
 def _influences(totals: FloatArray, missing: CountingPolicy) -> dict[str, FloatArray]:
     """What one pair of each pattern adds to each estimate, linearised; 0 on the mean of all."""
-    one = apply_policy(_ONE_OF_EACH, missing)
+    one = of_each_pattern(missing)
 
     def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
         part, whole = np.asarray(part), np.asarray(whole)

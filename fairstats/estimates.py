@@ -37,6 +37,9 @@ ESTIMATE_COLUMNS = (
 _WHOLE = {"n", "n10", "n01", "n_missing_a", "n_missing_b"}
 _NUMBER = {"estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted"}
 
+#: What is said of every range over fill-ins.
+BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
+
 #: How the name of the test begins whose adjusted p-value carries the verdict.
 PRIMARY_TEST = "mcnemar midp"
 

@@ -19,7 +19,7 @@ from fairstats.folding import (
     refuse_repeated,
     side_by_side,
 )
-from fairstats.missing import CountingPolicy, apply_policy
+from fairstats.missing import CountingPolicy, of_each_pattern
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -105,8 +105,7 @@ def item_sums(patterns: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
         `PAIR_COLUMNS`, ``item_id``, `SUMS` (of all samples of the item) and ``difference``,
         n10 − n01.
     """
-    one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=np.int64), columns=list(PATTERNS))
-    one = apply_policy(one_of_each, missing)
+    one = of_each_pattern(missing)
     place = pd.Index(PATTERNS).get_indexer(patterns["pattern"])
     values = {name: getattr(one, name)[place] for name in SUMS}
     table = patterns[[*PAIR_COLUMNS, "item_id"]].assign(

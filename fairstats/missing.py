@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.counts import PATTERNS
+
 IntArray = npt.NDArray[np.int64]
 
 #: The policies that give counts; `bounds` gives a range of figures instead.
@@ -44,6 +46,11 @@ class PairedCounts:
     def n(self) -> IntArray:
         """The number of pairs."""
         return self.n11 + self.n10 + self.n01 + self.n00
+
+    @property
+    def own(self) -> dict[str, IntArray]:
+        """Each group's own answers by name, as the intervals take them."""
+        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")}
 
 
 def paired_counts(
@@ -120,3 +127,17 @@ def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
     a = counts["nx1"] + counts["nx0"] + counts["nxx"]
     b = counts["n1x"] + counts["n0x"] + counts["nxx"]
     return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)
+
+
+def of_each_pattern(missing: CountingPolicy) -> PairedCounts:
+    """What one pair of each outcome pattern adds to the counts, in the order of `PATTERNS`."""
+    one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=np.int64), columns=list(PATTERNS))
+    return apply_policy(one_of_each, missing)
+
+
+def missing_flags(counts: pd.DataFrame) -> PairedCounts:
+    """The paired table of missing answers: "correct" is missing."""
+    only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
+    there = counts[["n11", "n10", "n01", "n00_same", "n00_different"]].sum(axis=1)
+    cells = (np.asarray(cell, dtype=np.int64) for cell in (counts["nxx"], only_a, only_b, there))
+    return paired_counts(*cells)

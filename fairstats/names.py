@@ -1,4 +1,4 @@
-"""File names for names that come from outside."""
+"""File names for names that come from outside, and hashes of files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 
 def slug(name: str) -> str:
@@ -30,6 +31,12 @@ def slug(name: str) -> str:
 def digest(name: str) -> str:
     """Eight hexadecimal digits that stand for a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def file_sha256(path: Path) -> str:
+    """The sha256 of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def unique_slugs(names: Iterable[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 
 from fairstats.bounds import mcnemar_bounds, pair_bounds
 from fairstats.counts import PAIR_COLUMNS, PATTERNS
-from fairstats.design_effects import design_effects
+from fairstats.design_effects import design_effects, naming_effect
+from fairstats.estimates import BOUNDS_NOTE
 from fairstats.inference.clusters import sign_flip_test
 from fairstats.inference.effect_sizes import odds_ratio
 from fairstats.inference.intervals import proportion_interval
@@ -26,15 +28,14 @@ from fairstats.missing import (
     CountingPolicy,
     PairedCounts,
     apply_policy,
+    missing_flags,
     missing_per_group,
-    paired_counts,
 )
 from fairstats.results import Estimate, FloatArray
 
 #: The power at which the minimum detectable difference is given.
 POWER = 0.8
 
-_BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 _TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")
 
 
@@ -132,7 +133,7 @@ def bounds_tables(
                 ci_high=high,
                 ci_method="bounds",
                 n=n,
-                method_note=_BOUNDS_NOTE,
+                method_note=BOUNDS_NOTE,
             )
         )
     # The range of the p-value is that of independent pairs: clustered ones have none.
@@ -281,7 +282,7 @@ def _missing_table(
     counts: pd.DataFrame, items: pd.DataFrame, effect: FloatArray, alpha: float
 ) -> pd.DataFrame:
     """Does one group go unanswered more often? The same test, on the missing flags."""
-    flags = _missing_flags(counts)
+    flags = missing_flags(counts)
     result = mcnemar(flags.n10, flags.n01)
     difference = accuracy_difference(flags, alpha=alpha, design_effect=effect)
     table = _table(counts, "missing_difference", _naming(difference, effect), flags).assign(
@@ -290,34 +291,16 @@ def _missing_table(
         test="mcnemar midp",
         method_note="share of missing answers, a minus b; n10: only a missing",
     )
-    kinds = _missing_flags(items)
+    kinds = missing_flags(items)
     differences = items[[*PAIR_COLUMNS, "items"]].assign(difference=kinds.n10 - kinds.n01)
     return _with_flips(table, differences, "midp")
-
-
-def _missing_flags(counts: pd.DataFrame) -> PairedCounts:
-    """The paired table of missing answers: "correct" is missing."""
-    only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
-    there = counts[["n11", "n10", "n01", "n00_same", "n00_different"]].sum(axis=1)
-    cells = (np.asarray(cell, dtype=np.int64) for cell in (counts["nxx"], only_a, only_b, there))
-    return paired_counts(*cells)
 
 
 def _naming(estimate: Estimate, effect: FloatArray) -> Estimate:
     """The estimate, its method naming the design effect where there is one."""
     methods = np.broadcast_to(estimate.ci_method, np.shape(effect))
-    named = [
-        method if size == 1 else f"{method}, design effect {size:.3g}"
-        for method, size in zip(methods, effect, strict=True)
-    ]
-    return Estimate(
-        estimate.estimate,
-        estimate.ci_low,
-        estimate.ci_high,
-        estimate.ci_level,
-        np.array(named, dtype=str),
-        estimate.n,
-    )
+    named = [naming_effect(method, size) for method, size in zip(methods, effect, strict=True)]
+    return replace(estimate, ci_method=np.array(named, dtype=str))
 
 
 def _table(
@@ -340,13 +323,8 @@ def _table(
 
 def absolute(difference: Estimate) -> Estimate:
     """\\|a − b\\| from a − b."""
-    limits = [
-        absolute_interval(low, high)
-        for low, high in zip(difference.ci_low, difference.ci_high, strict=True)
-    ]
-    low, high = (np.array(side) for side in zip(*limits, strict=True))
+    low, high = absolute_interval(difference.ci_low, difference.ci_high)
     methods = np.broadcast_to(difference.ci_method, low.shape)
     method = np.array([f"{text}, absolute" for text in methods])
-    return Estimate(
-        np.abs(difference.estimate), low, high, difference.ci_level, method, difference.n
-    )
+    estimate = np.abs(difference.estimate)
+    return replace(difference, estimate=estimate, ci_low=low, ci_high=high, ci_method=method)

@@ -12,8 +12,9 @@ from scipy import stats
 
 from fairstats.benchmarks import Benchmark
 from fairstats.counts import PAIR_COLUMNS
+from fairstats.folding import open_answers
 from fairstats.inference._checks import check_alpha
-from fairstats.items import item_patterns
+from fairstats.items import patterns_of
 from fairstats.missing import CountingPolicy
 from fairstats.problems import InputError, Problem
 
@@ -106,10 +107,13 @@ def gee_logistic(
     1.75
     """
     alpha = check_alpha(alpha)
-    patterns = item_patterns(answers, benchmarks=benchmarks)
+    frame, known = open_answers(answers, benchmarks)
+    policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
+    if "bounds" in policies.values():
+        raise ValueError("missing='bounds' gives no answers to fit; name another policy")
+    patterns = patterns_of(frame, known)
     if covariates is not None:
         covariates = _checked_covariates(covariates, patterns)
-    policies = _policies(patterns, missing, benchmarks)
     rows = []
     for key, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
         policy = policies[str(key[0])]
@@ -123,20 +127,6 @@ def gee_logistic(
         }
         rows += [unit | row | shared for row in _fit(data, alpha)]
     return pd.DataFrame(rows).reindex(columns=list(REGRESSION_COLUMNS))
-
-
-def _policies(
-    patterns: pd.DataFrame,
-    missing: CountingPolicy | None,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
-) -> dict[str, str]:
-    from fairstats.benchmarks import load_benchmarks
-
-    known = load_benchmarks(patterns["benchmark"].unique().tolist(), benchmarks)
-    policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
-    if "bounds" in policies.values():
-        raise ValueError("missing='bounds' gives no answers to fit; name another policy")
-    return policies
 
 
 def _checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from fairstats.analysis import analyze
 from fairstats.answers import answer_files, read_answers, write_answers, write_parquet
 from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
 from fairstats.comparisons import comparisons_of
-from fairstats.names import slug
+from fairstats.names import file_sha256, slug
 from fairstats.problems import InputError, Problem
 from fairstats.ranking import RANK_COLUMNS, rank_models
 from fairstats.report.context import Release
@@ -143,7 +143,7 @@ def publish(
             "arguments": {"missing": missing, "alpha": alpha, "renderer": renderer},
             "sources": [
                 # The name alone: where it lay on the publisher's machine is nobody's business.
-                {"name": path.name, "sha256": _sha256(path)}
+                {"name": path.name, "sha256": file_sha256(path)}
                 for path in sources
             ],
             "rows": {
@@ -163,7 +163,7 @@ def publish(
             renderer=renderer,
         )
         manifest["files"] = {
-            path.relative_to(building).as_posix(): _sha256(path)
+            path.relative_to(building).as_posix(): file_sha256(path)
             for path in sorted(building.rglob("*"))
             if path.is_file() and path.name != "manifest.json"
         }
@@ -215,11 +215,7 @@ def _content(
     tables: tuple[pd.DataFrame, ...], benchmarks: Mapping[str, Benchmark]
 ) -> dict[str, str]:
     """Hashes of what is published, independent of how parquet happens to store it."""
-    declared = "".join(
-        path.read_text(encoding="utf-8")
-        for name in sorted(benchmarks)
-        for path in (benchmarks[name].path, benchmarks[name].keys_file)
-    )
+    declared = "".join(benchmarks[name].declaration for name in sorted(benchmarks))
     texts = (*(table.to_csv(index=False) for table in tables), declared)
     return {
         name: hashlib.sha256(text.encode()).hexdigest()
@@ -255,11 +251,6 @@ def _copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
         copy.write_text(f'keys_file = "{keys}"\n{text}', encoding="utf-8")
         if load_benchmark(copy).answer_keys != benchmark.answer_keys:
             raise RuntimeError(f"{copy.name} does not read like the benchmark it was made from")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_json(content: Mapping[str, Any], path: Path) -> None:

@@ -99,17 +99,11 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
     )
     moved = both[~same].merge(answer_sets, on=list(UNIT_COLUMNS))
     declared = {
-        name: _declared(old, name) == _declared(new, name) for name in moved["benchmark"].unique()
+        name: old.benchmarks[name].declaration == new.benchmarks[name].declaration
+        for name in moved["benchmark"].unique()
     }
     unlike = ~moved["benchmark"].map(declared).astype(bool)
     why = np.select([moved["change"] == "answers changed", unlike], [ANSWERS, BENCHMARK], METHOD)
     moved = moved.rename(columns={"estimate_old": "old", "estimate_new": "new"})
     moved = moved.assign(change=moved["new"] - moved["old"], why=why)
     return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)
-
-
-def _declared(release: Release, benchmark: str) -> str:
-    """The files that declare a benchmark, as one text."""
-    path = release.benchmarks[benchmark].path
-    keys = release.benchmarks[benchmark].keys_file
-    return path.read_text(encoding="utf-8") + keys.read_text(encoding="utf-8")

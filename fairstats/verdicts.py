@@ -18,7 +18,7 @@ from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, ver
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.missing import apply_policy, missing_per_group
+from fairstats.missing import apply_policy, missing_flags, missing_per_group
 from fairstats.results import FloatArray
 
 
@@ -139,8 +139,8 @@ def _could_be_otherwise(
     counts: pd.DataFrame, verdicts: pd.Series, benchmark: Benchmark, alpha: float
 ) -> npt.NDArray[np.bool_]:
     """Where answers are not missing alike, and some fill-in of them contradicts the verdict."""
-    only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
-    unlike = mcnemar(only_a, only_b).p_value <= alpha
+    flags = missing_flags(counts)
+    unlike = mcnemar(flags.n10, flags.n01).p_value <= alpha
     low, high = pair_bounds(counts)["accuracy_difference"]
     delta = benchmark.equivalence_margin
     found = verdicts.to_numpy()

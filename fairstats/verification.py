@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -17,8 +16,10 @@ from fairstats.analysis import analyze
 from fairstats.answers import read_answers
 from fairstats.comparisons import RELEASE_COMPARISON_COLUMNS, comparisons_of
 from fairstats.estimates import ESTIMATE_COLUMNS
+from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.ranking import RANK_COLUMNS
+from fairstats.release import ranks_of
 from fairstats.report.context import Release
 
 MANIFEST = "manifest.json"
@@ -156,20 +157,13 @@ def _file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
             yield Problem(str(path / name), "is missing", remedy)
         elif (path / name).is_symlink():
             yield Problem(str(path / name), "is a link, and no file of the release", remedy)
-        elif _sha256(path / name) != sha256:
+        elif file_sha256(path / name) != sha256:
             yield Problem(str(path / name), "was changed after it was published", remedy)
     for name in sorted(there - set(hashes)):
         yield Problem(str(path / name), "is not part of the release", "remove it")
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
-    from fairstats.release import ranks_of
-
     answers = read_answers(release.path / "answers.parquet")
     missing, alpha = manifest["arguments"]["missing"], manifest["arguments"]["alpha"]
     benchmarks = release.benchmarks

@@ -101,6 +101,34 @@ def demo() -> Benchmark:
 
 
 @pytest.fixture(scope="session")
+def all_right() -> Callable[[Benchmark], pd.DataFrame]:
+    """The right answer to every variant of a benchmark's items."""
+
+    def build(benchmark: Benchmark) -> pd.DataFrame:
+        return pd.DataFrame(
+            [
+                {
+                    "benchmark": benchmark.name,
+                    "benchmark_version": "1",
+                    "model": "model",
+                    "strategy": "plain",
+                    "item_id": item,
+                    "attribute": attribute,
+                    "group": group,
+                    "sample": 0,
+                    "answer": key,
+                    "answer_key": key,
+                    "status": "ok",
+                }
+                for item, key in benchmark.answer_keys.items()
+                for attribute, group in benchmark.variants
+            ]
+        )
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def benchmark_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A benchmark's file that keeps to the rules, but for the parts that are replaced."""
 

@@ -111,27 +111,12 @@ def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_item_ids_with_commas_and_names_with_slashes_are_published(tmp_path, benchmark_file):
+def test_item_ids_with_commas_and_names_with_slashes_are_published(
+    tmp_path, benchmark_file, all_right
+):
     keys = 'item_id,answer_key\n"case, 1",A\n"say ""b""",B\n'
     benchmark = load_benchmark(benchmark_file(keys=keys, name='name = "my/own"'))
-    rows = [
-        {
-            "benchmark": "my/own",
-            "benchmark_version": "1",
-            "model": "m",
-            "strategy": "plain",
-            "item_id": item,
-            "attribute": attribute,
-            "group": group,
-            "sample": 0,
-            "answer": key,
-            "answer_key": key,
-            "status": "ok",
-        }
-        for item, key in benchmark.answer_keys.items()
-        for attribute, group in benchmark.variants
-    ]
-    source = write_answers(pd.DataFrame(rows), tmp_path / "answers.parquet")
+    source = write_answers(all_right(benchmark), tmp_path / "answers.parquet")
     made = publish(source, release="r", out=tmp_path / "out", benchmarks=[benchmark])
     (copy,) = (made.path / "benchmarks").glob("*.toml")
     assert load_benchmark(copy).answer_keys == {"case, 1": "A", 'say "b"': "B"}

@@ -12,29 +12,9 @@ from fairstats.validation import validate_answers, validate_files
 
 
 @pytest.fixture(scope="module")
-def whole(demo) -> pd.DataFrame:
+def whole(demo, all_right) -> pd.DataFrame:
     """An answer to every variant of the demonstration items."""
-    return check_answers(
-        pd.DataFrame(
-            [
-                {
-                    "benchmark": "demo",
-                    "benchmark_version": "1",
-                    "model": "model",
-                    "strategy": "plain",
-                    "item_id": item,
-                    "attribute": attribute,
-                    "group": group,
-                    "sample": 0,
-                    "answer": key,
-                    "answer_key": key,
-                    "status": "ok",
-                }
-                for item, key in demo.answer_keys.items()
-                for attribute, group in demo.variants
-            ]
-        )
-    )
+    return check_answers(all_right(demo))
 
 
 def changed(answers: pd.DataFrame, row: int, **values: str) -> pd.DataFrame:

@@ -86,7 +86,11 @@ def print_problems(problems: Any, *, err: bool = True) -> None:
         typer.echo(line, err=err)
 
 
-def print_table(table: Any, *, as_json: bool, as_csv: bool) -> None:
+def print_table(
+    table: Any, *, as_json: bool, as_csv: bool, show: Callable[[Any], None] | None = None
+) -> None:
+    """Print a table as JSON or CSV, or as `show` does; by default with all of its columns."""
+    from fairstats.report import terminal
     from fairstats.report.site import estimates_csv, estimates_json
 
     if as_json:
@@ -94,9 +98,7 @@ def print_table(table: Any, *, as_json: bool, as_csv: bool) -> None:
     elif as_csv:
         typer.echo(estimates_csv(table), nl=False)
     else:
-        from fairstats.report.terminal import print_table
-
-        print_table(table)
+        (show or terminal.print_table)(table)
 
 
 def plugin(group: str, name: str) -> Callable[..., Any]:

@@ -51,7 +51,7 @@ def analyze(
     """Estimate every figure and print a table, JSON or CSV."""
     from fairstats.analysis import analyze as estimate
     from fairstats.engines import engine_problems, scan_answers
-    from fairstats.report.site import estimates_csv, estimates_json
+    from fairstats.report.terminal import print_estimates
 
     check_policy(missing)
     check_alpha(alpha)
@@ -77,14 +77,7 @@ def analyze(
 
         write_parquet(estimates, out)
         typer.echo(f"{len(estimates)} estimates in {out}", err=True)
-    if as_json:
-        typer.echo(estimates_json(estimates), nl=False)
-    elif as_csv:
-        typer.echo(estimates_csv(estimates), nl=False)
-    else:
-        from fairstats.report.terminal import print_estimates
-
-        print_estimates(estimates)
+    print_table(estimates, as_json=as_json, as_csv=as_csv, show=print_estimates)
 
 
 @commands.command()

@@ -27,6 +27,29 @@ def check_counts(**counts: npt.ArrayLike) -> list[IntArray]:
     return list(np.broadcast_arrays(*arrays))
 
 
+def check_multiplicity(multiplicity: npt.ArrayLike | None, size: int) -> IntArray:
+    """How many times each of `size` things stands there; by default once."""
+    counts = np.ones(size, dtype=np.int64) if multiplicity is None else multiplicity
+    return check_counts(multiplicity=counts)[0]
+
+
+def check_resampling(
+    n_resamples: int, rng: np.random.Generator | int | None
+) -> np.random.Generator:
+    """The source of resamples.
+
+    Raises
+    ------
+    ValueError
+        Without a source, or for fewer resamples than one.
+    """
+    if rng is None:
+        raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples={n_resamples!r} must be at least 1, e.g. 9999")
+    return np.random.default_rng(rng)
+
+
 def check_design_effect(design_effect: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """A positive number.
 

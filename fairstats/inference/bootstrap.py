@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from fairstats.inference._checks import check_alpha, check_counts
+from fairstats.inference._checks import check_alpha, check_counts, check_resampling
 from fairstats.inference.effect_sizes import cohens_h_interval, odds_ratio
 from fairstats.inference.intervals import wilson
 from fairstats.inference.lattice import discrete_law, plane_law, sum_law
@@ -164,13 +164,7 @@ def bootstrap(
             )
         source = "exact"
     else:
-        if rng is None:
-            raise ValueError(
-                "resampling needs rng=, e.g. rng=1: the interval has to be recomputable"
-            )
-        if n_resamples < 1:
-            raise ValueError(f"n_resamples={n_resamples!r} must be at least 1, e.g. 9999")
-        rng = np.random.default_rng(rng)
+        rng = check_resampling(n_resamples, rng)
         source = f"{n_resamples} resamples"
     compute: CountsFunction = named if named is not None else statistic  # type: ignore[assignment]
     flat = cells.reshape(-1, cells.shape[-1])
@@ -247,22 +241,19 @@ def _of_one_table(
     if law is None or not np.isfinite(estimate):
         return estimate, float("nan"), float("nan"), ""
     acceleration = float(_acceleration(row[None], compute)[0])
-    low, high, used = interval_of_law(law, estimate, acceleration, method, alpha)
-    if method == "basic":
-        low, high = 2 * estimate - high, 2 * estimate - low
-    return estimate, low, high, used
+    return estimate, *interval_of_law(law, estimate, acceleration, method, alpha)
 
 
 def interval_of_law(
     law: Law, estimate: float, acceleration: float, method: BootstrapMethod, alpha: float
 ) -> tuple[float, float, str]:
-    """The quantiles of one law that a method takes for limits, and the method really used.
-
-    For ``basic`` they are still to be reflected at the estimate.
-    """
+    """The limits that a method takes from one law, and the method really used."""
     levels = _levels(np.asarray(law.share_below(estimate)), acceleration, method, alpha)
     low, high = law.lower_quantile(float(levels.low)), law.upper_quantile(float(1 - levels.high))
-    return float(np.asarray(low)), float(np.asarray(high)), str(levels.used)
+    low, high = float(np.asarray(low)), float(np.asarray(high))
+    if method == "basic":
+        low, high = 2 * estimate - high, 2 * estimate - low
+    return low, high, str(levels.used)
 
 
 def _law(

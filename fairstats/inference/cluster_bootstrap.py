@@ -7,7 +7,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_alpha, check_counts
+from fairstats.inference._checks import (
+    check_alpha,
+    check_counts,
+    check_multiplicity,
+    check_resampling,
+)
 from fairstats.inference.bootstrap import (
     BootstrapMethod,
     CountsFunction,
@@ -73,9 +78,7 @@ def cluster_bootstrap(
     (cells,) = check_counts(clusters=clusters)
     if cells.ndim != 2:
         raise ValueError(f"clusters must have shape (k, categories); got {cells.shape}")
-    (many,) = check_counts(
-        multiplicity=np.ones(len(cells), dtype=np.int64) if multiplicity is None else multiplicity
-    )
+    many = check_multiplicity(multiplicity, len(cells))
     if not callable(statistic) and len(_PER_PAIR.get(statistic, ())) != cells.shape[1]:
         raise ValueError(
             f"statistic={statistic!r}: use difference with clusters of shape (k, 4), "
@@ -102,10 +105,7 @@ def cluster_bootstrap(
         least = 0.0 if statistic == "proportion" else -1.0
         limits = (np.maximum(of_sum.ci_low / size, least), np.minimum(of_sum.ci_high / size, 1.0))
         return Estimate(of_sum.estimate / size, *limits, 1 - alpha, name, np.asarray(k))
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples={n_resamples!r} must be at least 1, e.g. 9999")
-    if rng is None:
-        raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
+    rng = check_resampling(n_resamples, rng)
     observed = float(np.asarray(compute((many @ cells)[None]))[0])
     resampled = resample_clusters(cells, many, compute, n_resamples, rng)
     low, high = float("nan"), float("nan")
@@ -114,8 +114,6 @@ def cluster_bootstrap(
         acceleration = cluster_acceleration(cells, many, compute)
         law = discrete_law(resampled)
         low, high, used = interval_of_law(law, observed, acceleration, method, alpha)
-    if method == "basic":
-        low, high = 2 * observed - high, 2 * observed - low
     name = f"cluster bootstrap {used}, {n_resamples} resamples"
     found = (np.asarray(observed), np.asarray(low), np.asarray(high))
     return Estimate(*found, 1 - alpha, name, np.asarray(k))
@@ -168,10 +166,8 @@ def mean_interval(
     >>> float(found.estimate), float(found.ci_low), float(found.ci_high)
     (0.3, 0.15, 0.46)
     """
-    (many,) = check_counts(
-        multiplicity=np.ones_like(values) if multiplicity is None else multiplicity
-    )
     whole = np.asarray(values)
+    many = check_multiplicity(multiplicity, len(whole))
     if not np.all(whole == np.floor(whole)):
         raise ValueError("values must be whole numbers")
     if whole.size and np.abs(whole).max() > largest:
@@ -205,10 +201,7 @@ def _bootstrap_mean(
     acceleration = float(mean_acceleration(values, many))
     law = sum_law(k, values, many / k)
     low, high, used = interval_of_law(law, total, acceleration, method, alpha)
-    low, high = low / k, high / k
-    if method == "basic":
-        low, high = 2 * estimate - high, 2 * estimate - low
-    limits = (np.asarray(max(low, -largest)), np.asarray(min(high, largest)))
+    limits = (np.asarray(max(low / k, -largest)), np.asarray(min(high / k, largest)))
     return Estimate(
         np.asarray(estimate), *limits, 1 - alpha, f"bootstrap {used}, exact", np.asarray(k)
     )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_counts
+from fairstats.inference._checks import check_multiplicity
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.results import Tabular
 
@@ -85,7 +85,7 @@ def sign_flip_test(
     if not np.all(d == np.floor(d)):
         raise ValueError("differences must hold whole numbers")
     d = d.astype(np.int64).ravel()
-    (many,) = check_counts(multiplicity=np.ones_like(d) if multiplicity is None else multiplicity)
+    many = check_multiplicity(multiplicity, len(d))
     if method not in ("midp", "exact", "asymptotic"):
         raise ValueError(f"method={method!r} is unknown; use midp, exact or asymptotic")
     total, squares = int(d @ many), int(d**2 @ many)

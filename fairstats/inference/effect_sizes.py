@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.intervals import proportion_interval
-from fairstats.inference.paired_intervals import corrected_phi, overlap
+from fairstats.inference.paired_intervals import corrected_phi, overlap, square_and_add
 from fairstats.results import Estimate, Interval
 
 
@@ -126,28 +126,18 @@ def cohens_h_interval(
         n_b=n if n_b is None else n_b,
     )
     alpha = check_alpha(alpha)
-    rho = corrected_phi(n11, n10, n01, n00) * overlap(n, n_a, n_b)
-    known = (n_a > 0) & (n_b > 0)
-    a, b = (
-        (
-            _arcsine(correct / np.maximum(total, 1)),
-            *(_arcsine(limit) for limit in (interval.low, interval.high)),
-        )
-        for correct, total in ((correct_a, n_a), (correct_b, n_b))
-        for interval in [
-            proportion_interval(correct, total, alpha=alpha, design_effect=design_effect)
-        ]
+    low, high = square_and_add(
+        correct_a,
+        n_a,
+        correct_b,
+        n_b,
+        corrected_phi(n11, n10, n01, n00) * overlap(n, n_a, n_b),
+        alpha=alpha,
+        design_effect=design_effect,
+        scale=_arcsine,
+        furthest=np.pi,
     )
-    h = a[0] - b[0]
-
-    def length(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.ArrayLike:
-        return np.sqrt(np.maximum(x**2 - 2 * rho * x * y + y**2, 0.0))
-
-    low = np.maximum(h - length(a[0] - a[1], b[2] - b[0]), -np.pi)
-    high = np.minimum(h + length(a[2] - a[0], b[0] - b[1]), np.pi)
-    return Interval(
-        np.where(known, low, -np.pi), np.where(known, high, np.pi), 1 - alpha, "arcsine, paired"
-    )
+    return Interval(low, high, 1 - alpha, "arcsine, paired")
 
 
 def _arcsine(p: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -74,15 +74,17 @@ class SumLaw:
     def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The smallest x with P(sum ≤ x) ≥ level."""
         level = _reached_level(level)
-        found = self._smallest(level, self._guess(level), from_above=False)
-        return np.minimum(np.maximum(found, self.support[0]), self.support[1])
+        return self._on_support(self._smallest(level, self._guess(level), from_above=False))
 
     def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
         """The largest x with P(sum ≥ x) ≥ level."""
         level = _reached_level(level)
         # One below the smallest from which on less than the level is left.
-        found = self._smallest(level, self._guess(1 - level), from_above=True) - 1
-        return np.minimum(np.maximum(found, self.support[0]), self.support[1])
+        found = self._smallest(level, self._guess(1 - level), from_above=True)
+        return self._on_support(found - 1)
+
+    def _on_support(self, x: IntArray) -> IntArray:
+        return np.minimum(np.maximum(x, self.support[0]), self.support[1])
 
     def _reached(self, x: IntArray, level: FloatArray, from_above: bool) -> npt.NDArray[np.bool_]:
         return 1 - self.cdf(x - 1) < level if from_above else self.cdf(x) >= level

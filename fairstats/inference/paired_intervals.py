@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -113,7 +114,7 @@ def _newcombe(
 ) -> Interval:
     n = n11 + n10 + n01 + n00
     phi = corrected_phi(n11, n10, n01, n00)
-    low, high = _square_and_add(n11 + n10, n, n11 + n01, n, phi, check_alpha(alpha))
+    low, high = square_and_add(n11 + n10, n, n11 + n01, n, phi, alpha=check_alpha(alpha))
     return Interval(low, high, 1 - alpha, "newcombe")
 
 
@@ -185,8 +186,14 @@ def partly_paired_interval(
     if np.any(n > np.minimum(n_a, n_b)):
         raise ValueError("n_a and n_b must count the answers of the pairs too")
     correlation = corrected_phi(n11, n10, n01, n00) * overlap(n, n_a, n_b)
-    low, high = _square_and_add(
-        correct_a, n_a, correct_b, n_b, correlation, check_alpha(alpha), design_effect
+    low, high = square_and_add(
+        correct_a,
+        n_a,
+        correct_b,
+        n_b,
+        correlation,
+        alpha=check_alpha(alpha),
+        design_effect=design_effect,
     )
     return Interval(low, high, 1 - alpha, "newcombe, partly paired")
 
@@ -210,25 +217,34 @@ def overlap(n: IntArray, n_a: IntArray, n_b: IntArray) -> FloatArray:
     return np.asarray(n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0)))
 
 
-def _square_and_add(
+def square_and_add(
     correct_a: IntArray,
     n_a: IntArray,
     correct_b: IntArray,
     n_b: IntArray,
     correlation: FloatArray,
+    *,
     alpha: float,
     design_effect: npt.ArrayLike = 1.0,
+    scale: Callable[[npt.ArrayLike], FloatArray] = np.asarray,
+    furthest: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
-    p_a, p_b = correct_a / np.maximum(n_a, 1), correct_b / np.maximum(n_b, 1)
-    a, b = (
-        proportion_interval(correct, n, alpha=alpha, design_effect=design_effect)
-        for correct, n in ((correct_a, n_a), (correct_b, n_b))
-    )
+    """Limits of the difference of two correlated proportions, from Wilson's of each.
+
+    The distances of the limits from their estimates are added as lengths at an angle that the
+    correlation of the estimates gives, all of it on a `scale` on which differences lie within
+    ±`furthest`; these are the limits where a group has no answer.
+    """
+    sides = []
+    for correct, n in ((correct_a, n_a), (correct_b, n_b)):
+        limits = proportion_interval(correct, n, alpha=alpha, design_effect=design_effect)
+        sides.append([scale(p) for p in (correct / np.maximum(n, 1), limits.low, limits.high)])
+    (a, a_low, a_high), (b, b_low, b_high) = sides
 
     def length(x: FloatArray, y: FloatArray) -> FloatArray:
         return np.sqrt(np.maximum(x**2 - 2 * correlation * x * y + y**2, 0.0))
 
-    difference, known = p_a - p_b, (n_a > 0) & (n_b > 0)
-    low = np.maximum(difference - length(p_a - a.low, b.high - p_b), -1.0)
-    high = np.minimum(difference + length(a.high - p_a, p_b - b.low), 1.0)
-    return np.where(known, low, -1.0), np.where(known, high, 1.0)
+    difference, known = a - b, (n_a > 0) & (n_b > 0)
+    low = np.maximum(difference - length(a - a_low, b_high - b), -furthest)
+    high = np.minimum(difference + length(a_high - a, b - b_low), furthest)
+    return np.where(known, low, -furthest), np.where(known, high, furthest)

@@ -46,10 +46,7 @@ def cohens_h(
         counts.n10,
         counts.n01,
         counts.n00,
-        correct_a=counts.correct_a,
-        n_a=counts.n_a,
-        correct_b=counts.correct_b,
-        n_b=counts.n_b,
+        **counts.own,
         alpha=alpha,
         design_effect=design_effect,
     )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.missing import CountingPolicy, PairedCounts
-from fairstats.results import Estimate
+from fairstats.results import Estimate, FloatArray
 
 
 @dataclass(frozen=True)
@@ -152,11 +152,8 @@ def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]
         differences = found.estimate
         # The range is the largest of the absolute differences, so that it lies between the
         # largest of their limits.
-        limits = [
-            absolute_interval(low, high)
-            for low, high in zip(differences.ci_low, differences.ci_high, strict=True)
-        ]
-        low, high = max(low for low, _ in limits), max(high for _, high in limits)
+        limits = absolute_interval(differences.ci_low, differences.ci_high)
+        low, high = (float(side.max()) for side in limits)
         # Without an answer for one group the range is not known.
         estimate = float(np.abs(differences.estimate).max())
         method = " and ".join(sorted(set(np.asarray(differences.ci_method).tolist())))
@@ -172,11 +169,11 @@ def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]
     return compute
 
 
-def absolute_interval(low: float, high: float) -> tuple[float, float]:
+def absolute_interval(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """The values that \\|d\\| takes while d runs from low to high."""
-    if low <= 0 <= high:
-        return 0.0, max(-low, high)
-    return min(abs(low), abs(high)), max(abs(low), abs(high))
+    low, high = np.asarray(low), np.asarray(high)
+    inside = (low <= 0) & (high >= 0)
+    return np.where(inside, 0.0, np.minimum(abs(low), abs(high))), np.maximum(abs(low), abs(high))
 
 
 _PARAMETERS = """

@@ -9,6 +9,7 @@ import pandas as pd
 from fairstats.report.context import Release
 from fairstats.report.tables import cell_label
 from fairstats.report.text import escape_html, p_value, point_range, points
+from fairstats.versions import LOSE_LOSE, NOT_SHOWN, WIN_WIN
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -19,7 +20,7 @@ _METRICS = {
     "delta_cfr": ("Δ CFR ↑", 1),
     "delta_ad": ("Δ AD ↓", -1),
 }
-_MARKS = {"win-win": "▲", "lose-lose": "▼", "not shown": "○"}
+_MARKS = {WIN_WIN: "▲", LOSE_LOSE: "▼", NOT_SHOWN: "○"}
 _PAIR = ["attribute", "group_a", "group_b"]
 _SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
 
@@ -61,7 +62,7 @@ def _row(
     benchmark = release.benchmarks[str(keys[0])]
     attribute = benchmark.attribute(str(pair[0]))
     cells = {
-        metric: cell_label(label) + _cell(figures.loc[metric], sign)
+        metric: cell_label(label) + _cell(figures.loc[metric], sign, release.alpha)
         for metric, (label, sign) in _METRICS.items()
     }
     first = figures.iloc[0]
@@ -85,7 +86,7 @@ def _comparison(keys: tuple[str, ...], title: str, note: str) -> str:
     return f"{text}. Not like for like: {note}" if note else text
 
 
-def _cell(row: pd.Series, sign: int) -> str:
+def _cell(row: pd.Series, sign: int, alpha: float) -> str:
     """A figure with its interval, and in words what its test shows."""
     estimate = "range" if pd.isna(row["estimate"]) else points(row["estimate"])
     cell = (
@@ -93,7 +94,7 @@ def _cell(row: pd.Series, sign: int) -> str:
     )
     if pd.isna(row["p_value"]):
         return cell
-    if row["p_adjusted"] > 1 - row["ci_level"]:
+    if row["p_adjusted"] > alpha:
         return f"{cell}<br><small>no change shown, {p_value(row['p_adjusted'])}</small>"
     word = "better" if sign * row["estimate"] > 0 else "worse"
     css = "equivalent" if word == "better" else "shown"

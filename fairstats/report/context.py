@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.benchmarks import PLAIN, Benchmark, load_benchmark
 from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
 
@@ -23,9 +23,6 @@ FORMAT_VARIABLE = "FAIRSTATS_FORMAT"
 DEFAULT_RELEASES = "releases"
 
 Format = Literal["html", "typst"]
-
-#: The strategy whose board comes first.
-PLAIN = "plain"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, Benchmark
-from fairstats.report.context import PLAIN
+from fairstats.benchmarks import BASELINE, PLAIN, Benchmark
 from fairstats.report.display import (
     ACCENT_A,
     ACCENT_B,

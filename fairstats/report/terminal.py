@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from fairstats.estimates import PRIMARY_TEST
+from fairstats.folding import UNIT_COLUMNS
 from fairstats.report.text import decimal, scientific
 
-_UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
 _WIDTH = 180
 
 
 def print_estimates(estimates: pd.DataFrame) -> None:
     """Print the main figures of each pair, and name where the others are."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
-    if not console.is_terminal:
-        # In a file or a pipe a line is as long as it has to be.
-        console = Console(width=_WIDTH)
-    for keys, unit in estimates.groupby(_UNIT, sort=False):
+    console = _console(_WIDTH)
+    for keys, unit in estimates.groupby(list(UNIT_COLUMNS), sort=False):
         policy = unit["missing"].iloc[0]
         title = f"{', '.join(keys)}; missing: {policy}"
         if policy == "bounds":
@@ -54,13 +55,10 @@ def print_estimates(estimates: pd.DataFrame) -> None:
 
 def print_table(table: pd.DataFrame) -> None:
     """Print a table of results, without the columns that say the same in every row."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=2 * _WIDTH)
+    console = _console(2 * _WIDTH)
     shared = [name for name in table if table[name].nunique(dropna=False) == 1 and len(table) > 1]
     for name in shared:
         value = _text(name, table[name].iloc[0])
@@ -76,6 +74,14 @@ def print_table(table: pd.DataFrame) -> None:
     for row in table[columns].to_dict("records"):
         shown.add_row(*(escape(_text(str(name), value)) for name, value in row.items()))
     console.print(shown)
+
+
+def _console(width: int) -> Console:
+    """The terminal as it is; in a file or a pipe a line is as long as it has to be."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=width)
 
 
 def _text(name: str, value: object) -> str:
