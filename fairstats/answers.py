@@ -20,6 +20,8 @@ from fairstats.problems import InputError, Problem
 from fairstats.schema import answers_schema, check_answers, duplicate_problems
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
+#: How the name of a file of retrievals ends; it may lie in a folder of answers.
+RETRIEVALS_SUFFIX = ".retrievals.parquet"
 
 
 def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
@@ -171,7 +173,11 @@ def answer_files(
     for path in map(Path, paths):
         if path.is_dir():
             inside = sorted(
-                p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()
+                p
+                for p in path.rglob("*")
+                if p.suffix.lower() in SUFFIXES
+                and not p.name.endswith(RETRIEVALS_SUFFIX)
+                and p.is_file()
             )
             if not inside:
                 problems.append(
@@ -194,11 +200,12 @@ def answer_files(
 def _load(path: Path) -> pd.DataFrame:
     if path.stat().st_size == 0:
         raise InputError([Problem(str(path), "the file is empty", "collect or import it again")])
-    readers = {".parquet": _load_parquet, ".csv": _load_csv, ".jsonl": _load_jsonl}
+    readers = {".parquet": load_parquet, ".csv": _load_csv, ".jsonl": _load_jsonl}
     return readers[path.suffix.lower()](path)
 
 
-def _load_parquet(path: Path) -> pd.DataFrame:
+def load_parquet(path: Path) -> pd.DataFrame:
+    """A parquet file as it is, or an `InputError` where it is none."""
     import pyarrow
     import pyarrow.parquet
 

@@ -1,0 +1,243 @@
+"""The retrievals table: which snippets were found for each variant, and reading and writing it.
+
+One row is one snippet at one rank for one variant of one item. What a model is asked with the k
+first snippets is its strategy ``prompt+retriever@k`` (`fairstats.strategies`); a table that goes to
+rank 20 holds the retrievals of every smaller k.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats.answers import RETRIEVALS_SUFFIX, load_parquet, write_parquet
+from fairstats.problems import InputError, Problem
+
+if TYPE_CHECKING:
+    import pandera.pandas as pandera
+
+#: The columns that name a list of retrieved snippets.
+LIST_COLUMNS = ("benchmark", "benchmark_version", "item_id", "attribute", "group", "retriever")
+#: The columns that name one row.
+RETRIEVAL_KEY = (*LIST_COLUMNS, "rank")
+#: The columns of the table that a release holds, in order.
+RETRIEVAL_COLUMNS = (
+    *RETRIEVAL_KEY,
+    "snippet_id",
+    "score",
+    "snippet_sha256",
+    "query_sha256",
+    "corpus",
+    "corpus_sha256",
+)
+#: Columns that stay with whoever has the corpus, and are asked with.
+TEXT_COLUMNS = ("title", "text")
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+_REMEDY = "make the file again with `fairstats retrieve`"
+
+
+@cache
+def retrievals_schema() -> pandera.DataFrameSchema:
+    """The pandera schema of the retrievals table, the single definition of its columns.
+
+    Returns
+    -------
+    pandera.pandas.DataFrameSchema
+        The columns with their types and checks. That `RETRIEVAL_KEY` is unique follows from the
+        ranks, which `check_retrievals` looks at.
+
+    Examples
+    --------
+    >>> [name for name, column in retrievals_schema().columns.items() if not column.required]
+    ['title', 'text']
+    """
+    import pandera.pandas as pa
+
+    def matches(pattern: re.Pattern[str], error: str) -> pa.Check:
+        return pa.Check(
+            lambda texts: texts.map({t: bool(pattern.fullmatch(t)) for t in texts.unique()}),
+            error=error,
+        )
+
+    name = pa.Check(
+        lambda texts: texts.map({t: 0 < len(t) <= 200 and t.isprintable() for t in texts.unique()}),
+        error="must be 1 to 200 printable characters",
+    )
+    sha256 = matches(_SHA256, "must be 64 hexadecimal digits")
+    most = pa.Check.str_length(max_value=100_000, error="is longer than 100,000 characters")
+    return pa.DataFrameSchema(
+        {
+            **{column: pa.Column(str, name) for column in LIST_COLUMNS},
+            "retriever": pa.Column(
+                str, matches(_RETRIEVER, "must be up to 40 of a-z, 0-9, dot, hyphen, underscore")
+            ),
+            "rank": pa.Column("int64", pa.Check.in_range(1, 9999, error="must be 1 to 9999")),
+            "snippet_id": pa.Column(str, name),
+            "score": pa.Column("float64"),
+            **{c: pa.Column(str, sha256) for c in ("snippet_sha256", "query_sha256")},
+            "corpus": pa.Column(str, name),
+            "corpus_sha256": pa.Column(str, sha256),
+            **{column: pa.Column(str, most, required=False) for column in TEXT_COLUMNS},
+        },
+        strict=True,
+        coerce=True,
+    )
+
+
+def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
+    """Check a frame against the schema and give its columns their types and order.
+
+    Parameters
+    ----------
+    retrievals : pandas.DataFrame
+        The rows to check; not changed.
+    path : str
+        What to call the frame's file in problems.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows, sorted by `RETRIEVAL_KEY`.
+
+    Raises
+    ------
+    InputError
+        For a missing, unknown or repeated column, a row that breaks the schema, ranks of a list
+        that do not run from 1 without a gap, a snippet that stands in a list twice, lists of one
+        retriever on one benchmark version from different corpora, and a snippet whose id has two
+        texts.
+    """
+    from pandera.errors import SchemaErrors
+
+    frame = retrievals.reset_index(drop=True)
+    wrong = set(RETRIEVAL_COLUMNS) - set(frame.columns)
+    unknown = [c for c in frame.columns if c not in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS)]
+    if wrong or unknown or frame.columns.has_duplicates:
+        named = ", ".join(sorted(map(str, [*wrong, *unknown]))) or "repeated"
+        problem = Problem(path, "is no retrievals table", _REMEDY, column=named)
+        raise InputError([problem])
+    if frame.empty:
+        raise InputError([Problem(path, "the table has no row", _REMEDY)])
+    try:
+        checked = retrievals_schema().validate(frame, lazy=True)
+    except SchemaErrors as error:
+        cases = error.failure_cases.head(20).to_dict("records")
+        raise InputError(
+            [
+                Problem(
+                    path,
+                    str(case["check"]),
+                    _REMEDY,
+                    None if pd.isna(case["index"]) else int(case["index"]) + 1,
+                    str(case["column"]),
+                    str(case["failure_case"])[:200],
+                )
+                for case in cases
+            ]
+        ) from None
+    columns = [c for c in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS) if c in checked]
+    checked = checked[columns].sort_values(list(RETRIEVAL_KEY), ignore_index=True)
+    if problems := [*_list_problems(checked, path), *_corpus_problems(checked, path)]:
+        raise InputError(problems)
+    return checked
+
+
+def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
+    lists = frame.groupby(list(LIST_COLUMNS), sort=False)
+    gaps = frame[frame["rank"] != lists.cumcount() + 1]
+    twice = frame[frame.duplicated([*LIST_COLUMNS, "snippet_id"])]
+    found = [(gaps, "rank", "the ranks of a list have to run from 1 without a gap")]
+    found.append((twice, "snippet_id", "the snippet stands in this list twice"))
+    return [
+        Problem(
+            path,
+            message,
+            _REMEDY,
+            column=column,
+            value=f"{rows.iloc[0][column]} of {rows.iloc[0]['item_id']}, {rows.iloc[0]['group']}",
+        )
+        for rows, column, message in found
+        if len(rows)
+    ]
+
+
+def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
+    problems = []
+    searched = frame.groupby(["benchmark", "benchmark_version", "retriever"])["corpus_sha256"]
+    for (_, _, retriever), number in searched.nunique().items():
+        if number > 1:
+            message = f"{number} corpora were searched by {retriever} for the same benchmark"
+            remedy = "give each its own name: fairstats retrieve --name"
+            problems.append(Problem(path, message, remedy, column="corpus_sha256"))
+    texts = frame.groupby(["corpus_sha256", "snippet_id"])["snippet_sha256"].nunique()
+    for (_, snippet), _ in texts[texts > 1].head(20).items():
+        message = "a snippet of this corpus has two texts"
+        problems.append(Problem(path, message, _REMEDY, column="snippet_id", value=str(snippet)))
+    return problems
+
+
+def read_retrievals(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> pd.DataFrame:
+    """Read retrievals from files that ``fairstats retrieve`` wrote.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        Files; several are put together.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Checked by `check_retrievals`.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read or its rows, or all files together, break the schema.
+    """
+    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
+    frames = []
+    for path in paths:
+        if not path.is_file():
+            raise InputError([Problem(str(path), "no such file", "check the path")])
+        frames.append(check_retrievals(load_parquet(path), path=str(path)))
+    if len(frames) == 1:
+        return frames[0]
+    return check_retrievals(pd.concat(frames, ignore_index=True), path=str(paths[-1]))
+
+
+def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+    """Write checked retrievals as one parquet file, by a rename.
+
+    Parameters
+    ----------
+    retrievals : pandas.DataFrame
+        What `check_retrievals` passes.
+    path : path
+        A name that ends in `RETRIEVALS_SUFFIX`.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+
+    Raises
+    ------
+    InputError
+        When a row breaks the schema or the name ends otherwise; nothing is written then.
+    """
+    path = Path(path)
+    if not path.name.endswith(RETRIEVALS_SUFFIX):
+        raise InputError(
+            [Problem(str(path), "is no name for it", f"end it in {RETRIEVALS_SUFFIX}")]
+        )
+    return write_parquet(check_retrievals(retrievals, path=str(path)), path)

@@ -1,0 +1,71 @@
+"""The names of strategies: the prompt, what was retrieved for it, and whether answers voted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fairstats.benchmarks import PLAIN
+
+MAJORITY_VOTE = "majority_vote"
+_RETRIEVED = re.compile(
+    r"(?P<prompt>.+)\+(?P<retriever>[a-z0-9][a-z0-9_.-]*)@(?P<top_k>[1-9][0-9]{0,3})"
+)
+_VOTED = re.compile(rf"{MAJORITY_VOTE}(\((?P<of>.+)\))?")
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How a model was asked.
+
+    Parameters
+    ----------
+    prompt : str
+        The prompt's name, e.g. ``"plain"`` or ``"cot"``.
+    retriever : str or None
+        The retriever whose snippets stood in the prompt; None where there were none.
+    top_k : int or None
+        How many snippets stood there at most.
+    voted : bool
+        Whether the answers are the majority's over the item's demographic variants.
+
+    Examples
+    --------
+    >>> Strategy("cot", "bm25", 10).name
+    'cot+bm25@10'
+    >>> Strategy("plain", "bm25", 10, voted=True).name
+    'majority_vote+bm25@10'
+    >>> Strategy("cot", voted=True).name
+    'majority_vote(cot)'
+    """
+
+    prompt: str
+    retriever: str | None = None
+    top_k: int | None = None
+    voted: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name as it stands in the answers table."""
+        name = self.prompt
+        if self.voted:
+            name = MAJORITY_VOTE if self.prompt == PLAIN else f"{MAJORITY_VOTE}({self.prompt})"
+        return name if self.retriever is None else f"{name}+{self.retriever}@{self.top_k}"
+
+
+def read_strategy(name: str) -> Strategy:
+    """What the name of a strategy says; any other name is that of a prompt.
+
+    Examples
+    --------
+    >>> read_strategy("majority_vote+bm25@10")
+    Strategy(prompt='plain', retriever='bm25', top_k=10, voted=True)
+    >>> read_strategy("my own way + more")
+    Strategy(prompt='my own way + more', retriever=None, top_k=None, voted=False)
+    """
+    retriever, top_k = None, None
+    if found := _RETRIEVED.fullmatch(name):
+        name, retriever, top_k = found["prompt"], found["retriever"], int(found["top_k"])
+    voted = _VOTED.fullmatch(name)
+    prompt = (voted["of"] or PLAIN) if voted else name
+    return Strategy(prompt, retriever, top_k, voted is not None)
