@@ -4,6 +4,7 @@ import csv
 import json
 import random
 import re
+from pathlib import Path
 
 import pytest
 
@@ -277,3 +278,14 @@ def test_no_text_made_of_such_pieces_breaks_the_rules(items_file, tmp_path, seed
     assert len(items) > 20
     for item in items:
         assert_only_the_words_differ(item.variants["neutralized"], item.variants)
+
+
+def test_the_documented_groups_can_be_used(items_file, tmp_path):
+    document = Path(__file__).parents[3] / "docs" / "variants.md"
+    (text,) = re.findall(r"(?s)```toml\n(.*?)```", document.read_text(encoding="utf-8"))
+    (tmp_path / "groups.toml").write_text(text, encoding="utf-8")
+    source = items_file("A patient.")
+    made = substitute(source, groups=tmp_path / "groups.toml", out=tmp_path / "out", name="new")
+    (item,) = load_items(load_benchmark(made.path))
+    assert item.variants["asian_low_income"] == "An Asian low-income patient."
+    assert made.variants == 4 + 2 + 8 + 2
