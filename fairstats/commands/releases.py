@@ -163,7 +163,7 @@ def _print_content(published: Any) -> None:
         asked = read_strategy(entry["strategy"]).retriever
         if asked is not None and entry["benchmark"] not in retrieved:
             line = f"{entry['model']}, {entry['strategy']}: published without its retrievals"
-            typer.echo("".join(c if c.isprintable() else repr(c)[1:-1] for c in line), err=True)
+            typer.echo(line, err=True)
 
 
 def _print_published(published: Any) -> None:
