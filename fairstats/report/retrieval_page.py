@@ -102,14 +102,16 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
         download="overlap",
     )
     effects = _own(release.table("retrieval_effects"), name, version)
+    effects = effects[effects["attribute"].isin([a.name for a in benchmark.varied])]
     if not effects.empty:
         show_markdown(f"### Wrong answers, and what had been retrieved\n\n{_EFFECTS}")
-        show_table(
-            effects_table(effects, release, name=f"effects-{name}-{version}"),
-            caption=f"{benchmark.title}, version {version}: wrong answers by what was retrieved",
-            css_class="estimates",
-            download="retrieval_effects",
-        )
+        with closed("Wrong answers by pair of groups"):
+            show_table(
+                effects_table(effects, release, name=f"effects-{name}-{version}"),
+                caption=f"{benchmark.title}, version {version}: wrong answers, and snippets",
+                css_class="estimates",
+                download="retrieval_effects",
+            )
     votes = _own(release.table("votes"), name, version)
     show_markdown("### What a majority vote would give")
     show_table(
