@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from fairstats.commands import answers, collecting, estimates, releases, serve, voting
+from fairstats.commands import (
+    answers,
+    collecting,
+    estimates,
+    overlaps,
+    releases,
+    serve,
+    voting,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -14,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
-for group in (answers, collecting, estimates, voting, releases, serve):
+for group in (answers, collecting, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
 
 
