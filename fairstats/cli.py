@@ -13,6 +13,7 @@ from fairstats.commands import (
     overlaps,
     releases,
     serve,
+    variants,
     voting,
 )
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
-for group in (answers, collecting, estimates, overlaps, voting, releases, serve):
+for group in (answers, collecting, variants, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
 
 

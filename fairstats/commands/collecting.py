@@ -1,4 +1,4 @@
-"""Commands that ask models."""
+"""Commands that ask models, and look up what to ask them with."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ def collect(
     out: Annotated[Path | None, typer.Option(help="Folder for the answers.")] = None,
     benchmark: Annotated[str, typer.Option(help="A benchmark's name or .toml.")] = "demo",
     strategy: Annotated[str, typer.Option(help="How to ask: plain, cot, ...")] = "plain",
+    retrievals: Annotated[
+        Path | None, typer.Option(help="Ask with snippets: what `fairstats retrieve` wrote.")
+    ] = None,
+    top_k: Annotated[int, typer.Option(help="How many snippets to ask with.")] = 10,
     base_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
     ] = None,
@@ -70,6 +74,8 @@ def collect(
             model=model,
             out=out,
             strategy=strategy,
+            retrievals=retrievals,
+            top_k=top_k,
             base_url=base_url,
             benchmark_version=benchmark_version,
             model_name=model_name,
@@ -96,6 +102,48 @@ def collect(
         typer.echo(path)
 
 
+@commands.command()
+@says_what_is_wrong
+def retrieve(
+    corpus: Annotated[Path, typer.Option(help="A folder of .txt and .md, or .jsonl, .parquet.")],
+    retriever: Annotated[str, typer.Option(help="bm25, dense or rrf (both, fused).")],
+    out: Annotated[Path, typer.Option(help="Folder for the retrievals.")],
+    benchmark: Annotated[str, typer.Option(help="A benchmark's name or .toml.")] = "demo",
+    benchmark_version: Annotated[str | None, typer.Option(help="The set of variants.")] = None,
+    top: Annotated[int, typer.Option(help="How many snippets for each variant.")] = 20,
+    name: Annotated[
+        str | None, typer.Option(help="What to call the retriever in strategies.")
+    ] = None,
+    embeddings: Annotated[
+        str, typer.Option(help="The model of meaning: `embedded`, or its name at the service.")
+    ] = "embedded",
+    base_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
+    ] = None,
+    chunk_words: Annotated[int, typer.Option(help="Words of a snippet, at most.")] = 120,
+    rrf_k: Annotated[int, typer.Option(help="The constant of reciprocal rank fusion.")] = 60,
+    timeout: Annotated[float, typer.Option(help="Seconds until a request is repeated.")] = 120.0,
+    retries: Annotated[int, typer.Option(help="How often a request is repeated.")] = 5,
+) -> None:
+    """Find the snippets of a corpus for every variant, to be asked with (collect --retrievals)."""
+    found = plugin("fairstats.retrievers", "corpus")(
+        load_benchmark(benchmark),
+        corpus=corpus,
+        retriever=retriever,
+        out=out,
+        benchmark_version=benchmark_version,
+        top=top,
+        name=name,
+        embeddings=embeddings,
+        base_url=base_url,
+        chunk_words=chunk_words,
+        rrf_k=rrf_k,
+        timeout=timeout,
+        retries=retries,
+    )
+    typer.echo(found)
+
+
 @collecting.command()
 @says_what_is_wrong
 def merge(
@@ -104,10 +152,16 @@ def merge(
     benchmark: Annotated[
         str | None, typer.Option(help="What was asked, where it is not built in: its .toml.")
     ] = None,
+    retrievals: Annotated[
+        Path | None, typer.Option(help="What was asked with, where snippets were.")
+    ] = None,
 ) -> None:
     """Join the journals of a campaign; different replies to the same question are refused."""
     merged = plugin("fairstats.mergers", "chat")(
-        journals, out=out, benchmark=load_benchmark(benchmark) if benchmark else None
+        journals,
+        out=out,
+        benchmark=load_benchmark(benchmark) if benchmark else None,
+        retrievals=retrievals,
     )
     typer.echo(merged)
 

@@ -1,0 +1,271 @@
+"""A corpus to search: a folder of texts or a file of snippets; longer texts are cut."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fairstats.answers import load_parquet, read_json_lines
+from fairstats.problems import InputError, Problem
+
+#: How many words a snippet has at most, where nothing else is said.
+CHUNK_WORDS = 120
+#: How many words the next chunk of a text repeats.
+OVERLAP_WORDS = 20
+
+_FEWEST_WORDS, _MOST_WORDS = 2 * OVERLAP_WORDS, 900
+_SUFFIXES = (".txt", ".md")
+_MOST_BYTES = 2 * 2**30
+_MOST_SNIPPETS = 1_000_000
+_LONGEST_NAME, _LONGEST_TITLE = 200, 300
+# A script that is written without spaces has no other words than pieces of so many characters.
+_WORD = re.compile(r"\S{1,100}")
+_HEADING = re.compile(r"#{1,6}\s+(.*\S)")
+_COLUMNS = ("id", "title", "text")
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A piece of text that is found, and shown, as a whole.
+
+    Parameters
+    ----------
+    snippet_id : str
+        Its name, unique in the corpus; ``name#2`` is the second chunk of a longer text.
+    title : str
+        What the text is called; empty where it has no name.
+    text : str
+        Its words, with one space between two.
+    """
+
+    snippet_id: str
+    title: str
+    text: str
+
+    @property
+    def searched(self) -> str:
+        """What a search looks at."""
+        return f"{self.title} {self.text}".lstrip()
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Snippets, in an order that depends on their names alone.
+
+    Parameters
+    ----------
+    name : str
+        The name of its folder or file.
+    snippets : tuple of Snippet
+        Sorted by the text's name, and the chunks of a text by their number.
+    """
+
+    name: str
+    snippets: tuple[Snippet, ...]
+
+    @cached_property
+    def sha256(self) -> str:
+        """The sha256 over names, titles and texts, in order."""
+        digest = hashlib.sha256()
+        for snippet in self.snippets:
+            row = [snippet.snippet_id, snippet.title, snippet.text]
+            digest.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        return digest.hexdigest()
+
+
+def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
+    """Read a corpus and cut its longer texts.
+
+    Parameters
+    ----------
+    path : Path
+        A folder, whose ``.txt`` and ``.md`` files are read, also deeper in it; or a JSON Lines or
+        parquet file with the columns ``id``, ``text`` and perhaps ``title``.
+    chunk_words : int
+        How many words a snippet has at most. A longer text is cut into chunks, each of which
+        repeats the last `OVERLAP_WORDS` words of the one before.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    InputError
+        When there is no text, a file cannot be read or is too large, a text or a name is empty or
+        too long, two snippets have the same name, or the folder holds a symbolic link. Its
+        ``problems`` name each file, row, column and value.
+
+    Notes
+    -----
+    White space becomes one space, so that line ends of another system change nothing. In a folder
+    a file is named by its path in it, a Markdown file is titled by the heading that it begins with,
+    and hidden files are passed over.
+    """
+    path = Path(path)
+    if not _FEWEST_WORDS <= chunk_words <= _MOST_WORDS:
+        remedy = f"use {_FEWEST_WORDS} to {_MOST_WORDS}"
+        raise InputError([Problem(f"chunk_words = {chunk_words}", "is no chunk's length", remedy)])
+    if path.is_dir():
+        rows = list(_folder_rows(path))
+    elif path.is_file():
+        rows = list(_file_rows(path))
+    else:
+        raise InputError([Problem(str(path), "no such file or folder", "check the path")])
+    if not rows:
+        remedy = f"a corpus is a folder of {', '.join(_SUFFIXES)} files, or a file of snippets"
+        raise InputError([Problem(str(path), "the corpus holds no text", remedy)])
+    problems = [problem for row in rows if (problem := _fault(*row))][:20]
+    if problems:
+        raise InputError(problems)
+    texts = sorted((_words(row["id"]), row) for _, _, row in rows)
+    snippets = tuple(
+        Snippet(name if number is None else f"{name}#{number}", _words(row["title"] or ""), text)
+        for name, row in texts
+        for number, text in _chunks(row["text"], chunk_words)
+    )
+    _check(snippets, path)
+    return Corpus(unicodedata.normalize("NFC", path.resolve().stem), snippets)
+
+
+def _chunks(text: str, size: int) -> Iterator[tuple[int | None, str]]:
+    """The chunks of a text with their numbers; a text that is short enough is whole."""
+    text = _words(text)
+    spans = [match.span() for match in _WORD.finditer(text)]
+    if len(spans) <= size:
+        yield None, text
+        return
+    step = size - OVERLAP_WORDS
+    for number, first in enumerate(range(0, len(spans) - OVERLAP_WORDS, step), start=1):
+        last = min(first + size, len(spans)) - 1
+        yield number, text[spans[first][0] : spans[last][1]]
+
+
+# A row of a corpus, and where it stands: the file, the row's number in it, what stands there.
+_Row = tuple[Path, int | None, dict[str, Any]]
+
+
+def _folder_rows(folder: Path) -> Iterator[_Row]:
+    """The texts of a folder; what a symbolic link leads to is nobody's to read unasked."""
+    files, linked, size = [], [], 0
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        texts = [n for n in names if n.lower().endswith(_SUFFIXES) and not n.startswith(".")]
+        for name in (*folders, *texts):
+            file = Path(parent, name)
+            if file.is_symlink():
+                linked.append(file)
+            elif name in texts and file.is_file():
+                files.append(file)
+                size += file.stat().st_size
+    if linked:
+        remedy = "copy what it leads to into the folder, or remove it"
+        raise InputError([Problem(str(f), "is a symbolic link", remedy) for f in linked[:20]])
+    _check_size(folder, size)
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            problem = Problem(str(file), f"not UTF-8 text ({error})", "save it as UTF-8")
+            raise InputError([problem]) from None
+        # macOS writes a letter and its accent apart in names.
+        name = unicodedata.normalize("NFC", file.relative_to(folder).as_posix())
+        heading = _HEADING.match(text.lstrip()) if file.suffix.lower() == ".md" else None
+        yield file, None, {"id": name, "title": heading[1] if heading else "", "text": text}
+
+
+def _file_rows(path: Path) -> Iterator[_Row]:
+    _check_size(path, path.stat().st_size)
+    if path.suffix.lower() == ".jsonl":
+        rows = read_json_lines(path)
+    elif path.suffix.lower() == ".parquet":
+        rows = _parquet_rows(path)
+    else:
+        remedy = "use a folder, .jsonl or .parquet"
+        raise InputError([Problem(str(path), "is no file of snippets", remedy)])
+    for number, row in enumerate(rows, start=1):
+        yield path, number, {column: row.get(column) for column in _COLUMNS}
+
+
+def _parquet_rows(path: Path) -> list[dict[str, Any]]:
+    frame = load_parquet(path)
+    for column in ("id", "text"):
+        if list(frame.columns).count(column) != 1:
+            remedy = "give it the columns id and text, and title where there is one"
+            problem = Problem(str(path), "the column is missing or repeated", remedy, column=column)
+            raise InputError([problem])
+    frame = frame[[column for column in _COLUMNS if column in frame]].astype(object)
+    return frame.where(frame.notna(), None).to_dict("records")
+
+
+def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | None:
+    """What is wrong with a row."""
+    for column, longest in (("id", _LONGEST_NAME), ("title", _LONGEST_TITLE), ("text", None)):
+        value = row[column]
+        if column == "title" and value in (None, ""):
+            continue
+        if not _is_text(value):
+            message, remedy = "has to be a text with something in it", "write one, or drop the row"
+        elif longest and len(_words(value)) > longest:
+            message, remedy = f"is longer than {longest} characters", "shorten it"
+        elif column == "id" and not _words(value).isprintable():
+            message, remedy = "has characters that cannot be printed", "use another name"
+        else:
+            continue
+        return Problem(str(path), message, remedy, number, column, str(value)[:200])
+    return None
+
+
+def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
+    """Refuse a corpus that cannot be searched."""
+    if len(snippets) > _MOST_SNIPPETS:
+        message = f"has {len(snippets):,} snippets, more than {_MOST_SNIPPETS:,}"
+        raise InputError([Problem(str(path), message, "search a part of it")])
+    counts = Counter(snippet.snippet_id for snippet in snippets)
+    problems = [
+        Problem(str(path), "two snippets have this name", "name each once", None, "id", name)
+        for name, count in counts.items()
+        if count > 1
+    ]
+    problems += [
+        Problem(str(path), "is too long with the chunk's number", "shorten it", None, "id", name)
+        for name in counts
+        if len(name) > _LONGEST_NAME
+    ]
+    if problems:
+        raise InputError(problems[:20])
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > _MOST_BYTES:
+        message = f"holds {size / 2**30:.1f} GiB, more than {_MOST_BYTES / 2**30:.0f}"
+        raise InputError([Problem(str(path), message, "search a part of it")])
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_text(value: object) -> bool:
+    """Whether this is text with a word in it that UTF-8 can carry."""
+    if not isinstance(value, str) or not value.strip():
+        return False
+    try:
+        value.encode()  # JSON can escape half of a surrogate pair
+    except UnicodeEncodeError:
+        return False
+    return True

