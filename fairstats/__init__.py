@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairstats.counts import count_outcomes as count_outcomes
     from fairstats.engines import scan_answers as scan_answers
     from fairstats.inference.bootstrap import bootstrap as bootstrap
+    from fairstats.inference.bounded_mean import bounded_mean_interval as bounded_mean_interval
     from fairstats.inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
     from fairstats.inference.cluster_bootstrap import mean_interval as mean_interval
     from fairstats.inference.clusters import design_effect as design_effect
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from fairstats.inference.tango import tango as tango
     from fairstats.item_counts import count_items as count_items
     from fairstats.items import item_patterns as item_patterns
+    from fairstats.open_voting import largest_cluster as largest_cluster
     from fairstats.policies import compare_policies as compare_policies
     from fairstats.problems import InputError as InputError
     from fairstats.problems import Problem as Problem
@@ -53,10 +55,16 @@ if TYPE_CHECKING:
     from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
     from fairstats.release_diff import diff_releases as diff_releases
+    from fairstats.retrieval import retrieval_overlap as retrieval_overlap
+    from fairstats.retrieval_effects import retrieval_effects as retrieval_effects
+    from fairstats.retrievals import read_retrievals as read_retrievals
     from fairstats.schema import answers_schema as answers_schema
+    from fairstats.text_overlap import text_overlap as text_overlap
     from fairstats.validation import validate_answers as validate_answers
     from fairstats.verification import verify as verify
     from fairstats.versions import compare as compare
+    from fairstats.voting import majority_vote as majority_vote
+    from fairstats.voting import vote_counts as vote_counts
 
 __version__ = "0.1.0"
 
@@ -68,6 +76,7 @@ _HOMES = {
     "analyze": "fairstats.analysis",
     "answers_schema": "fairstats.schema",
     "bootstrap": "fairstats.inference.bootstrap",
+    "bounded_mean_interval": "fairstats.inference.bounded_mean",
     "bowker": "fairstats.inference.letters",
     "cluster_bootstrap": "fairstats.inference.cluster_bootstrap",
     "cochran_q": "fairstats.inference.cochran",
@@ -81,7 +90,9 @@ _HOMES = {
     "difference_interval": "fairstats.inference.paired_intervals",
     "gee_logistic": "fairstats.regression",
     "item_patterns": "fairstats.items",
+    "largest_cluster": "fairstats.open_voting",
     "load_benchmark": "fairstats.benchmarks",
+    "majority_vote": "fairstats.voting",
     "max_t": "fairstats.inference.multiplicity",
     "mcnemar": "fairstats.inference.mcnemar",
     "mean_interval": "fairstats.inference.cluster_bootstrap",
@@ -94,14 +105,19 @@ _HOMES = {
     "rank_models": "fairstats.ranking",
     "rank_sets": "fairstats.inference.ranks",
     "read_answers": "fairstats.answers",
+    "read_retrievals": "fairstats.retrievals",
+    "retrieval_effects": "fairstats.retrieval_effects",
+    "retrieval_overlap": "fairstats.retrieval",
     "samplesize_mcnemar": "fairstats.inference.power",
     "scan_answers": "fairstats.engines",
     "sign_flip_test": "fairstats.inference.clusters",
     "stuart_maxwell": "fairstats.inference.letters",
     "tango": "fairstats.inference.tango",
+    "text_overlap": "fairstats.text_overlap",
     "validate_answers": "fairstats.validation",
     "verdict": "fairstats.inference.equivalence",
     "verify": "fairstats.verification",
+    "vote_counts": "fairstats.voting",
     "wilson": "fairstats.inference.intervals",
     "write_answers": "fairstats.answers",
 }

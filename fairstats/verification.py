@@ -25,6 +25,8 @@ from fairstats.release_tables import TABLES, ReleaseInputs
 from fairstats.report.api import write_api
 from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.report.downloads import write_table
+from fairstats.retrievals import check_retrievals
+from fairstats.retrieved_lists import no_retrievals
 from fairstats.site_folder import API, derived_files, extra_files
 
 
@@ -250,10 +252,15 @@ def _table_path(release: Release, name: str) -> Path:
     return release.path / DOWNLOADS / f"{name}.parquet"
 
 
+def _retrievals(release: Release) -> pd.DataFrame:
+    found, path = release.retrievals, str(release.retrievals_path)
+    return check_retrievals(found, path=path) if len(found) else no_retrievals()
+
+
 def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
     of = ReleaseInputs(
         answers=read_answers(release.answers_path),
-        retrievals=release.retrievals,
+        retrievals=_retrievals(release),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],
         benchmarks=release.benchmarks,

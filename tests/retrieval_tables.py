@@ -59,7 +59,12 @@ def drawn_lists(
 
 
 def drawn_answers(
-    benchmark: Benchmark, strategies: Iterable[str], *, model: str = "Model", seed: int = 1
+    benchmark: Benchmark,
+    strategies: Iterable[str],
+    *,
+    model: str = "Model",
+    missing: float = 0.05,
+    seed: int = 1,
 ) -> pd.DataFrame:
     """Whole answers by these strategies, some wrong and some missing."""
     rng = np.random.default_rng(seed)
@@ -69,7 +74,7 @@ def drawn_answers(
             for attribute, group in benchmark.variants:
                 chosen = rng.random()
                 wrong = str(rng.choice(list(benchmark.options)))
-                answer = key if chosen < 0.6 else None if chosen > 0.95 else wrong
+                answer = key if chosen < 0.6 else None if chosen > 1 - missing else wrong
                 rows.append(
                     {
                         "benchmark": benchmark.name,

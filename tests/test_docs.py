@@ -5,8 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from fairstats.benchmarks import load_benchmark
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
+from fairstats.retrieval import OVERLAP_COLUMNS
+from fairstats.retrieval_effects import (
+    CELLS,
+    CHANGE_DIFFERENCE,
+    CHANGED_OTHER,
+    CHANGED_SAME,
+    EFFECT_COLUMNS,
+)
+from fairstats.text_overlap import TEXT_OVERLAP_COLUMNS
+from fairstats.voting import VOTE_COLUMNS
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -16,6 +28,27 @@ def test_the_estimates_page_tells_every_column_and_metric():
     columns, metrics = re.findall(r"(?ms)^\| (?:column|metric) \|.*?\n\n", text)
     assert set(re.findall(r"`(\w+)`", columns)) >= set(ESTIMATE_COLUMNS)
     assert set(re.findall(r"`(\w+)`", metrics)) >= set(METRICS)
+
+
+@pytest.mark.parametrize(
+    ("head", "names"),
+    [
+        ("of `overlap`", OVERLAP_COLUMNS),
+        ("of `retrieval_effects`", EFFECT_COLUMNS),
+        (
+            "metric of `retrieval_effects`",
+            (*CELLS, CHANGED_SAME, CHANGED_OTHER, CHANGE_DIFFERENCE),
+        ),
+        ("of `votes`", VOTE_COLUMNS),
+        ("of `text_overlap`", TEXT_OVERLAP_COLUMNS),
+    ],
+)
+def test_the_estimates_page_tells_every_column_of_the_other_tables(head, names):
+    text = (DOCS / "estimates.md").read_text(encoding="utf-8")
+    _, found, rest = text.partition(f"| {head} |")
+    assert found
+    table, _, _ = rest.partition("\n\n")
+    assert set(re.findall(r"`(\w+)`", table)) >= set(names)
 
 
 def test_the_benchmark_of_the_documents_can_be_loaded(tmp_path):

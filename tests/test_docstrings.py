@@ -26,6 +26,7 @@ WITHOUT_SOURCE = {
     "load_benchmark",
     "publish",
     "read_answers",
+    "read_retrievals",
     "scan_answers",
     "validate_answers",
     "verify",

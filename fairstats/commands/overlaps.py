@@ -1,0 +1,71 @@
+"""The command that says how alike snippets, or replies, are for the groups of a pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairstats.commands._shared import (
+    Alpha,
+    AsCsv,
+    AsJson,
+    Files,
+    check_alpha,
+    load_files,
+    print_table,
+    says_what_is_wrong,
+)
+from fairstats.problems import InputError, Problem
+
+commands = typer.Typer()
+
+
+@commands.command()
+@says_what_is_wrong
+def overlap(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files of retrievals, or of answers with --text.")
+    ],
+    text: Annotated[
+        bool, typer.Option("--text", help="Compare the replies of answer files (ROUGE-L).")
+    ] = False,
+    top_k: Annotated[
+        list[int] | None, typer.Option(help="How many snippets of each list; repeatable.")
+    ] = None,
+    items: Annotated[bool, typer.Option("--items", help="One row an item, of retrievals.")] = False,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Say how much of what was retrieved is the same for every variant of an item."""
+    from fairstats.answers import read_answers
+    from fairstats.retrieval import overlap_of_items, retrieval_overlap
+    from fairstats.retrievals import read_retrievals, retrieval_files
+    from fairstats.text_overlap import text_overlap
+
+    check_alpha(alpha)
+    known = load_files(benchmark_file)
+    if text and (top_k or items):
+        option = "--top-k" if top_k else "--items"
+        raise InputError([Problem(option, "is for retrievals", "leave it out, or --text")])
+    if any(k < 1 for k in top_k or ()):
+        raise InputError([Problem("--top-k", "is no number of snippets", "1 or more")])
+    if text:
+        table = text_overlap(read_answers(paths), alpha=alpha, benchmarks=known)
+    else:
+        files = retrieval_files(paths)
+        for path in paths:
+            if not retrieval_files(path):
+                remedy = "name a file that `fairstats retrieve` wrote, or give --text"
+                raise InputError([Problem(str(path), "holds no retrievals", remedy)])
+        retrievals = read_retrievals(files)
+        if items:
+            table = overlap_of_items(retrievals, top_k=top_k or None, benchmarks=known)
+        else:
+            table = retrieval_overlap(
+                retrievals, top_k=top_k or None, alpha=alpha, benchmarks=known
+            )
+    print_table(table, as_json=as_json, as_csv=as_csv)
