@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -295,7 +296,7 @@ def test_files_that_cannot_keep_vectors(service: Service, tmp_path: Path) -> Non
     (tmp_path / "text").write_text("no database, and longer than a header of one would be" * 9)
     with pytest.raises(InputError, match="not a database"):
         embed(service, ["a"], tmp_path / "text")
-    with sqlite3.connect(tmp_path / "other") as database:
+    with closing(sqlite3.connect(tmp_path / "other")) as database:
         database.execute("CREATE TABLE vectors (a)")
     with pytest.raises(InputError, match="other tables"):
         embed(service, ["a"], tmp_path / "other")
@@ -338,7 +339,7 @@ embed_kept(texts, service_embedder("m", base_url={service.url!r}, key="k"), Path
         while len(service.requests) < 12 and time.monotonic() < until:
             time.sleep(0.01)
         child.send_signal(signal.SIGKILL)
-    with sqlite3.connect(cache) as database:
+    with closing(sqlite3.connect(cache)) as database:
         kept = {sha256 for (sha256,) in database.execute("SELECT sha256 FROM vectors")}
     assert 0 < len(kept) < 64 * 60
     service.requests.clear()
