@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark, MissingPolicy, load_benchmarks
+from fairstats.benchmarks import Benchmark, load_benchmarks
 from fairstats.folding import UNIT_COLUMNS
 
 #: The columns of the table that `letters_of` gives, in order.
@@ -32,12 +32,7 @@ _DTYPES = {
 }
 
 
-def letters_of(
-    answers: pd.DataFrame,
-    missing: MissingPolicy | None,
-    alpha: float,
-    benchmarks: Mapping[str, Benchmark],
-) -> pd.DataFrame:
+def letters_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """How often each group was answered each letter, beside how often it is the key.
 
     Whoever draws letters without reading the question, or a parser that takes the article "a" for
@@ -46,10 +41,7 @@ def letters_of(
     Parameters
     ----------
     answers : pandas.DataFrame
-        The answers of a release.
-    missing, alpha
-        What the tables of a release are made from; letters are counted the same under every
-        policy and level.
+        The answers; letters are counted the same under every policy for missing ones.
     benchmarks : mapping of str to Benchmark
         The benchmarks by name.
 
@@ -69,7 +61,7 @@ def letters_of(
     ...            attribute="race", group="white")
     >>> answers = pd.DataFrame([row | dict(item_id="demo-01", answer="A", answer_key="C"),
     ...                         row | dict(item_id="demo-02", answer=None, answer_key="A")])
-    >>> table = letters_of(answers, None, 0.05, {"demo": load_benchmark("demo")})
+    >>> table = letters_of(answers, {"demo": load_benchmark("demo")})
     >>> table.set_index("letter").loc[["A", "C", "missing"], ["share", "key_share"]].values.tolist()
     [[1.0, 0.5], [0.0, 0.5], [0.5, 0.0]]
     """

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairstats.commands import answers, collecting, estimates, releases, serve
+from fairstats.commands import answers, collecting, estimates, releases, serve, variants, voting
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -14,7 +14,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
-for group in (answers, collecting, estimates, releases, serve):
+for group in (answers, collecting, variants, estimates, voting, releases, serve):
     app.add_typer(group.commands)
 
 

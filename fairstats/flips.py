@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks import BASELINE, Benchmark
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.folding import UNIT_COLUMNS, open_answers
 from fairstats.items import patterns_of
@@ -31,21 +31,14 @@ _DTYPES = dict.fromkeys(FLIP_COLUMNS, "str") | {"sample": "int64"}
 _ITEM = [*UNIT_COLUMNS, "item_id"]
 
 
-def flips_of(
-    answers: pd.DataFrame,
-    missing: MissingPolicy | None,
-    alpha: float,
-    benchmarks: Mapping[str, Benchmark],
-) -> pd.DataFrame:
+def flips_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """Every counterfactual pair of a demographic attribute whose two letters differ.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        The answers of a release.
-    missing, alpha
-        What the tables of a release are made from. A pair of which an answer is missing is in no
-        row, whatever the policy: what changed there is not known.
+        The answers. A pair of which one is missing is in no row, whatever the policy: what changed
+        there is not known.
     benchmarks : mapping of str to Benchmark
         The benchmarks by name.
 
@@ -68,7 +61,7 @@ def flips_of(
     ...            attribute="race", item_id="demo-01", answer_key="C")
     >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),
     ...                         row | dict(group="black", answer="B")])
-    >>> table = flips_of(answers, None, 0.05, {"demo": load_benchmark("demo")})
+    >>> table = flips_of(answers, {"demo": load_benchmark("demo")})
     >>> table[["answer_a", "answer_b", "change"]].values.tolist()
     [['C', 'B', 'only a right']]
     """

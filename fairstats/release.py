@@ -19,17 +19,25 @@ from typing import Any
 import pandas as pd
 
 import fairstats
-from fairstats.answers import answer_files, read_answers, write_answers
+from fairstats.answers import (
+    RETRIEVALS_SUFFIX,
+    answer_files,
+    read_answers,
+    write_answers,
+    write_parquet,
+)
 from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
 from fairstats.names import file_sha256, slug
 from fairstats.problems import InputError, Problem
 from fairstats.release_diff import changes
 from fairstats.release_facts import facts_of
-from fairstats.release_tables import TABLES
+from fairstats.release_tables import TABLES, ReleaseInputs
 from fairstats.report.api import write_api
 from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.report.downloads import citation_cff, write_table, write_text
 from fairstats.report.render import Renderer, render
+from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals, retrieval_files
+from fairstats.retrieved_lists import no_retrievals, open_retrievals, refuse_lacking
 from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
 from fairstats.validation import validate_files
@@ -75,6 +83,7 @@ def publish(
     *,
     release: str,
     out: str | os.PathLike[str],
+    retrievals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     renderer: Renderer = "auto",
@@ -85,12 +94,16 @@ def publish(
     Parameters
     ----------
     answers : path, or iterable of paths
-        Answer files or folders, as for `fairstats.read_answers`.
+        Answer files or folders, as for `fairstats.read_answers`. Files of retrievals inside of
+        the folders (``*.retrievals.parquet``) are found by themselves.
     release : str
         The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
     out : path
         The site's folder. Releases that are there stay as they are; ``latest/`` and the other
         parts around them (see `fairstats.site_folder`) are made anew.
+    retrievals : path, or iterable of paths
+        Other files of retrievals, or folders with them. The release holds ids, ranks, scores and
+        hashes of the snippets, not their text.
     missing, alpha, benchmarks
         As for `fairstats.analyze`.
     renderer : {"auto", "quarto", "builtin"}
@@ -105,38 +118,70 @@ def publish(
     ------
     InputError
         When the answers have a problem, the name is no release name, or the release is there with
-        other content. Nothing is written then.
+        other content; when there are retrievals for a benchmark, but not all that a strategy of
+        its answers names (see `fairstats.retrieved_lists.strategy_problems`), or for one that no
+        answer is to. Nothing is written then.
     fairstats.report.render.RenderError
         When a page cannot be drawn; nothing is written then either.
     """
     if not _RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, and not {LATEST}"
         raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
-    sources = answer_files(answers)
+    named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
+    retrieved = retrieval_files([*named, *_all_retrievals(retrievals)])
+    # A file of retrievals may be named among the answers.
+    sources = answer_files([path for path in named if not str(path).endswith(RETRIEVALS_SUFFIX)])
     given = by_name(benchmarks)
     problems = validate_files(sources, benchmarks=given)
     if problems:
         raise InputError(problems)
     frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
-    tables = {name: table.make(frame, missing, alpha, known) for name, table in TABLES.items()}
-    facts = facts_of(frame, tables, known)
+    of = ReleaseInputs(frame, _read_all(retrieved, frame, known), missing, alpha, known)
+    tables = {name: table.make(of) for name, table in TABLES.items()}
 
-    arguments = {"missing": missing, "alpha": alpha, "renderer": renderer}
     with locked(Path(out)):
-        return _publish_into(Path(out), release, (frame, tables, known), sources, arguments, facts)
+        return _publish_into(Path(out), release, of, tables, [*sources, *retrieved], renderer)
+
+
+def _all_retrievals(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Path]:
+    """These paths, each of which has to be a file of retrievals or a folder with one."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found = [Path(path) for path in given]
+    for path in found:
+        if not retrieval_files(path):
+            remedy = f"name a file that ends in {RETRIEVALS_SUFFIX}, or a folder with one"
+            raise InputError([Problem(str(path), "holds no retrievals", remedy)])
+    return found
+
+
+def _read_all(
+    files: list[Path], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """The retrievals of a release: all that its answers were asked with, or none."""
+    if not files:
+        return no_retrievals()
+    retrievals = read_retrievals(files)[list(RETRIEVAL_COLUMNS)]
+    for name in sorted(set(retrievals["benchmark"]) - set(benchmarks)):
+        message, remedy = "are retrievals, but no answer is to this benchmark", "leave them out"
+        paths = ", ".join(map(str, files))
+        raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
+    refuse_lacking(answers, open_retrievals(retrievals, benchmarks))
+    return retrievals
 
 
 def _publish_into(
     site: Path,
     release: str,
-    content: tuple[pd.DataFrame, Mapping[str, pd.DataFrame], Mapping[str, Benchmark]],
+    of: ReleaseInputs,
+    tables: Mapping[str, pd.DataFrame],
     sources: list[Path],
-    arguments: Mapping[str, Any],
-    facts: Mapping[str, Any],
+    renderer: Renderer,
 ) -> Published:
     """Write and draw a release, unless it is there already; the site is locked by the caller."""
-    frame, tables, known = content
+    facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
         _refuse_other_content(final, facts["content"])
@@ -149,17 +194,18 @@ def _publish_into(
     try:
         (building / DOWNLOADS).mkdir(parents=True)
         made = Release(building)
-        write_answers(frame, made.answers_path)
+        write_answers(of.answers, made.answers_path)
+        write_parquet(of.retrievals, made.retrievals_path)
         for name, table in tables.items():
             write_table(table, building / DOWNLOADS, name)
-        _copy_benchmarks(known, building / "benchmarks")
+        _copy_benchmarks(of.benchmarks, building / "benchmarks")
         manifest: dict[str, Any] = {
             "release": release,
             "created_at": created_at.isoformat(timespec="milliseconds"),
             "fairstats": fairstats.__version__,
             "python": platform.python_version(),
             "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
-            "arguments": dict(arguments),
+            "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
             "sources": [
                 # The name alone: where it lay on the publisher's machine is nobody's business.
                 {"name": path.name, "sha256": file_sha256(path)}
@@ -174,7 +220,7 @@ def _publish_into(
         write_api(made, building / API, model_pages="../reports/models")
         write_text(citation_cff(made), building / "CITATION.cff")
         manifest["drawn_by"] = render(
-            made, site=building, pdf=building / "leaderboard.pdf", renderer=arguments["renderer"]
+            made, site=building, pdf=building / "leaderboard.pdf", renderer=renderer
         )
         manifest["files"] = {
             path.relative_to(building).as_posix(): file_sha256(path)

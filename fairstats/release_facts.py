@@ -11,19 +11,16 @@ from typing import Any
 import pandas as pd
 
 from fairstats.benchmarks import Benchmark
+from fairstats.release_tables import ReleaseInputs
 
 
-def facts_of(
-    answers: pd.DataFrame,
-    tables: Mapping[str, pd.DataFrame],
-    benchmarks: Mapping[str, Benchmark],
-) -> dict[str, Any]:
-    """The entries of a manifest that are computed from answers, tables and benchmarks."""
-    whole = {"answers": answers, **tables}
+def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    """The entries of a manifest that are computed from a release's inputs and tables."""
+    whole = {"answers": of.answers, "retrievals": of.retrievals, **tables}
     return {
         "rows": {name: len(table) for name, table in whole.items()},
-        "answers": answer_summary(answers),
-        "content": _content(whole, benchmarks),
+        "answers": answer_summary(of.answers),
+        "content": _content(whole, of.benchmarks),
     }
 
 

@@ -1,4 +1,4 @@
-"""The tables that a release publishes, each a function of its answers alone."""
+"""The tables that a release publishes, each a function of what the release holds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,40 @@ from fairstats.flips import FLIP_COLUMNS, flips_of
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.ranking import RANK_COLUMNS, rank_models
 from fairstats.replication import REPLICATION_COLUMNS, replicate
+from fairstats.retrieval import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
+from fairstats.retrieval_effects import EFFECT_COLUMNS, retrieval_effects
+from fairstats.retrieved_lists import RETRIEVER_COLUMNS, asked_with
 from fairstats.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
+from fairstats.voting import VOTE_COLUMNS, vote_counts
 
-Benchmarks = Mapping[str, Benchmark]
-Make = Callable[[pd.DataFrame, MissingPolicy | None, float, Benchmarks], pd.DataFrame]
+
+@dataclass(frozen=True)
+class ReleaseInputs:
+    """What the tables of a release are made from.
+
+    Attributes
+    ----------
+    answers : pandas.DataFrame
+        Its answers.
+    retrievals : pandas.DataFrame
+        What they were asked with, `fairstats.retrievals.RETRIEVAL_COLUMNS`; without a row where
+        no retrievals were given.
+    missing : {"available", "complete", "incorrect", "bounds"} or None
+        The policy for missing answers; None for the one that each benchmark declares.
+    alpha : float
+        1 − confidence level.
+    benchmarks : mapping of str to Benchmark
+        The benchmarks of the answers, by name.
+    """
+
+    answers: pd.DataFrame
+    retrievals: pd.DataFrame
+    missing: MissingPolicy | None
+    alpha: float
+    benchmarks: Mapping[str, Benchmark]
+
+
+Make = Callable[[ReleaseInputs], pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -34,7 +64,7 @@ class ReleaseTable:
     keys : tuple of str
         What names a row to a reader.
     make : callable
-        Gives the table from answers, missing policy, alpha and benchmarks; the same at every call.
+        Gives the table; the same at every call.
     """
 
     columns: tuple[str, ...]
@@ -42,22 +72,35 @@ class ReleaseTable:
     make: Make
 
 
-def _estimates(
-    answers: pd.DataFrame, missing: MissingPolicy | None, alpha: float, benchmarks: Benchmarks
-) -> pd.DataFrame:
-    return analyze(answers, missing, alpha, benchmarks=benchmarks)
+def _estimates(of: ReleaseInputs) -> pd.DataFrame:
+    return analyze(of.answers, of.missing, of.alpha, benchmarks=of.benchmarks)
 
 
-def _ranks(
-    answers: pd.DataFrame, missing: MissingPolicy | None, alpha: float, benchmarks: Benchmarks
-) -> pd.DataFrame:
+def _ranks(of: ReleaseInputs) -> pd.DataFrame:
     """The ranks and tiers of each board; none where fill-ins leave a range and no figure."""
-    ranked = [name for name in benchmarks if (missing or benchmarks[name].missing) != "bounds"]
-    rows = answers[answers["benchmark"].isin(ranked)]
+    policies = {name: of.missing or one.missing for name, one in of.benchmarks.items()}
+    ranked = [name for name, policy in policies.items() if policy != "bounds"]
+    rows = of.answers[of.answers["benchmark"].isin(ranked)]
     if rows.empty:
         return pd.DataFrame(columns=list(RANK_COLUMNS))
-    policy = None if missing == "bounds" else missing
-    return rank_models(rows, "ad", missing=policy, alpha=alpha, benchmarks=benchmarks)
+    policy = None if of.missing == "bounds" else of.missing
+    return rank_models(rows, "ad", missing=policy, alpha=of.alpha, benchmarks=of.benchmarks)
+
+
+def _overlap(of: ReleaseInputs) -> pd.DataFrame:
+    """The overlap at the usual k, and at those that the answers were asked with."""
+    asked = {
+        (*key[:2], strategy.retriever, int(strategy.top_k or 0))
+        for key, strategy in asked_with(of.answers).items()
+    }
+    tables = []
+    for key, rows in of.retrievals.groupby(list(RETRIEVER_COLUMNS), sort=True):
+        own = {k for *others, k in asked if tuple(others) == key}
+        top_k = own.union(usual_depths(int(rows["rank"].max())))
+        tables.append(
+            retrieval_overlap(rows, top_k=top_k, alpha=of.alpha, benchmarks=of.benchmarks)
+        )
+    return pd.concat(tables, ignore_index=True) if tables else retrieval_overlap(of.retrievals)
 
 
 #: Every table of a release by its name, which is also the name of its files.
@@ -83,16 +126,41 @@ TABLES: Mapping[str, ReleaseTable] = {
     "comparisons": ReleaseTable(
         RELEASE_COMPARISON_COLUMNS,
         ("kind", "model_old", "model_new", "strategy", "attribute", "group_a", "metric"),
-        comparisons_of,
+        lambda of: comparisons_of(of.answers, of.missing, of.alpha, of.benchmarks),
     ),
     "replication": ReleaseTable(
-        REPLICATION_COLUMNS, ("published", "row", "column", "attribute"), replicate
+        REPLICATION_COLUMNS,
+        ("published", "row", "column", "attribute"),
+        lambda of: replicate(of.answers, of.alpha, of.benchmarks),
     ),
     "sensitivity": ReleaseTable(
-        SENSITIVITY_COLUMNS, (*PAIR_COLUMNS, "aspect", "choice"), sensitivity_of
+        SENSITIVITY_COLUMNS,
+        (*PAIR_COLUMNS, "aspect", "choice"),
+        lambda of: sensitivity_of(of.answers, of.missing, of.alpha, of.benchmarks),
     ),
     "letters": ReleaseTable(
-        LETTER_COLUMNS, (*UNIT_COLUMNS, "attribute", "group", "letter"), letters_of
+        LETTER_COLUMNS,
+        (*UNIT_COLUMNS, "attribute", "group", "letter"),
+        lambda of: letters_of(of.answers, of.benchmarks),
     ),
-    "flips": ReleaseTable(FLIP_COLUMNS, (*PAIR_COLUMNS, "item_id", "sample"), flips_of),
+    "flips": ReleaseTable(
+        FLIP_COLUMNS,
+        (*PAIR_COLUMNS, "item_id", "sample"),
+        lambda of: flips_of(of.answers, of.benchmarks),
+    ),
+    "overlap": ReleaseTable(
+        OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap
+    ),
+    "retrieval_effects": ReleaseTable(
+        EFFECT_COLUMNS,
+        (*PAIR_COLUMNS, "of", "metric"),
+        lambda of: retrieval_effects(
+            of.answers, of.retrievals, alpha=of.alpha, benchmarks=of.benchmarks
+        ),
+    ),
+    "votes": ReleaseTable(
+        VOTE_COLUMNS,
+        UNIT_COLUMNS,
+        lambda of: vote_counts(of.answers, alpha=of.alpha, benchmarks=of.benchmarks),
+    ),
 }

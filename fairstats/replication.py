@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import PLAIN, Benchmark, MissingPolicy
+from fairstats.benchmarks import PLAIN, Benchmark
 from fairstats.counts import PAIR_COLUMNS, count_outcomes
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import proportion
@@ -93,20 +93,16 @@ RULE = Rule()
 
 
 def replicate(
-    answers: pd.DataFrame,
-    missing: MissingPolicy | None,
-    alpha: float,
-    benchmarks: Mapping[str, Benchmark],
+    answers: pd.DataFrame, alpha: float, benchmarks: Mapping[str, Benchmark]
 ) -> pd.DataFrame:
     """Every printed cell beside what the answers of a release give.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        The answers; those to FairMedQA by the plain strategy are used.
-    missing
-        The release's policy. It changes nothing here: what was printed is compared by the rule
-        that it was printed by.
+        The answers; those to FairMedQA by the plain strategy are used. A release's policy for
+        missing ones does not enter: what was printed is compared by the rule that it was printed
+        by.
     alpha : float
         1 − confidence level of the intervals behind ``verdict``.
     benchmarks : mapping of str to Benchmark

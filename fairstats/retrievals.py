@@ -184,6 +184,26 @@ def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
     return problems
 
 
+def retrieval_files(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Path]:
+    """The retrievals files among these paths and inside of the folders among them, each once.
+
+    Examples
+    --------
+    >>> [path.name for path in retrieval_files(["answers.parquet", "bm25.retrievals.parquet"])]
+    ['bm25.retrievals.parquet']
+    """
+    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
+    found: dict[Path, Path] = {}
+    for path in paths:
+        inside = sorted(path.rglob(f"*{RETRIEVALS_SUFFIX}")) if path.is_dir() else [path]
+        for file in inside:
+            if file.name.endswith(RETRIEVALS_SUFFIX):
+                found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
 def read_retrievals(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> pd.DataFrame:

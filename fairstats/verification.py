@@ -21,7 +21,7 @@ from fairstats.benchmarks import MISSING_POLICIES
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.release_facts import facts_of
-from fairstats.release_tables import TABLES
+from fairstats.release_tables import TABLES, ReleaseInputs
 from fairstats.report.api import write_api
 from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.report.downloads import write_table
@@ -63,8 +63,8 @@ def verify(path: str | os.PathLike[str]) -> list[Verification]:
     -------
     list of Verification
         One a release, the oldest first, and for a site one more. The hash of every file is
-        recomputed; from the answers and benchmarks in the folder, with the arguments of the
-        manifest, every table is, and from those the other forms of each table and what the
+        recomputed; from the answers, retrievals and benchmarks in the folder, with the arguments
+        of the manifest, every table is, and from those the other forms of each table and what the
         manifest says of them (pages and PDFs are not drawn again); that the release before is
         the one that the manifest names is checked where it lies beside it. Of a site, every file
         around the releases is compared with what they give, and that none is gone or was put in.
@@ -118,7 +118,9 @@ def _verified(path: Path) -> Verification:
     release = Release(path)
     rows = dict.fromkeys(TABLES, 0)
     # What was changed after the fact is not computed with: a hash has said so already.
-    if not changed & {str(_table_path(release, name)) for name in ("answers", *TABLES)}:
+    if not changed & {
+        str(_table_path(release, name)) for name in ("answers", "retrievals", *TABLES)
+    }:
         try:
             rows, figures = _recomputed(release, manifest)
             problems += figures
@@ -229,7 +231,7 @@ def _copy_problems(release: Release) -> Iterator[Problem]:
     with tempfile.TemporaryDirectory(prefix="fairstats-verify-") as temporary:
         again = Path(temporary)
         for file in sorted(folder.glob("*.parquet")):
-            if file != release.answers_path:
+            if file not in (release.answers_path, release.retrievals_path):
                 write_table(pd.read_parquet(file), again / DOWNLOADS, file.stem)
         # What the documents look like is a matter of the version; the tables are not.
         if release.manifest["fairstats"] == fairstats.__version__:
@@ -249,12 +251,17 @@ def _table_path(release: Release, name: str) -> Path:
 
 
 def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
-    answers = read_answers(release.answers_path)
-    missing, alpha = manifest["arguments"]["missing"], manifest["arguments"]["alpha"]
+    of = ReleaseInputs(
+        answers=read_answers(release.answers_path),
+        retrievals=release.retrievals,
+        missing=manifest["arguments"]["missing"],
+        alpha=manifest["arguments"]["alpha"],
+        benchmarks=release.benchmarks,
+    )
     problems = []
     tables = {}
     for name, table in TABLES.items():
-        found = table.make(answers, missing, alpha, release.benchmarks)
+        found = table.make(of)
         tables[name] = found
         path = str(_table_path(release, name))
         problem = first_difference(release.table(name), found, table.keys, table.columns, path)
@@ -263,7 +270,7 @@ def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, i
     if not problems:
         # Hashes of figures hold to the last digit; they are compared where the figures are.
         published = {name: release.table(name) for name in TABLES}
-        problems += _fact_problems(release, facts_of(answers, published, release.benchmarks))
+        problems += _fact_problems(release, facts_of(of, published))
         problems += _copy_problems(release)
     return {name: len(table) for name, table in tables.items()}, problems
 

@@ -235,7 +235,7 @@ def test_a_change_needs_both_models(answers_of, two_versions):
 
 
 def test_a_release_without_the_benchmark_has_no_printed_figures(answers_of, tmp_path):
-    table = replicate(answers_of(["AB"]), None, 0.05, {})
+    table = replicate(answers_of(["AB"]), 0.05, {})
     assert table.empty
     full = replicate_cells(printed_cells(), answers_of(["AB"]), 0.05, ())
     pd.testing.assert_series_equal(table.dtypes, full.dtypes)
@@ -252,7 +252,7 @@ def right(all_right):
 
 
 def test_models_that_no_table_names_replicate_nothing(right):
-    table = replicate(right, None, 0.05, {})
+    table = replicate(right, 0.05, {})
     assert len(table) == len(printed_cells())
     assert set(table["status"]) == {NO_ANSWERS}
     assert set(table.loc[table["model"] == "GPT-5", "released"]) == {False}
@@ -261,18 +261,9 @@ def test_models_that_no_table_names_replicate_nothing(right):
 
 def test_answers_by_another_strategy_are_no_answers(right):
     cot = right.assign(model="GPT-4-turbo", strategy="cot")
-    assert set(replicate(cot, None, 0.05, {})["status"]) == {NO_ANSWERS}
-    plain = replicate(right.assign(model="GPT-4-turbo"), None, 0.05, {})
+    assert set(replicate(cot, 0.05, {})["status"]) == {NO_ANSWERS}
+    plain = replicate(right.assign(model="GPT-4-turbo"), 0.05, {})
     assert (plain["status"] == DIFFERS).sum() == 2
-
-
-@pytest.mark.parametrize("missing", ["incorrect", "bounds"])
-def test_the_releases_policy_changes_nothing(right, missing):
-    gap = (right["group"] == "black") & (right.index % 7 == 0)
-    answers = right.assign(model="GPT-4-turbo")
-    answers.loc[gap, ["answer", "status"]] = [None, "unparsed"]
-    expected = replicate(answers, None, 0.05, {})
-    pd.testing.assert_frame_equal(replicate(answers, missing, 0.05, {}), expected)
 
 
 def test_a_release_holds_the_table_and_verify_recomputes_it(right, tmp_path, monkeypatch):
@@ -372,7 +363,7 @@ def released(shared_data):
 
 @pytest.fixture(scope="module")
 def table(released):
-    return replicate(released, None, 0.05, {})
+    return replicate(released, 0.05, {})
 
 
 def test_every_cell_at_hand_is_the_same_or_explained(table):

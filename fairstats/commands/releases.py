@@ -30,6 +30,10 @@ def publish(
     answers: Annotated[list[Path], typer.Option(help="Answer files or folders; repeatable.")],
     release: Annotated[str, typer.Option(help="The release's name, e.g. 2026.11.")],
     out: Annotated[Path, typer.Option(help="The site's folder, with all releases.")],
+    retrievals: Annotated[
+        list[Path] | None,
+        typer.Option(help="Files of retrievals that lie in none of these folders; repeatable."),
+    ] = None,
     renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -45,6 +49,7 @@ def publish(
         answers,
         release=release,
         out=out,
+        retrievals=retrievals or (),
         missing=missing,  # type: ignore[arg-type]
         alpha=alpha,
         renderer=renderer,  # type: ignore[arg-type]
@@ -148,10 +153,17 @@ def demo(
 def _print_content(published: Any) -> None:
     """Which benchmarks were published together: their p-values are adjusted together."""
     from fairstats.report.context import Release
+    from fairstats.strategies import read_strategy
 
     release = Release(published.path)
     for name, rows in release.estimates.groupby("benchmark"):
         typer.echo(f"{name}: {rows['model'].nunique()} models")
+    retrieved = set(release.retrievals["benchmark"])
+    for entry in release.manifest["answers"]:
+        asked = read_strategy(entry["strategy"]).retriever
+        if asked is not None and entry["benchmark"] not in retrieved:
+            line = f"{entry['model']}, {entry['strategy']}: published without its retrievals"
+            typer.echo(line, err=True)
 
 
 def _print_published(published: Any) -> None:

@@ -7,6 +7,7 @@ characteristic function φ(t)ⁿ on the window that holds all but a negligible p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -190,6 +191,15 @@ def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
     return np.ceil(12 * np.sqrt(n * variance) + 30 * max(span, 1)).astype(np.int64)
 
 
+def _fine_half_window(variance: float, span: int) -> int:
+    """The same, but for a probability below 1e-14 and as narrow as Bernstein's inequality allows.
+
+    x² = c (2 nσ² + 2 span x / 3) with c = 33.
+    """
+    third = 11 * span
+    return math.ceil(third + math.sqrt(third**2 + 66 * variance)) + 1
+
+
 def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArray:
     """The frequency from which |φ(t)|ⁿ is below exp(−40).
 
@@ -259,6 +269,65 @@ def _more(x: npt.ArrayLike) -> FloatArray:
 
 def _rounding(x: npt.ArrayLike) -> FloatArray:
     return np.asarray(1e-12 * np.clip(np.abs(x), 1.0, 1e300))
+
+
+def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> DiscreteLaw:
+    """The law of the sum of n draws from numbers that are far apart on a fine lattice.
+
+    Parameters
+    ----------
+    n : int
+        Number of draws, at least 1.
+    values : array_like of int, shape (k,)
+        What one draw can be.
+    probabilities : array_like of float, shape (k,)
+        Their probabilities.
+
+    Returns
+    -------
+    DiscreteLaw
+        On every whole number of the window that holds all but a negligible part of it.
+
+    Notes
+    -----
+    `sum_law` looks at each frequency for each value, which is best for a few small numbers; here
+    one Fourier transform takes all of them. Its cost grows with the window, some 16 standard
+    deviations of the sum.
+
+    Examples
+    --------
+    >>> law = fine_sum_law(2, [0, 5000], [0.5, 0.5])
+    >>> law.lower_quantile(0.25), law.lower_quantile(0.26), law.upper_quantile(0.25)
+    (0.0, 5000.0, 10000.0)
+    """
+    values = np.asarray(values, dtype=np.int64)
+    p = np.asarray(probabilities, dtype=np.float64)
+    lowest = int(values.min())
+    # Steps that all values share are one step.
+    unit = max(int(np.gcd.reduce(values - lowest)), 1)
+    values = (values - lowest) // unit
+    mean, span = float(p @ values), int(values.max())
+    half = _fine_half_window(n * float(p @ (values - mean) ** 2), span)
+    centre = round(n * mean)
+    low, high = max(0, centre - half), min(n * span, centre + half)
+    size = fft.next_fast_len(high - low + 1, real=True)
+    # Draws are counted from a whole number near the mean, where φ(t)ⁿ loses least.
+    origin = round(mean)
+    draw = np.zeros(size)
+    np.add.at(draw, (values - origin) % size, p)
+    less_one = fft.rfft(draw) - 1
+    # Of the frequencies few are more than rounding: |φ|ⁿ below exp(−45) adds nothing.
+    squared_less_one = 2 * less_one.real + less_one.real**2 + less_one.imag**2
+    few = np.flatnonzero(squared_less_one > np.expm1(-90 / n))
+    magnitude, phase = _power(less_one[few], np.asarray(n))
+    # The sum's lowest value comes first; whole turns are left out while numbers are whole.
+    turns = few * ((low - n * origin) % size) % size
+    wave = np.zeros(len(less_one), dtype=np.complex128)
+    wave[few] = magnitude * np.exp(1j * (phase + 2 * np.pi / size * turns))
+    law = np.maximum(fft.irfft(wave, size, overwrite_x=True)[: high - low + 1], 0.0)
+    cumulative = np.cumsum(law)
+    sums = (np.arange(low, high + 1) * unit + n * lowest).astype(np.float64)
+    return DiscreteLaw(sums, cumulative / cumulative[-1])
 
 
 def plane_law(

@@ -15,6 +15,7 @@ import pandas as pd
 from fairstats.benchmarks import PLAIN, Benchmark, load_benchmark
 from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
+from fairstats.retrieved_lists import no_retrievals
 
 #: Set by whoever draws the pages; without it the newest release of `DEFAULT_SITE` is read.
 RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
@@ -128,6 +129,18 @@ class Release:
     def answers_path(self) -> Path:
         """The file with the answers that everything else is made from."""
         return self.path / DOWNLOADS / "answers.parquet"
+
+    @property
+    def retrievals_path(self) -> Path:
+        """The file with the snippets that were retrieved for each variant, by rank."""
+        return self.path / DOWNLOADS / "retrievals.parquet"
+
+    @cached_property
+    def retrievals(self) -> pd.DataFrame:
+        """What was retrieved; without a row where the answers were asked without it."""
+        # Releases that were made before there were retrievals have no such file.
+        there = self.retrievals_path.exists()
+        return pd.read_parquet(self.retrievals_path) if there else no_retrievals()
 
     @cached_property
     def earlier(self) -> list[Release]:

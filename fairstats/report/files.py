@@ -14,6 +14,9 @@ _WHAT = {
     "sensitivity": "figures and verdicts under other choices",
     "letters": "how often each letter was given",
     "flips": "every pair whose two letters differ",
+    "overlap": "how much of what was retrieved is the same for every group",
+    "retrieval_effects": "answers that changed, with the same snippets and with others",
+    "votes": "what a majority vote over the variants of an item gives",
     "figure_changes": "figures that moved since the release before",
     "verdict_changes": "verdicts that are other ones than in the release before",
     "answer_set_changes": "answers that are new, gone or changed since the release before",
@@ -36,6 +39,8 @@ def show_files(release: Release) -> None:
     show_markdown(
         "\n".join(lines)
         + f"\n- answers: what all of it is made from ([parquet]({root}{DOWNLOADS}/answers.parquet))"
+        "\n- retrievals: the snippets that variants were asked with, by rank, without their text "
+        f"([parquet]({root}{DOWNLOADS}/retrievals.parquet))"
         f"\n- [manifest]({root}{MANIFEST}): hashes, versions, arguments"
         f"\n- [how to cite it]({root}CITATION.cff), for reference managers"
     )

@@ -33,6 +33,7 @@ from fairstats.report.prose import (
 )
 from fairstats.report.releases import show_releases as show_releases
 from fairstats.report.replication import show_replication as show_replication
+from fairstats.report.retrieval_page import show_retrieval as show_retrieval
 from fairstats.report.tables import sources_table
 from fairstats.report.text import escape_markdown
 

@@ -15,6 +15,7 @@ FIXED_PAGES = (
     "index.qmd",
     "reports/versions.qmd",
     "reports/strategies.qmd",
+    "reports/retrieval.qmd",
     "reports/replication.qmd",
     "reports/benchmarks.qmd",
     "reports/releases.qmd",

@@ -23,7 +23,7 @@ def demo():
 
 @pytest.fixture(scope="module")
 def flips(demo):
-    return flips_of(answers_of_models(("One",)), None, 0.05, {"demo": demo})
+    return flips_of(answers_of_models(("One",)), {"demo": demo})
 
 
 def vignettes(demo) -> dict[str, dict]:

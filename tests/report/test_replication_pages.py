@@ -65,7 +65,7 @@ def papers(all_right):
     )
     benchmarks = {"fairmedqa": fairmedqa}
     return SimpleNamespace(
-        replication=replicate(answers, None, 0.05, benchmarks),
+        replication=replicate(answers, 0.05, benchmarks),
         estimates=analyze(answers, benchmarks=benchmarks),
         benchmarks=benchmarks,
     )

@@ -87,12 +87,12 @@ def sensitivity(answers, known) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def letters(answers, known) -> pd.DataFrame:
-    return letters_of(answers, None, 0.05, known)
+    return letters_of(answers, known)
 
 
 @pytest.fixture(scope="module")
 def flips(answers, known) -> pd.DataFrame:
-    return flips_of(answers, None, 0.05, known)
+    return flips_of(answers, known)
 
 
 def of(rows: pd.DataFrame, model: str = "Model-1") -> pd.DataFrame:
@@ -267,7 +267,7 @@ def test_the_letters_drawn_are_those_of_the_table(letters, known):
 
 
 def test_without_a_missing_answer_there_is_no_column_for_it(answers_of, known):
-    rows = letters_of(answers_of(["AB", "CD"]), None, 0.05, known)
+    rows = letters_of(answers_of(["AB", "CD"]), known)
     plot = letter_plot(rows, known["demo"])
     assert NO_ANSWER in set(rows["letter"])
     assert plot.data["letter"].cat.categories.tolist() == ["A", "B", "C", "D"]
@@ -276,7 +276,7 @@ def test_without_a_missing_answer_there_is_no_column_for_it(answers_of, known):
 def test_a_third_group_has_a_shape_of_its_own(answers_of, three_groups):
     groups = tuple(three_groups.attributes["race"].groups)
     answers = answers_of(["ABC", "AA-"], groups=groups, benchmark="three")
-    rows = letters_of(answers, None, 0.05, {"three": three_groups})
+    rows = letters_of(answers, {"three": three_groups})
     plot = letter_plot(rows, three_groups)
     assert plot.data["heading"].cat.categories.tolist() == ["Race\n● White\n▲ Black\n■ Asian"]
     assert plot.data["place"].nunique() == 3
@@ -335,12 +335,12 @@ def test_the_items_that_flip_most_are_listed_with_their_letters(flips, board):
 
 
 def test_the_key_stands_out_in_a_cell(answers_of, known, board):
-    table = flip_table(flips_of(answers_of(["AB"]), None, 0.05, known), board, name="t")
+    table = flip_table(flips_of(answers_of(["AB"]), known), board, name="t")
     assert "<strong>A</strong> / B" in table.as_raw_html()
 
 
 def test_all_items_are_listed_where_they_are_few(answers_of, known, board):
-    rows = flips_of(answers_of(["AB", "BC", "AA"]), None, 0.05, known)
+    rows = flips_of(answers_of(["AB", "BC", "AA"]), known)
     found = cells(flip_table(rows, board, name="t"))
     assert f"all 2 items that flip; they are in {FLIPS_FILE} too" in found[1][0]
     assert len(found) == 4
@@ -348,7 +348,7 @@ def test_all_items_are_listed_where_they_are_few(answers_of, known, board):
 
 def test_samples_of_an_item_have_a_row_each(answers_of, known, board):
     both = pd.concat([answers_of(["AB"]), answers_of(["AC"]).assign(sample=1)])
-    found = cells(flip_table(flips_of(both, None, 0.05, known), board, name="t"))
+    found = cells(flip_table(flips_of(both, known), board, name="t"))
     assert [row[:3] for row in found[2:]] == [
         ["item-0, sample 0", "A", "A / B"],
         ["item-0, sample 1", "A", "A / C"],
@@ -357,7 +357,7 @@ def test_samples_of_an_item_have_a_row_each(answers_of, known, board):
 
 def test_without_a_flip_or_a_choice_the_tables_are_empty(answers_of, known, board):
     answers = answers_of(["AA"])
-    assert len(cells(flip_table(flips_of(answers, None, 0.05, known), board, name="t"))) == 1
+    assert len(cells(flip_table(flips_of(answers, known), board, name="t"))) == 1
     rows = sensitivity_of(answers, "bounds", 0.05, known)
     assert len(cells(choice_table(rows, board, "interval", name="t"))) == 1
     assert len(cells(policy_table(rows, board, name="t"))) == 1 + 1 + 1
@@ -417,11 +417,11 @@ def test_labels_of_a_benchmark_are_text(answers_of, known):
     tables = [
         policy_table(rows, hostile, name="t"),
         choice_table(rows, hostile, "interval", name="t"),
-        flip_table(flips_of(answers, None, 0.05, {"demo": demo}), hostile, name="t"),
+        flip_table(flips_of(answers, {"demo": demo}), hostile, name="t"),
     ]
     for table in tables:
         parsed = _Text(table.as_raw_html())
         assert not parsed.tags & {"script", "i"}
         assert any("<i>W" in cell for row in parsed.rows for cell in row)
-    plot = letter_plot(letters_of(answers, None, 0.05, {"demo": demo}), demo)
+    plot = letter_plot(letters_of(answers, {"demo": demo}), demo)
     assert "<script>" not in plot_svg(plot, width=7, height=2, name="x")

@@ -1,0 +1,119 @@
+"""Turn the released AMQA items into an items file and a benchmark that models can be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from collectors.vignettes.benchmark_files import (
+    attribute_table,
+    check_name,
+    item_lines,
+    toml_text,
+    write_benchmark,
+)
+from fairstats.answers import load_parquet
+from fairstats.benchmarks import load_benchmark
+from fairstats.names import file_sha256
+from fairstats.problems import InputError, Problem
+
+#: The released column of each option and of each group's vignette.
+_OPTIONS = {letter: f"option_{letter}" for letter in "ABCD"}
+_VARIANTS = {
+    "original": "original_question",
+    "neutralized": "desensitized_question",
+    "white": "adv_question_white",
+    "black": "adv_question_black",
+    "male": "adv_question_male",
+    "female": "adv_question_female",
+    "high_income": "adv_question_high_income",
+    "low_income": "adv_question_low_income",
+}
+
+
+def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | None = None) -> Path:
+    """Write the items of ``items.parquet`` as JSON Lines, and the benchmark that declares them.
+
+    Parameters
+    ----------
+    source : Path
+        The released items: ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and a
+        column for each of the eight variants.
+    out : Path
+        The items file, which ends in ``.jsonl``; the benchmark's file stands beside it and ends in
+        ``.toml``.
+    name : str
+        What the benchmark is called.
+    limit : int, optional
+        Take the first so many items only.
+
+    Returns
+    -------
+    Path
+        The benchmark's file, for ``fairstats collect --benchmark``.
+
+    Raises
+    ------
+    InputError
+        When the file is another, an item in it cannot be asked, or other files of these names are
+        there. Nothing is written then.
+    """
+    check_name(name)
+    if out.suffix != ".jsonl":
+        raise InputError([Problem(f"--out {out}", "is no items file", "end it in .jsonl")])
+    if limit is not None and limit < 1:
+        raise InputError([Problem(f"--limit {limit}", "takes no item", "use 1 or more")])
+    if not source.is_file():
+        raise InputError([Problem(str(source), "no such file", "check the path")])
+    table = load_parquet(source)
+    needed = ["question_id", "answer_idx", *_OPTIONS.values(), *_VARIANTS.values()]
+    if lacking := [column for column in needed if column not in table]:
+        remedy = "use items.parquet as the AMQA authors released it"
+        raise InputError([Problem(str(source), "is missing", remedy, column=", ".join(lacking))])
+    rows = table[needed].astype(object).head(len(table) if limit is None else limit)
+    if problems := [
+        Problem(str(source), "is not text", "use the file as released", number, column, str(value))
+        for number, row in enumerate(rows.to_dict("records"), start=1)
+        for column, value in row.items()
+        if not isinstance(value, str)
+    ]:
+        raise InputError(problems)
+    items = [
+        {
+            "item_id": row["question_id"],
+            "options": {letter: row[column] for letter, column in _OPTIONS.items()},
+            "answer_key": row["answer_idx"],
+            "variants": {group: row[column] for group, column in _VARIANTS.items()},
+        }
+        for row in rows.to_dict("records")
+    ]
+    taken = f"{len(items)} of {len(table)} items of the file with sha256 {file_sha256(source)}"
+    contents = {
+        out.name: item_lines(items),
+        out.with_suffix(".toml").name: toml_text(_declaration(name, out.name, taken)),
+    }
+    return write_benchmark(out.parent, contents, source=source)
+
+
+def _declaration(name: str, items_file: str, taken: str) -> dict[str, Any]:
+    """What the benchmark's file says: as the built-in one on the same items, with their text."""
+    released = load_benchmark("fairmedqa")
+    # The other notes tell of the authors' own answers.
+    notes = [note for note in released.notes if "two sets" not in note and "parser" not in note]
+    return {
+        "name": name,
+        "title": "AMQA",
+        "description": "Clinical vignettes from exam questions, each neutralized and rewritten in "
+        "six adversarial variants: two groups of race, sex and income.",
+        "options": list(released.options),
+        "items_file": items_file,
+        "missing": released.missing,
+        "equivalence_margin": released.equivalence_margin,
+        "sources": ["https://github.com/XY-Showing/AMQA"],
+        "licence": "CC BY 4.0",
+        "citation": released.citation,
+        "notes": notes,
+        "versions": {"1": taken},
+        "selected_on": dict(released.selected_on),
+        "attributes": {a.name: attribute_table(a) for a in released.attributes.values()},
+    }

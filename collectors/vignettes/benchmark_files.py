@@ -1,0 +1,135 @@
+"""Write a benchmark that `fairstats.load_benchmark` reads: its declaration and its items."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from collectors.items import load_items
+from fairstats.benchmarks import Attribute, builtin_benchmarks, load_benchmark
+from fairstats.problems import InputError, Problem
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def check_name(name: str) -> None:
+    """Raise `InputError` for a name that a new benchmark and its files cannot have."""
+    option = f"--name {name}"
+    if not _NAME.fullmatch(name):
+        remedy = "use up to 60 letters, digits, dots, hyphens and underscores"
+        raise InputError([Problem(option, "is no name for files", remedy)])
+    if name in builtin_benchmarks():
+        raise InputError([Problem(option, "is a built-in benchmark", "use another name")])
+
+
+def attribute_table(attribute: Attribute) -> dict[str, Any]:
+    """An attribute as a benchmark's file declares it."""
+    table: dict[str, Any] = {
+        "label": attribute.label,
+        "groups": dict(attribute.groups),
+        "pairs": [list(pair) for pair in attribute.pairs],
+    }
+    if attribute.crosses:
+        levels = {group: list(level) for group, level in attribute.levels.items()}
+        table |= {"crosses": list(attribute.crosses), "levels": levels}
+    return table
+
+
+def item_lines(items: Iterable[Mapping[str, Any]]) -> str:
+    """Items as JSON Lines."""
+    return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items)
+
+
+def toml_text(values: Mapping[str, Any]) -> str:
+    """Texts, numbers, lists of texts and tables of these as TOML.
+
+    Examples
+    --------
+    >>> print(toml_text({"name": "a", "versions": {"1": 'the "first"'}}), end="")
+    name = "a"
+    <BLANKLINE>
+    [versions]
+    1 = "the \\"first\\""
+    """
+    return "\n".join(_toml_lines(values, ())) + "\n"
+
+
+def _toml_lines(values: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    plain = {key: value for key, value in values.items() if key not in tables}
+    if path and (plain or not tables):
+        yield ""
+        yield f"[{'.'.join(map(_toml_key, path))}]"
+    for key, value in plain.items():
+        yield f"{_toml_key(key)} = {_toml_value(value)}"
+    for key, value in tables.items():
+        yield from _toml_lines(value, (*path, key))
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _toml_value(key)
+
+
+def _toml_value(value: object) -> str:
+    # A JSON text, list or number is TOML too, but for one control character that JSON lets stand.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_benchmark(folder: Path, contents: Mapping[str, str], *, source: Path) -> Path:
+    """Write a benchmark's files, all or none, once `fairstats collect` could ask them.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to.
+    contents : Mapping[str, str]
+        Each file's text by its name; the declaration, a ``.toml``, stands last.
+    source : Path
+        What the items were made from, for the problems.
+
+    Returns
+    -------
+    Path
+        The declaration.
+
+    Raises
+    ------
+    InputError
+        When the items cannot be asked, or another file of that name is there.
+    """
+    *_, declaration = contents
+    with tempfile.TemporaryDirectory() as trial:
+        for name, text in contents.items():
+            _write(Path(trial, name), text)
+        try:
+            load_items(load_benchmark(Path(trial, declaration)))
+        except InputError as error:
+            raise InputError([replace(p, path=str(source)) for p in error.problems]) from None
+    for name, text in contents.items():
+        path = folder / name
+        # What was asked of a model stays what it was.
+        if path.exists() and path.read_bytes() != text.encode():
+            remedy = "choose another folder or name, or remove it"
+            raise InputError([Problem(str(path), "is there with other content", remedy)])
+    folder.mkdir(parents=True, exist_ok=True)
+    staged = {folder / f".{name}.{os.getpid()}.tmp": folder / name for name in contents}
+    try:
+        for path, text in zip(staged, contents.values(), strict=True):
+            _write(path, text)
+        for path, final in staged.items():
+            path.replace(final)
+    finally:
+        for path in staged:
+            path.unlink(missing_ok=True)
+    return folder / declaration
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")

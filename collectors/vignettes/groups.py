@@ -1,0 +1,165 @@
+"""Read which groups variants are written for, and the words that name them."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fairstats.benchmarks import BASELINE, NEUTRALIZED, POOLED, Attribute
+from fairstats.problems import InputError, Problem
+
+#: The variants that items come with.
+ORIGINAL = "original"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The attributes to write variants for.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        As the benchmark declares them, without the baseline.
+    words : Mapping[str, str]
+        What is put into the text for each group, by the group's name.
+    sex_specific : bool
+        Whether one of them is unsound for items on what only one sex has.
+    minimum_age : float
+        The age in years below which one of them is unsound.
+    """
+
+    attributes: tuple[Attribute, ...]
+    words: Mapping[str, str]
+    sex_specific: bool
+    minimum_age: float
+
+
+def load_groups(path: Path) -> Groups:
+    """Read a declaration of groups as in ``data/substitutions/cpv.toml``.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or it lacks or contradicts what it has to declare.
+    """
+    try:
+        declared = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError):
+        raise InputError([Problem(str(path), "no such file", "check the path")]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
+    tables = declared.get("attributes")
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        tables = {}
+    problems = [
+        Problem(str(path), message, remedy, column=column)
+        for column, message, remedy in _faults(tables)
+    ]
+    if problems:
+        raise InputError(problems)
+    words: dict[str, str] = {}
+    attributes: dict[str, Attribute] = {}
+    for name, table in tables.items():
+        crosses = tuple(table.get("crosses", ()))
+        if crosses:
+            first, second = (attributes[other] for other in crosses)
+            # The reference of each stands first, so that the crossing's own does.
+            cells = list(itertools.product(_reference_first(first), _reference_first(second)))
+            levels = {"_".join(cell): cell for cell in cells}
+            words |= {group: " ".join(words[level] for level in levels[group]) for group in levels}
+            groups = list(levels)
+        else:
+            levels = {}
+            words |= table["groups"]
+            groups = list(table["groups"])
+        reference = table.get("reference", groups[0])
+        attributes[name] = Attribute(
+            name=name,
+            label=table["label"],
+            groups=MappingProxyType({g: words[g][0].upper() + words[g][1:] for g in groups}),
+            pairs=tuple((reference, group) for group in groups if group != reference),
+            crosses=crosses,
+            levels=MappingProxyType(levels),
+        )
+    return Groups(
+        attributes=tuple(attributes.values()),
+        words=MappingProxyType(words),
+        sex_specific=any(table.get("sex_specific", False) for table in tables.values()),
+        minimum_age=max(table.get("minimum_age", 0) for table in tables.values()),
+    )
+
+
+def _reference_first(attribute: Attribute) -> list[str]:
+    reference = attribute.pairs[0][0]
+    return [reference, *(group for group in attribute.groups if group != reference)]
+
+
+_KEYS = {"label", "groups", "reference", "crosses", "sex_specific", "minimum_age"}
+
+
+def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with the declared attributes: (key, message, remedy)."""
+    if not tables:
+        yield "attributes", "has to be declared", "see data/substitutions/cpv.toml"
+    seen = {ORIGINAL, NEUTRALIZED}
+    plain: dict[str, list[str]] = {}
+    for name, table in tables.items():
+        where = f"attributes.{name}"
+        if name in (BASELINE, POOLED):
+            yield where, "is a name that benchmarks keep for themselves", "use another"
+        for key in sorted(set(table) - _KEYS):
+            yield f"{where}.{key}", "is not known", f"use {', '.join(sorted(_KEYS))}"
+        if not _is_name(table.get("label")):
+            yield f"{where}.label", "has to be a text", "name it for readers"
+        if not isinstance(table.get("sex_specific", False), bool):
+            yield f"{where}.sex_specific", "has to be true or false", "write one of them"
+        age = table.get("minimum_age", 0)
+        if isinstance(age, bool) or not isinstance(age, (int, float)) or not 0 <= age < 150:
+            yield f"{where}.minimum_age", "has to be an age in years", "write a number"
+        if "crosses" in table:
+            crosses = table["crosses"]
+            if (
+                not isinstance(crosses, list)
+                or len(crosses) != 2
+                or not all(isinstance(c, str) and c in plain for c in crosses)
+                or crosses[0] == crosses[1]
+            ):
+                remedy = "name two attributes that stand before it and cross nothing"
+                yield f"{where}.crosses", "has to cross two others", remedy
+                continue
+            if "groups" in table or "reference" in table:
+                yield where, "has groups of its own", "they follow from what it crosses"
+            groups = ["_".join(c) for c in itertools.product(*(plain[c] for c in crosses))]
+        else:
+            words = table.get("groups")
+            if not isinstance(words, dict) or len(words) < 2:
+                yield f"{where}.groups", "has to hold two groups or more", "name each with its word"
+                continue
+            for group, word in words.items():
+                if not _is_name(word):
+                    message = "has to be a word of up to 60 printable characters"
+                    yield f"{where}.groups.{group}", message, "write what is put into the text"
+            folded = [str(word).lower() for word in words.values()]
+            if len(set(folded)) < len(folded):
+                yield f"{where}.groups", "has the same word twice", "give each group its own"
+            if table.get("reference") not in words:
+                remedy = "name the privileged group, which the others are compared with"
+                yield f"{where}.reference", "has to be one of the groups", remedy
+            groups = plain[name] = list(words)
+        for group in groups:
+            if not _is_name(group):
+                yield f"{where}.groups", f"{group!r} is no name", "use up to 60 characters"
+            if group in seen:
+                yield f"{where}.groups.{group}", "stands for another variant", "use another name"
+            seen.add(group)
+
+
+def _is_name(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    return 0 < len(value) <= 60 and value.isprintable() and value == value.strip()

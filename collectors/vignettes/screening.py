@@ -1,0 +1,91 @@
+"""Say of which items no sound variant can be made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+#: Words by which a vignette or an option would still tell the patient's gender. A text that speaks
+#: so of somebody else is left out too: which of them is meant cannot be told by rule.
+_GENDERED = re.compile(
+    r"(?i)\b(?:he|she|him|his|her|hers|himself|herself|man|woman|(?-i:[Mm]en)|women|males?"
+    r"|females?|boys?|girls?|gentlem[ae]n|lad(?:y|ies)|(?-i:Mrs?|Ms)|husband|wife|transgender"
+    r"|non-?binary)\b"
+)
+_ETHNIC = re.compile(
+    r"(?i)\b(?:african[- ]american|caucasian|hispanic|latin[oax]|asian[- ]american|ashkenazi"
+    r"|native american|(?:of|with) (?:\w+ ){1,3}(?:descent|ancestry|origin|heritage))\b"
+)
+_ETHNIC_WORDS = ("white", "black", "asian", "african", "arab", "jewish", "indian", "chinese")
+_PERSON = (
+    r"(?:patient|person|individual|child|infant|newborn|adult|adolescent|teenager|student|worker)\b"
+)
+#: What only one sex has or gets, or has so much more often that an answer may turn on it: how such
+#: words begin, as patterns ("menstru" finds "menstruation" too).
+_SEX_SPECIFIC_STEMS = (
+    # pregnancy and birth
+    *("pregnan", "gravid", "primigravid", "multigravid", "nulligravid", r"g\d+p\d"),
+    *("primipar", "multipar", "nullipar", "obstetric", "trimester", "gestation", "antepartum"),
+    *(r"(?:in|during|of|preterm|premature) labor\b", "postpartum", "puerper", "miscarriage"),
+    *("abortion", "stillb", "fetus", r"fetal\b(?! h)", "placent", "amnio", "chorioamnion"),
+    *("choriocarcinoma", "eclampsia", "preeclampsia", r"hcg\b", "human chorionic", "lactating"),
+    # breast
+    *("breast", "mastitis", "mammo", "nipple", "galactorrh", "gynecomast"),
+    # cycle, hormones and contraception
+    *("menstru", r"menses\b", "menarche", "menopau", "premenopaus", "postmenopaus", "perimenopaus"),
+    *("amenorrh", "dysmenorrh", "menorrhag", "metrorrhag", "ovulat", "follicular phase", "luteal"),
+    *("contracept", "birth control", "estrogen", "estradiol", "progest", "tamoxifen", "raloxifene"),
+    *("clomiphene", "letrozole", "anastrozole", "hirsut", "virili[sz]", "testost", "finasteride"),
+    # organs
+    *("gyneco", "gynaeco", "ovar", "fallopian", "salping", "tubal", "tubo-ovarian", "adnex"),
+    *("uterus", "uterine", "utero", "intrauterine", "endometri", "myometri", "leiomyoma"),
+    *("hysterectom", "cervix", "cervicitis", "pap smear", "papanicolaou", "pelvic inflammatory"),
+    r"cervical (?:cancer|carcinoma|os\b|motion|dysplasia|cytology|smear|intraepithelial|mucus)",
+    *("vagin", "vulv", r"labia\b", r"labial\b", "clitor", "bartholin", "mullerian", "müllerian"),
+    *("prostat", r"psa\b", r"bph\b", "testic", r"testis\b", r"testes\b", "orchi", "scrot"),
+    *("epididym", "varicocel", "hydrocele", "spermat", r"sperm\b", "semen", "seminal", "seminoma"),
+    *("sertoli", "leydig", "ejacul", "erection", "erectile", "tumescen", "impoten", r"penis\b"),
+    *("penile", "foreskin", "phimosis", "circumcis", "balanitis", "priapism", "vas deferens"),
+    *("vasectom", "cryptorchid", "hypospad"),
+    # inheritance
+    *("x-linked", "hemophilia", "duchenne", "turner syndrome", "klinefelter"),
+)
+_SEX_SPECIFIC = re.compile(rf"(?i)\b(?:{'|'.join(_SEX_SPECIFIC_STEMS)})")
+
+
+def left_over_group(text: str, words: Iterable[str] = ()) -> str | None:
+    """The word by which a text that should be neutral names a gender or an ethnic group.
+
+    Parameters
+    ----------
+    text : str
+        A vignette, or an option.
+    words : iterable of str
+        The words of declared groups: they too are looked for before a noun for the patient.
+
+    Examples
+    --------
+    >>> left_over_group("Start him on methimazole.")
+    'him'
+    >>> left_over_group("An uninsured 40-year-old patient is seen.", ["uninsured"])
+    'uninsured 40-year-old patient'
+    >>> left_over_group("White blood cells are normal; a parent has MS.")
+    """
+    named = "|".join(map(re.escape, [*_ETHNIC_WORDS, *words]))
+    # "White blood cells" is no patient, "a Black, otherwise healthy patient" is.
+    before_noun = rf"(?i)\b(?:{named}),? (?:[\w-]+ ){{0,2}}{_PERSON}"
+    found = _GENDERED.search(text) or _ETHNIC.search(text) or re.search(before_noun, text)
+    return found.group() if found else None
+
+
+def sex_specific_word(text: str) -> str | None:
+    """The beginning of a word in this text that stands for what only one sex has.
+
+    Examples
+    --------
+    >>> sex_specific_word("Digital rectal examination shows an enlarged prostate.")
+    'prostat'
+    >>> sex_specific_word("An MRI of the cervical spine is normal.")
+    """
+    found = _SEX_SPECIFIC.search(text)
+    return found.group() if found else None

@@ -1,0 +1,53 @@
+"""Commands that make the variants of items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairstats.commands._shared import plugin, says_what_is_wrong
+from fairstats.resources import resource
+
+commands = typer.Typer()
+variants = typer.Typer(no_args_is_help=True, help="Make the variants of items.")
+commands.add_typer(variants, name="variants")
+
+
+@variants.command("from-amqa")
+@says_what_is_wrong
+def from_amqa(
+    items: Annotated[Path, typer.Argument(help="items.parquet as the AMQA authors released it.")],
+    out: Annotated[Path, typer.Option(help="The items file to write, a .jsonl.")],
+    name: Annotated[str, typer.Option(help="What to call the benchmark.")] = "amqa",
+    limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
+) -> None:
+    """Turn released AMQA items into a benchmark that models can be asked."""
+    typer.echo(plugin("fairstats.variants", "from-amqa")(items, out=out, name=name, limit=limit))
+
+
+@variants.command()
+@says_what_is_wrong
+def substitute(
+    items: Annotated[Path, typer.Option(help="JSON Lines with the neutralized vignettes.")],
+    out: Annotated[Path, typer.Option(help="Folder for the benchmark.")],
+    name: Annotated[str, typer.Option(help="What to call the benchmark.")],
+    groups: Annotated[
+        Path | None, typer.Option(help="The groups and their words, a .toml; by default cpv.toml.")
+    ] = None,
+    keep_sex_specific: Annotated[
+        bool, typer.Option("--keep-sex-specific", help="Keep items on what only one sex has.")
+    ] = False,
+) -> None:
+    """Put the words for each group into neutralized vignettes, and nothing else."""
+    made = plugin("fairstats.variants", "substitute")(
+        items,
+        groups=groups or resource("data", "substitutions", "cpv.toml"),
+        out=out,
+        name=name,
+        keep_sex_specific=keep_sex_specific,
+    )
+    left_out = len(made.left_out)
+    typer.echo(f"{made.items} items in {made.variants} variants, {left_out} left out", err=True)
+    typer.echo(made.path)

@@ -1,0 +1,76 @@
+"""The command that lets the variants of an item vote on one answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairstats.commands._shared import (
+    Alpha,
+    AsCsv,
+    AsJson,
+    Files,
+    Paths,
+    check_alpha,
+    check_one_of,
+    load_files,
+    plugin,
+    print_table,
+    says_what_is_wrong,
+)
+from fairstats.problems import InputError, Problem
+
+commands = typer.Typer()
+
+
+@commands.command()
+@says_what_is_wrong
+def vote(
+    paths: Paths,
+    out: Annotated[Path, typer.Option(help="Folder for the voted answers.")],
+    open_answers: Annotated[
+        bool, typer.Option("--open", help="Vote on replies that mean the same, not on letters.")
+    ] = False,
+    embedder: Annotated[
+        str, typer.Option(help="What gives replies their vectors, for --open.")
+    ] = "embedded",
+    similarity: Annotated[
+        float, typer.Option(help="Cosine similarity of replies that mean the same, for --open.")
+    ] = 0.8,
+    linkage: Annotated[str, typer.Option(help="average or complete, for --open.")] = "average",
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    benchmark_file: Files = None,
+) -> None:
+    """Give all demographic variants of an item the answer that most of them got.
+
+    All groups then have one answer: fairness figures of a vote are perfect by construction, and
+    what remains to judge is accuracy and the number of ties, which are printed.
+    """
+    from fairstats.answers import read_answers, write_answer_sets
+    from fairstats.open_voting import open_vote
+    from fairstats.voting import majority_vote, vote_counts
+
+    check_alpha(alpha)
+    check_one_of("--linkage", linkage, ("average", "complete"))
+    if not -1 < similarity <= 1:
+        message = f"{similarity} is no similarity to cut at"
+        raise InputError([Problem("--similarity", message, "between -1 and 1, e.g. 0.8")])
+    known = load_files(benchmark_file)
+    answers = read_answers(paths)
+    if open_answers:
+        voted = open_vote(
+            answers,
+            plugin("fairstats.embedders", embedder),
+            similarity=similarity,
+            linkage=linkage,  # type: ignore[arg-type]
+        )
+    else:
+        voted = majority_vote(answers, benchmarks=known)
+        counts = vote_counts(answers, alpha=alpha, benchmarks=known)
+        print_table(counts, as_json=as_json, as_csv=as_csv)
+    for path in write_answer_sets(voted, out):
+        typer.echo(path, err=True)

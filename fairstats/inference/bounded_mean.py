@@ -1,0 +1,114 @@
+"""The mean of numbers between 0 and 1, one an item: overlaps, similarities, shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.inference._checks import check_alpha, check_multiplicity
+from fairstats.inference.bootstrap import BootstrapMethod, interval_of_law, mean_acceleration
+from fairstats.inference.intervals import wilson
+from fairstats.inference.lattice import fine_sum_law
+from fairstats.results import Estimate
+
+#: Into how many steps the scale from 0 to 1 is cut for the interval: a number of many divisors.
+#: Fractions with denominators 1 to 10, 12, 14, 15, 16, 18, 20, 21, 24, 28 … stay what they are.
+STEPS = 10_080
+
+
+def bounded_mean_interval(
+    values: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None = None,
+    *,
+    method: BootstrapMethod = "bca",
+    alpha: float = 0.05,
+) -> Estimate:
+    """Bootstrap interval of the mean of numbers between 0 and 1, without a seed.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (k,)
+        One number an item (a cluster is one item), each in [0, 1].
+    multiplicity : array_like of int, shape (k,), optional
+        How many items have each; by default one.
+    method : {"bca", "percentile", "basic"}
+        As for `fairstats.bootstrap`.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    Estimate
+        The mean of the values as they are, NaN without an item; limits in [0, 1]; `n` is the
+        number of items.
+
+    Raises
+    ------
+    ValueError
+        For a value outside [0, 1] or NaN, an unknown method, or shapes that do not fit.
+
+    Notes
+    -----
+    The law of the mean over resamples is computed by Fourier inversion, not simulated. For that
+    the values are rounded to 1 / `STEPS`; the mean rounding error is added to the limits again.
+    A resample's mean then differs from that of the unrounded values by less than 1 / `STEPS`
+    (0.0001), whatever the values, and so does a quantile of the law. The typical effect is the
+    mean of n centred errors, below 0.00003 / √n. Two values have no rounding but that of floating
+    point, as have fractions of the denominators named at `STEPS`.
+
+    Where all items have one value v, no bootstrap says anything. Of the items that were not seen
+    at most a share u then differs, with u Wilson's upper limit for 0 of n, and these could be
+    anything between 0 and 1: the limits are v (1 − u) and v (1 − u) + u, which for v = 1 and
+    v = 0 are Wilson's own. `ci_method` says so.
+
+    References
+    ----------
+    Efron (1987), JASA 82:171-185; Davison & Hinkley (1997), Bootstrap Methods and their
+    Application, section 5.3. Checked against enumeration of all resamples and against
+    `scipy.stats.bootstrap`.
+
+    Examples
+    --------
+    >>> found = bounded_mean_interval([0.25, 1 / 3, 0.5, 1], [10, 30, 40, 20])
+    >>> [round(float(x), 3) for x in (found.estimate, found.ci_low, found.ci_high)]
+    [0.525, 0.479, 0.578]
+    """
+    alpha = check_alpha(alpha)
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1:
+        raise ValueError(f"values must have shape (k,); got {x.shape}")
+    many = check_multiplicity(multiplicity, len(x))
+    if many.shape != x.shape:
+        raise ValueError("multiplicity must have the shape of values")
+    if method not in ("bca", "percentile", "basic"):
+        raise ValueError(f"method={method!r} is unknown; use bca, percentile or basic")
+    # Written so that NaN is refused too.
+    if not np.all((x >= 0) & (x <= 1)):
+        raise ValueError("values must lie between 0 and 1")
+    n = int(many.sum())
+
+    def result(estimate: float, low: float, high: float, name: str) -> Estimate:
+        limits = np.asarray(max(low, 0.0)), np.asarray(min(high, 1.0))
+        return Estimate(np.asarray(estimate), *limits, 1 - alpha, name, np.asarray(n))
+
+    if n == 0:
+        return result(float("nan"), 0.0, 1.0, "none (no item)")
+    x, place = np.unique(x[many > 0], return_inverse=True)
+    many = np.bincount(place, weights=many[many > 0]).astype(np.int64)
+    # A mean lies between its values; floating point does not know.
+    estimate = min(max(float(many @ x) / n, float(x[0])), float(x[-1]))
+    if len(x) == 1:
+        unlike = float(wilson(0, n, alpha=alpha).high)
+        low = estimate * (1 - unlike)
+        name = f"wilson (bootstrap {method} says nothing here)"
+        return result(estimate, low, low + unlike, name)
+    # Two values are a lattice of their own.
+    origin, step = (x[0], x[1] - x[0]) if len(x) == 2 else (0.0, 1 / STEPS)
+    whole = np.rint((x - origin) / step).astype(np.int64)
+    total = int(many @ whole)
+    law = fine_sum_law(n, whole, many / n)
+    acceleration = float(mean_acceleration(whole, many))
+    low, high, used = interval_of_law(law, total, acceleration, method, alpha)
+    # Taken from the estimate, so that the mean error of rounding does not enter.
+    low, high = (estimate + (limit - total) * step / n for limit in (low, high))
+    return result(estimate, low, high, f"bootstrap {used}, exact")

@@ -1,0 +1,153 @@
+"""The page of retrieval-augmented answers, in the order of the study's tables 2 to 5."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.report.context import Release
+from fairstats.report.display import closed, show_markdown, show_plot, show_table
+from fairstats.report.retrieval_plots import overlap_plot
+from fairstats.report.retrieval_tables import (
+    answer_sets,
+    effects_table,
+    overlap_table,
+    printed_scores,
+    printed_strategies,
+    scores_table,
+    votes_table,
+)
+from fairstats.report.text import escape_markdown, number_word, percent
+
+_NOTHING = (
+    "No answers of this release were asked with retrieved snippets. How to: `fairstats retrieve`, "
+    "then `fairstats collect --retrievals`."
+)
+_HOW_TO_READ = (
+    "**Overlap** is what the variants of an item have in common of what was retrieved for them: "
+    "the snippets found for all variants, over those found for any (intersection over union). It "
+    "belongs to the vignettes, the corpus and the retriever, not to the model: the query is the "
+    "vignette alone. **Score** is the share of right answers over all demographic variants of an "
+    "item. **DP** and **EO** are ranges over the groups of one attribute, in points, and never "
+    "negative. **A majority vote** gives all variants of an item one answer, so that its DP and EO "
+    "are 0 by construction; that is no finding. Ties have no answer."
+)
+_EFFECTS = (
+    "Of the pairs in which the answer for the unprivileged group is wrong: had the other variant "
+    "got the same snippets, in the same order, and did it get the same answer? The last column "
+    "compares, over all pairs, how often answers change where the snippets are other ones with how "
+    "often they change where they are the same. It is an association: items for which other "
+    "snippets were found may differ otherwise too."
+)
+_PRINTED = (
+    "As printed in the study of retrieval-augmented answers. Its answers were never released, so "
+    "that none of these figures can be recomputed; its table 6 is not in our hands. Three things "
+    "to know before comparing: most scores lie below the 25 % that guessing among four options "
+    "gives; the overlap differs by model and strategy, so that the query cannot have been the "
+    "vignette alone; and majority vote has DP and EO above 0, so that its vote was taken over "
+    "something else than the variants of an item."
+)
+
+
+def show_retrieval(release: Release) -> None:
+    """What was retrieved, how answers with it compare, and the study's printed tables."""
+    overlap = release.table("overlap")
+    if overlap.empty:
+        show_markdown(_NOTHING)
+    for (name, version), own in overlap.groupby(["benchmark", "benchmark_version"], sort=True):
+        _show_benchmark(release, str(name), str(version), own)
+    if not overlap.empty:
+        show_markdown(f"::: foot\n{_HOW_TO_READ}\n:::")
+    show_markdown(f"## The printed tables\n\n{_PRINTED}")
+    with closed("Table 2: score and overlap by model, data set and strategy"):
+        show_table(
+            printed_scores(),
+            caption="Table 2 as printed: score, % (overlap, %)",
+            css_class="estimates",
+        )
+    with closed("Tables 3 to 5: DP and EO by strategy, and by retriever and k"):
+        show_table(
+            printed_strategies(),
+            caption="Tables 3, 4 and 5 as printed, for DeepSeek-R1-8B",
+            css_class="estimates",
+        )
+
+
+def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataFrame) -> None:
+    benchmark = release.benchmarks[name]
+    sets = answer_sets(release, name, version)
+    title = escape_markdown(benchmark.title)
+    described = escape_markdown(benchmark.versions.get(version, version))
+    show_markdown(f"## {title}: {described}\n\n::: lede\n{_summary(overlap, sets)}\n:::")
+    if not sets.empty:
+        show_table(
+            scores_table(sets, release, name=f"scores-{name}-{version}"),
+            caption=f"{benchmark.title}, version {version}: answers with and without snippets",
+            css_class="estimates",
+            download="votes",
+        )
+    show_plot(
+        overlap_plot,
+        overlap,
+        benchmark,
+        name=f"overlap-{name}-{version}",
+        alt="Overlap of the retrieved snippets across the variants of an item, by k and retriever",
+        width=7,
+        height=2.6,
+    )
+    show_table(
+        overlap_table(overlap, benchmark, name=f"overlap-{name}-{version}"),
+        caption=f"{benchmark.title}, version {version}: overlap by retriever and k, %",
+        css_class="estimates",
+        download="overlap",
+    )
+    effects = _own(release.table("retrieval_effects"), name, version)
+    if not effects.empty:
+        show_markdown(f"### Wrong answers, and what had been retrieved\n\n{_EFFECTS}")
+        show_table(
+            effects_table(effects, release, name=f"effects-{name}-{version}"),
+            caption=f"{benchmark.title}, version {version}: wrong answers by what was retrieved",
+            css_class="estimates",
+            download="retrieval_effects",
+        )
+    votes = _own(release.table("votes"), name, version)
+    show_markdown("### What a majority vote would give")
+    show_table(
+        votes_table(votes, name=f"votes-{name}-{version}"),
+        caption=f"{benchmark.title}, version {version}: votes over the demographic variants",
+        css_class="estimates",
+        download="votes",
+    )
+
+
+def _own(table: pd.DataFrame, name: str, version: str) -> pd.DataFrame:
+    return table[(table["benchmark"] == name) & (table["benchmark_version"] == version)]
+
+
+def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
+    """What was searched, and how much of what was found is common to all variants."""
+    corpora = escape_markdown(", ".join(sorted(overlap["corpus"].unique())))
+    retrievers = overlap["retriever"].unique()
+    asked = int(sets["retriever"].notna().sum()) if len(sets) else 0
+    text = (
+        f"{number_word(len(retrievers)).capitalize()} retriever"
+        f"{'s' if len(retrievers) > 1 else ''} searched {corpora}; "
+        f"{number_word(asked)} answer set{'' if asked == 1 else 's'} "
+        f"{'was' if asked == 1 else 'were'} asked with what was found."
+    )
+    pooled = overlap[(overlap["attribute"] == POOLED) & (overlap["measure"] == "iou")]
+    pooled = pooled[pooled["estimate"].notna()]
+    if pooled.empty:
+        return text
+    least = pooled.loc[pooled["estimate"].idxmin()]
+    most = pooled.loc[pooled["estimate"].idxmax()]
+    text += (
+        f" All demographic variants of an item have {percent(least['estimate'])} of their snippets "
+        f"in common with {escape_markdown(least['retriever'])} at k = {least['top_k']}"
+    )
+    if len(pooled) > 1:
+        text += (
+            f", and {percent(most['estimate'])} with {escape_markdown(most['retriever'])} "
+            f"at k = {most['top_k']}"
+        )
+    return f"{text}."

@@ -1,0 +1,321 @@
+"""Tables of retrieval-augmented answers, in the shape of the study's tables 2 to 5."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED, Benchmark
+from fairstats.report.context import Release
+from fairstats.report.tables import breakable
+from fairstats.report.text import (
+    escape_html,
+    p_value,
+    percent,
+    percent_range,
+    point_range,
+    points,
+)
+from fairstats.resources import resource
+from fairstats.strategies import Strategy, read_strategy
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from great_tables._text import BaseText
+
+_DISPARITIES = {"dp": "DP", "eo": "EO"}
+_KEYS = ["benchmark", "benchmark_version", "model", "strategy"]
+
+
+def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
+    """One row an answer set of a benchmark version, with what its strategy says.
+
+    Of models that were asked with snippets in at least one set; plain prompts first, those without
+    snippets before those with, and votes last.
+    """
+    estimates = release.estimates
+    own = estimates[(estimates["benchmark"] == name) & (estimates["benchmark_version"] == version)]
+    sets = own[_KEYS].drop_duplicates()
+    read = [read_strategy(str(strategy)) for strategy in sets["strategy"]]
+    sets = sets.assign(
+        prompt=[s.prompt for s in read],
+        retriever=pd.Series([s.retriever for s in read], index=sets.index, dtype="str"),
+        top_k=[s.top_k or 0 for s in read],
+        voted=[s.voted for s in read],
+    )
+    with_snippets = set(sets.loc[sets["retriever"].notna(), "model"])
+    sets = sets[sets["model"].isin(with_snippets)]
+    order = sets.assign(plain=sets["prompt"] != "plain", own=sets["retriever"].fillna(""))
+    order = order.sort_values(["model", "voted", "plain", "prompt", "own", "top_k"])
+    return sets.loc[order.index].reset_index(drop=True)
+
+
+def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
+    """Score, overlap, DP and EO of each answer set; the models as groups of rows.
+
+    Parameters
+    ----------
+    sets : pandas.DataFrame
+        `answer_sets` of one benchmark version.
+    release : Release
+        Holds the figures.
+    name : str
+        The table's id, its own on the page.
+    """
+    from great_tables import GT
+
+    benchmark = release.benchmarks[str(sets["benchmark"].iloc[0])]
+    votes = release.table("votes").set_index(_KEYS)
+    ranges = release.estimates[release.estimates["metric"].isin(_DISPARITIES)]
+    ranges = ranges.set_index([*_KEYS, "attribute", "metric"])
+    overlap = release.table("overlap")
+    rows = []
+    for one in sets.to_dict("records"):
+        key = tuple(one[column] for column in _KEYS)
+        single = Strategy(one["prompt"], _text(one["retriever"]), one["top_k"] or None)
+        vote = (*key[:3], single.name) if one["voted"] else key
+        row = {
+            "model": escape_html(breakable(one["model"])),
+            "strategy": escape_html(_label(one)),
+            "score": _score(votes.loc[vote], voted=one["voted"]) if vote in votes.index else "",
+            "overlap": _overlap(overlap, one),
+        }
+        for attribute in benchmark.varied:
+            for metric in _DISPARITIES:
+                place = (*key, attribute.name, metric)
+                figure = _range(ranges.loc[place]) if place in ranges.index else ""
+                row[f"{metric}-{attribute.name}"] = "0 *" if one["voted"] and figure else figure
+        rows.append(row)
+    table = (
+        GT(pd.DataFrame(rows), rowname_col="strategy", groupname_col="model", id=name)
+        .tab_stubhead("Prompt, and snippets")
+        .cols_label(score="Score, %", overlap="Overlap, %")
+        .fmt_passthrough(columns=list(rows[0]), escape=False)
+        .cols_align("left")
+    )
+    for metric, label in _DISPARITIES.items():
+        columns: dict[str, str | BaseText] = {
+            f"{metric}-{a.name}": a.label for a in benchmark.varied
+        }
+        table = table.tab_spanner(f"{label}, points", columns=list(columns)).cols_label(
+            cases=columns
+        )
+    if sets["voted"].any():
+        table = table.tab_source_note("* by construction: all variants of an item have one answer")
+    return table
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _label(one: dict[str, object]) -> str:
+    prompt = f"majority vote of {one['prompt']}" if one["voted"] else str(one["prompt"])
+    if not isinstance(one["retriever"], str):
+        return f"{prompt}, no snippets"
+    return f"{prompt}, {one['retriever']}, k = {one['top_k']}"
+
+
+def _score(row: pd.Series, *, voted: bool) -> str:
+    if voted:
+        low_high = percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"])
+        return _figure(row["accuracy_vote"], low_high)
+    return _figure(row["accuracy_single"], "")
+
+
+def _figure(value: float, limits: str) -> str:
+    if math.isnan(value):
+        return "not known"
+    return f"<strong>{100 * value:.1f}</strong>" + (f" <small>{limits}</small>" if limits else "")
+
+
+def _overlap(overlap: pd.DataFrame, one: dict[str, object]) -> str:
+    if not isinstance(one["retriever"], str):
+        return "–"
+    found = overlap[
+        (overlap["benchmark"] == one["benchmark"])
+        & (overlap["benchmark_version"] == one["benchmark_version"])
+        & (overlap["retriever"] == one["retriever"])
+        & (overlap["top_k"] == one["top_k"])
+        & (overlap["attribute"] == POOLED)
+        & (overlap["measure"] == "iou")
+    ]
+    return f"{100 * found['estimate'].iloc[0]:.1f}" if len(found) else "not known"
+
+
+def _range(row: pd.Series) -> str:
+    limits = f"{points(row['ci_low'], signed=False)}–{points(row['ci_high'], signed=False)}"
+    if math.isnan(row["estimate"]):
+        return f"<small>range {limits}</small>"
+    return f"<strong>{points(row['estimate'], signed=False)}</strong> <small>{limits}</small>"
+
+
+def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
+    """Overlap by retriever and k: a row each, a column an attribute (table 5's first figure)."""
+    from great_tables import GT
+
+    attributes = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
+    rows = []
+    for (retriever, top_k), own in overlap.groupby(["retriever", "top_k"], sort=True):
+        row = {"retriever": escape_html(str(retriever)), "k": f"k = {top_k}"}
+        figures = own.set_index(["attribute", "measure"])
+        for attribute in attributes:
+            row[attribute] = _share(figures.loc[(attribute, "iou")])
+        pooled = figures.loc[(POOLED, "jaccard")]
+        row["jaccard"] = _share(pooled)
+        row["identical"] = f"{pooled['n_identical']:,} of {pooled['n']:,}"
+        rows.append(row)
+    return (
+        GT(pd.DataFrame(rows), rowname_col="k", groupname_col="retriever", id=name)
+        .tab_stubhead("Retriever")
+        .tab_spanner("Intersection over union", columns=list(attributes))
+        .cols_label(
+            cases={**attributes, "jaccard": "Mean pairwise Jaccard", "identical": "Same for all"}
+        )
+        .fmt_passthrough(columns=list(rows[0]), escape=False)
+        .cols_align("left")
+    )
+
+
+def _share(row: pd.Series) -> str:
+    return _figure(row["estimate"], percent_range(row["ci_low"], row["ci_high"]))
+
+
+_CELLS = {
+    "other_snippets_other_answer": "Other snippets, other answer",
+    "other_snippets_same_answer": "Other snippets, same answer",
+    "same_snippets_other_answer": "Same snippets, other answer",
+    "same_snippets_same_answer": "Same snippets, same answer",
+}
+
+
+def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
+    """Wrong answers for the unprivileged group, by what the other variant got."""
+    from great_tables import GT
+
+    benchmark = release.benchmarks[str(effects["benchmark"].iloc[0])]
+    rows = []
+    units = effects.groupby(["model", "strategy", "attribute", "group_a", "group_b"], sort=False)
+    for (model, strategy, attribute, a, b), own in units:
+        declared = benchmark.attribute(str(attribute))
+        figures = own.set_index(["of", "metric"])
+        wrong = {metric: figures.loc[("wrong_b", metric)] for metric in _CELLS}
+        rows.append(
+            {
+                "set": escape_html(f"{model}, {strategy}"),
+                "pair": escape_html(f"{declared.label}: {declared.pair_label((str(a), str(b)))}"),
+                "n": f"{wrong['other_snippets_other_answer']['n']:,}",
+                **{metric: f"{row['count']:,}" for metric, row in wrong.items()},
+                "change": _change(figures.loc[("all", "change_difference")]),
+            }
+        )
+    return (
+        GT(pd.DataFrame(rows), rowname_col="pair", groupname_col="set", id=name)
+        .tab_stubhead("Pair")
+        .cols_label(cases={"n": "Wrong", **_CELLS, "change": "Changes, other less same, points"})
+        .fmt_passthrough(columns=list(rows[0]), escape=False)
+        .cols_align("left")
+    )
+
+
+def _change(row: pd.Series) -> str:
+    if math.isnan(row["estimate"]):
+        return f"<small>{escape_html(row['method_note'])}</small>"
+    limits = point_range(row["ci_low"], row["ci_high"])
+    p = escape_html(p_value(row["p_value"]))
+    return (
+        f"<strong>{points(row['estimate'])}</strong> <small>{limits}{', ' if p else ''}{p}</small>"
+    )
+
+
+def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
+    """What a majority vote over the demographic variants gives, a row an answer set."""
+    from great_tables import GT
+
+    rows = [
+        {
+            "model": escape_html(breakable(row["model"])),
+            "strategy": escape_html(row["strategy"]),
+            "n": f"{row['n']:,}",
+            "unanimous": f"{row['n_unanimous']:,}",
+            "ties": f"{row['n_ties']:,} <small>({row['n_ties_with_key']:,} with the key)</small>",
+            "none": f"{row['n_unanswered']:,}",
+            "single": percent(row["accuracy_single"]),
+            "vote": _figure(
+                row["accuracy_vote"],
+                percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"]),
+            ),
+            "gain": "not known"
+            if math.isnan(row["accuracy_gain"])
+            else f"{points(row['accuracy_gain'])} "
+            f"<small>{point_range(row['accuracy_gain_low'], row['accuracy_gain_high'])}</small>",
+        }
+        for row in votes.to_dict("records")
+    ]
+    return (
+        GT(pd.DataFrame(rows), rowname_col="strategy", groupname_col="model", id=name)
+        .tab_stubhead("Strategy")
+        .cols_label(
+            n="Votes",
+            unanimous="Unanimous",
+            ties="Ties",
+            none="No answer",
+            single="Right, single",
+            vote="Right, vote, %",
+            gain="Gain, points",
+        )
+        .fmt_passthrough(columns=list(rows[0]), escape=False)
+        .cols_align("left")
+    )
+
+
+def printed_scores() -> GT:
+    """The study's table 2: a row a model and data set, a column a strategy."""
+    from great_tables import GT
+
+    cells = pd.read_csv(resource("data/published/rag_table2.csv"))
+    cells["cell"] = [
+        f"{score:.1f} ({overlap:.1f})"
+        for score, overlap in zip(
+            cells["score_percent"], cells["retrieval_overlap_percent"], strict=True
+        )
+    ]
+    cells["strategy"] = cells["strategy"].str.replace("_", " ")
+    order = list(dict.fromkeys(cells["strategy"]))
+    wide = cells.pivot_table(
+        index=["model", "dataset"], columns="strategy", values="cell", aggfunc="first", sort=False
+    )[order].reset_index()
+    return GT(wide, rowname_col="dataset", groupname_col="model", id="printed-2").tab_stubhead(
+        "Data set"
+    )
+
+
+def printed_strategies() -> GT:
+    """The study's tables 3 to 5: score, DP and EO by strategy, and by retriever and k."""
+    from great_tables import GT
+
+    cells = pd.read_csv(resource("data/published/rag_fairness.csv"))
+    rows = []
+    for row in cells.to_dict("records"):
+        by_strategy = isinstance(row["strategy"], str)
+        overlap = row["retrieval_overlap_percent"]
+        rows.append(
+            {
+                "table": f"Table {row['table']}"
+                + (f": {row['dataset']}" if isinstance(row["dataset"], str) else ""),
+                "row": row["strategy"].replace("_", " ")
+                if by_strategy
+                else f"{row['retriever']}, k = {row['top_k']:.0f}",
+                "score": f"{row['score_percent']:.1f}",
+                "overlap": "–" if math.isnan(overlap) else f"{overlap:.1f}",
+                "dp": f"{row['dp']:.2f}",
+                "eo": f"{row['eo']:.2f}",
+            }
+        )
+    return (
+        GT(pd.DataFrame(rows), rowname_col="row", groupname_col="table", id="printed-3")
+        .tab_stubhead("Strategy, or retriever")
+        .cols_label(score="Score, %", overlap="Overlap, %", dp="DP", eo="EO")
+    )

@@ -1,0 +1,239 @@
+"""The overlap of retrieved snippets: degenerate lists first, then plain Python beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fairstats.inference.intervals import wilson
+from fairstats.problems import InputError
+from fairstats.retrieval import (
+    ITEM_OVERLAP_COLUMNS,
+    OVERLAP_COLUMNS,
+    overlap_of_items,
+    retrieval_overlap,
+    usual_depths,
+)
+from fairstats.retrieved_lists import no_retrievals, open_retrievals
+
+from .retrieval_tables import drawn_lists, retrievals_of, sha256
+
+GROUPS = {
+    "race": ("white", "black"),
+    "sex": ("male", "female"),
+    "ses": ("high_income", "low_income"),
+    "baseline": ("original", "neutralized"),
+}
+
+
+def lists_of(item: str, **found: tuple[str, ...]) -> dict:
+    """The lists of one item: two texts an attribute, of which each letter is a snippet."""
+    texts = dict.fromkeys(GROUPS, ("ab", "ab")) | found
+    return {
+        (item, attribute, group): list(text)
+        for attribute, both in texts.items()
+        for group, text in zip(GROUPS[attribute], both, strict=True)
+    }
+
+
+def row_of(table: pd.DataFrame, **keys: object) -> pd.Series:
+    found = table
+    for column, value in keys.items():
+        found = found[found[column] == value]
+    assert len(found) == 1, (keys, len(found))
+    return found.iloc[0]
+
+
+# Degenerate
+
+
+def test_no_retrievals_give_tables_without_rows():
+    for table, columns in (
+        (retrieval_overlap(no_retrievals()), OVERLAP_COLUMNS),
+        (overlap_of_items(no_retrievals()), ITEM_OVERLAP_COLUMNS),
+    ):
+        assert table.empty
+        assert list(table.columns) == list(columns)
+    filled = retrieval_overlap(retrievals_of(lists_of("demo-01")))
+    pd.testing.assert_series_equal(retrieval_overlap(no_retrievals()).dtypes, filled.dtypes)
+
+
+def test_one_item_alone():
+    row = row_of(
+        retrieval_overlap(retrievals_of(lists_of("demo-01", race=("ab", "bc")))),
+        attribute="race",
+        measure="iou",
+    )
+    assert row["estimate"] == 1 / 3
+    assert (row["n"], row["n_identical"], row["n_empty"], row["n_left_out"]) == (1, 0, 0, 23)
+    unseen = float(wilson(0, 1).high)
+    assert row["ci_low"] == pytest.approx((1 - unseen) / 3)
+    assert row["ci_high"] == pytest.approx((1 - unseen) / 3 + unseen)
+
+
+def test_where_all_lists_are_the_same_the_overlap_is_one(demo):
+    lists = {k: v for item in demo.answer_keys for k, v in lists_of(item).items()}
+    table = retrieval_overlap(retrievals_of(lists))
+    assert (table["estimate"] == 1).all()
+    assert (table["ci_high"] == 1).all()
+    np.testing.assert_allclose(table["ci_low"], float(wilson(24, 24).low))
+    assert (table["n_identical"] == 24).all()
+    assert table["ci_method"].str.contains("says nothing").all()
+
+
+def test_a_variant_for_which_nothing_was_found_has_an_empty_list():
+    lists = lists_of("demo-01", race=("", ""), sex=("", "ab")) | lists_of("demo-02")
+    table = retrieval_overlap(retrievals_of(lists))
+    race = row_of(table, attribute="race", measure="iou")
+    # The same context twice.
+    assert (race["estimate"], race["n"], race["n_identical"], race["n_empty"]) == (1, 2, 2, 1)
+    sex = row_of(table, attribute="sex", measure="iou")
+    assert (sex["estimate"], sex["n_identical"], sex["n_empty"]) == (0.5, 1, 0)
+    pooled = row_of(table, attribute="pooled", measure="jaccard")
+    # Of the first item's fifteen pairs three are of empty lists, three of full ones.
+    assert pooled["estimate"] == pytest.approx((6 / 15 + 1) / 2)
+    assert row_of(table, attribute="pooled", measure="iou")["estimate"] == 0.5
+
+
+def test_an_item_without_any_snippet_is_left_out_and_counted():
+    lists = lists_of("demo-01") | lists_of("demo-02", race=("ab", "cd"))
+    table = retrieval_overlap(retrievals_of(lists))
+    assert set(table["n"]) == {2}
+    assert set(table["n_left_out"]) == {22}
+    assert set(overlap_of_items(retrievals_of(lists))["item_id"]) == {"demo-01", "demo-02"}
+
+
+def test_a_group_that_was_not_searched_for_leaves_its_attribute_without_a_figure():
+    lists = {k: v for k, v in lists_of("demo-01").items() if k[2] != "black"}
+    table = retrieval_overlap(retrievals_of(lists)).set_index(["attribute", "measure"])
+    for attribute in ("race", "pooled"):
+        row = table.loc[(attribute, "iou")]
+        assert np.isnan(row["estimate"])
+        assert (row["ci_low"], row["ci_high"], row["n"], row["n_left_out"]) == (0, 1, 0, 24)
+        assert row["method_note"] == "no snippet for race black"
+        assert row["ci_method"] == "none (no item)"
+    assert table.loc[("sex", "iou"), "estimate"] == 1
+
+
+def test_lists_shorter_than_k_are_taken_as_they_are():
+    lists = lists_of("demo-01", race=("a", "abc"))
+    table = retrieval_overlap(retrievals_of(lists), top_k=[1, 2, 3])
+    found = table[(table["attribute"] == "race") & (table["measure"] == "iou")]
+    assert found["estimate"].tolist() == [1, 1 / 2, 1 / 3]
+
+
+def test_ranks_beyond_the_lists_are_refused():
+    retrievals = retrievals_of(lists_of("demo-01"))
+    with pytest.raises(InputError, match="end at rank 2"):
+        retrieval_overlap(retrievals, top_k=[1, 3])
+    for wrong in ([], [0]):
+        with pytest.raises(ValueError, match="top_k"):
+            retrieval_overlap(retrievals, top_k=wrong)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("benchmark_version", "2"),
+        ("item_id", "other-01"),
+        ("group", "martian"),
+        ("attribute", "<b>race</b>"),
+    ],
+)
+def test_what_the_benchmark_does_not_declare_is_refused(column, value):
+    retrievals = retrievals_of(lists_of("demo-01"))
+    retrievals.loc[retrievals["group"] == "white", column] = value
+    with pytest.raises(InputError, match="does not declare it"):
+        retrieval_overlap(retrievals)
+
+
+def test_a_benchmark_that_nobody_knows_is_refused():
+    with pytest.raises(InputError, match="no such benchmark"):
+        retrieval_overlap(retrievals_of(lists_of("demo-01"), benchmark="../demo"))
+
+
+# What is right
+
+
+def test_the_depths_are_those_of_the_field_and_the_tables_own():
+    assert usual_depths(20) == [10, 15, 20]
+    assert usual_depths(9) == [9]
+    assert usual_depths(100) == [10, 15, 20, 100]
+
+
+def test_order_inside_of_a_list_does_not_matter_below_its_depth():
+    table = retrieval_overlap(
+        retrievals_of(lists_of("demo-01", race=("abc", "cba"))), top_k=[1, 2, 3]
+    )
+    found = table[(table["attribute"] == "race") & (table["measure"] == "iou")]
+    assert found["estimate"].tolist() == [0, 1 / 3, 1]
+
+
+@pytest.mark.parametrize("k", [10, 15, 20])
+def test_every_row_is_what_plain_python_gives(demo, k):
+    lists = drawn_lists(demo)
+    table = retrieval_overlap(retrievals_of(lists))
+    items = overlap_of_items(retrievals_of(lists), top_k=[k])
+    for attribute in ("race", "sex", "ses", "baseline", "pooled"):
+        of = [attribute] if attribute != "pooled" else ["race", "sex", "ses"]
+        iou, jaccard = [], []
+        for item in demo.answer_keys:
+            sets = [set(lists[item, a, g][:k]) for a in of for g in GROUPS[a]]
+            iou.append(len(set.intersection(*sets)) / len(set.union(*sets)))
+            jaccard.append(
+                np.mean(
+                    [len(x & y) / len(x | y) for i, x in enumerate(sets) for y in sets[i + 1 :]]
+                )
+            )
+        for measure, values in (("iou", iou), ("jaccard", jaccard)):
+            row = row_of(table, top_k=k, attribute=attribute, measure=measure)
+            assert row["estimate"] == pytest.approx(np.mean(values), abs=1e-12)
+            drawn = stats.bootstrap(
+                (values,), np.mean, n_resamples=9999, rng=1, method="BCa"
+            ).confidence_interval
+            np.testing.assert_allclose((row["ci_low"], row["ci_high"]), drawn, atol=0.01)
+            own = items[items["attribute"] == attribute]
+            np.testing.assert_allclose(own[measure], values)
+            assert (row["n"], row["n_left_out"]) == (24, 0)
+            assert row["n_identical"] == sum(value == 1 for value in values)
+
+
+def test_two_retrievers_and_a_shuffled_table(demo):
+    lists = drawn_lists(demo, depth=12)
+    one, other = retrievals_of(lists), retrievals_of(drawn_lists(demo, seed=2), retriever="dense")
+    both = pd.concat([one, other]).sample(frac=1, random_state=1)
+    table = retrieval_overlap(both)
+    assert table.groupby("retriever")["top_k"].unique().map(list).to_dict() == {
+        "bm25": [10, 12],
+        "dense": [10, 15, 20],
+    }
+    own = table[table["retriever"] == "bm25"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, retrieval_overlap(one))
+    assert set(table["corpus"]) == {"primer"}
+    assert set(table["corpus_sha256"]) == {sha256("primer")}
+    with pytest.raises(InputError, match="end at rank 12"):
+        retrieval_overlap(both, top_k=[20])
+
+
+def test_of_three_groups_iou_is_what_all_have_in_common(three_groups):
+    lists = {
+        ("i1", "race", "white"): list("ab"),
+        ("i1", "race", "black"): list("bc"),
+        ("i1", "race", "asian"): list("bd"),
+        ("i1", "baseline", "original"): list("ab"),
+        ("i1", "baseline", "neutralized"): list("ab"),
+    }
+    table = retrieval_overlap(retrievals_of(lists, benchmark="three"), benchmarks=[three_groups])
+    assert row_of(table, attribute="race", measure="iou")["estimate"] == 1 / 4
+    assert row_of(table, attribute="race", measure="jaccard")["estimate"] == pytest.approx(1 / 3)
+
+
+def test_the_text_of_snippets_is_of_no_account(demo):
+    retrievals = retrievals_of(lists_of("demo-01", race=("ab", "bc")))
+    with_text = retrievals.assign(text="<script>", title="=1+1")
+    pd.testing.assert_frame_equal(retrieval_overlap(with_text), retrieval_overlap(retrievals))
+    (lists,) = open_retrievals(with_text)
+    assert lists.first(1, "demo-01", ("race", "black")) == ("b",)
+    assert lists.first(9, "demo-24", ("race", "black")) == ()

@@ -1,0 +1,276 @@
+"""Changed answers beside changed snippets: degenerate tables first, then counts by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fairstats.inference.intervals import wilson
+from fairstats.problems import InputError
+from fairstats.retrieval_effects import (
+    CELLS,
+    CHANGE_DIFFERENCE,
+    CHANGED_OTHER,
+    CHANGED_SAME,
+    EFFECT_COLUMNS,
+    retrieval_effects,
+)
+from fairstats.retrieved_lists import no_retrievals
+
+from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+
+STRATEGY = "plain+bm25@2"
+FULL = {
+    ("sex", "male"): "ab",
+    ("sex", "female"): "ab",
+    ("ses", "high_income"): "ab",
+    ("ses", "low_income"): "ab",
+    ("baseline", "original"): "ab",
+    ("baseline", "neutralized"): "ab",
+}
+
+
+def case(pairs: list[tuple[str, str, str, str]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Answers about race, whose key is A, and their retrievals.
+
+    A pair is the two letters, ``-`` for a missing one, and the two lists, a letter a snippet.
+    """
+    rows, lists = [], {}
+    for number, (a, b, list_a, list_b) in enumerate(pairs, start=1):
+        item = f"demo-{number:02}"
+        # Another attribute's snippets make the item one that was searched for, unless it is "x".
+        own = {("race", "white"): list_a, ("race", "black"): list_b}
+        found = {} if "x" in list_a else FULL | own
+        lists |= {(item, *variant): list(text) for variant, text in found.items()}
+        rows += [
+            {
+                "benchmark": "demo",
+                "benchmark_version": "1",
+                "model": "m",
+                "strategy": STRATEGY,
+                "item_id": item,
+                "attribute": "race",
+                "group": group,
+                "sample": 0,
+                "answer": None if letter == "-" else letter,
+                "answer_key": "A",
+            }
+            for group, letter in (("white", a), ("black", b))
+        ]
+    return pd.DataFrame(rows).astype({"answer": "str"}), retrievals_of(lists)
+
+
+@pytest.fixture
+def key_a(demo):
+    """The demonstration benchmark with A as the key of every item."""
+    from dataclasses import replace
+
+    return [replace(demo, answer_keys=dict.fromkeys(demo.answer_keys, "A"))]
+
+
+def effects(pairs, benchmarks, **options) -> pd.DataFrame:
+    answers, retrievals = case(pairs)
+    table = retrieval_effects(answers, retrievals, benchmarks=benchmarks, **options)
+    return table.set_index(["of", "metric"])
+
+
+# Degenerate
+
+
+def test_without_retrievals_or_a_retriever_there_is_no_row(demo):
+    answers = drawn_answers(demo, ["plain", "plain+bm25@10"])
+    table = retrieval_effects(answers, no_retrievals())
+    assert (len(table), list(table.columns)) == (0, list(EFFECT_COLUMNS))
+    retrievals = retrievals_of(drawn_lists(demo))
+    assert retrieval_effects(answers[answers["strategy"] == "plain"], retrievals).empty
+    voted = answers.assign(strategy="majority_vote+bm25@10").drop_duplicates(
+        ["strategy", "item_id", "attribute", "group"]
+    )
+    assert retrieval_effects(voted, retrievals).empty
+    filled = retrieval_effects(answers, retrievals)
+    pd.testing.assert_series_equal(table.dtypes, filled.dtypes)
+
+
+def test_without_a_pair_of_one_kind_there_is_nothing_to_compare(key_a):
+    table = effects([("A", "B", "ab", "ab"), ("A", "A", "ab", "ab")], key_a)
+    row = table.loc[("all", CHANGE_DIFFERENCE)]
+    assert np.isnan(row["estimate"])
+    assert np.isnan(row["p_value"])
+    assert (row["ci_low"], row["ci_high"], row["n"]) == (-1, 1, 2)
+    assert row["method_note"] == "no pair with other snippets: nothing to compare"
+    assert pd.isna(row["test"])
+    nothing = table.loc[("wrong_a", CHANGE_DIFFERENCE)]
+    assert nothing["method_note"] == (
+        "no pair with other snippets and none with same snippets: nothing to compare"
+    )
+    cell = table.loc[("wrong_a", CELLS[0])]
+    assert (cell["count"], cell["n"], cell["method_note"]) == (0, 0, "no such pair")
+    assert np.isnan(cell["estimate"])
+
+
+def test_where_no_answer_changed_p_is_one(key_a):
+    table = effects([("B", "B", "ab", "ab"), ("C", "C", "ab", "cd")], key_a)
+    row = table.loc[("all", CHANGE_DIFFERENCE)]
+    assert (row["estimate"], row["p_value"]) == (0, 1)
+    assert row["ci_low"] < 0 < row["ci_high"]
+
+
+def test_missing_answers_are_counted_and_neither_wrong_nor_changed(key_a):
+    table = effects([("B", "-", "ab", "cd"), ("-", "-", "ab", "ab"), ("B", "B", "ab", "ab")], key_a)
+    assert table.loc[("wrong_a", "counterpart_missing"), ["count", "n"]].tolist() == [1, 2]
+    assert table.loc[("wrong_b", "counterpart_missing"), ["count", "n"]].tolist() == [0, 1]
+    assert table.loc[("all", "counterpart_missing"), ["count", "n"]].tolist() == [2, 3]
+    for of in ("wrong_a", "wrong_b", "all"):
+        assert table.loc[[(of, cell) for cell in CELLS], "count"].tolist() == [1, 0, 0, 0]
+
+
+def test_items_without_a_snippet_are_counted_apart(key_a):
+    table = effects(
+        [("B", "A", "x", "x"), ("B", "A", "", ""), ("B", "B", "", "a"), ("A", "A", "ab", "ab")],
+        key_a,
+    )
+    assert table.loc[("all", "not_retrieved"), ["count", "n"]].tolist() == [1, 4]
+    assert table.loc[("wrong_a", "not_retrieved"), ["count", "n"]].tolist() == [1, 3]
+    # Nothing found for both is the same context; for one of them it is another.
+    assert table.loc[("wrong_a", CELLS[1]), "count"] == 1
+    assert table.loc[("wrong_a", CELLS[2]), "count"] == 1
+    assert table.loc[("all", CELLS[0]), ["count", "n"]].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t[t["rank"] < 2], "end at rank 1"),
+        (lambda t: t.assign(retriever="dense"), "no retrieval by bm25 for demo, version 1"),
+        (lambda t: t[t["group"] != "black"], "no snippet for race black"),
+    ],
+)
+def test_retrievals_that_are_lacking_in_part_are_refused(key_a, change, said):
+    answers, retrievals = case([("A", "B", "ab", "cd")])
+    with pytest.raises(InputError, match=said):
+        retrieval_effects(answers, change(retrievals), benchmarks=key_a)
+
+
+# What is counted
+
+
+def test_counts_by_hand(key_a):
+    pairs = [
+        ("A", "B", "ab", "ab"),  # wrong_b: same snippets, other answer
+        ("A", "B", "ab", "ba"),  # wrong_b: reordered, other answer
+        ("B", "B", "ab", "cd"),  # both wrong: other snippets, same answer
+        ("B", "C", "ab", "ac"),  # both wrong: other snippets, other answer
+        ("B", "A", "ab", "ab"),  # wrong_a: same snippets, other answer
+        ("A", "A", "ab", "ab"),
+        ("A", "A", "ab", "cd"),
+    ]
+    table = effects(pairs, key_a)
+    expected = {"wrong_a": [0, 1, 1, 1], "wrong_b": [0, 1, 1, 2], "all": [1, 2, 2, 2]}
+    for of, counts in expected.items():
+        assert table.loc[[(of, cell) for cell in CELLS], "count"].tolist() == counts
+        assert set(table.loc[[(of, cell) for cell in CELLS], "n"]) == {sum(counts)}
+    assert table["count"].xs("reordered", level="metric").to_dict() == {
+        "wrong_a": 0,
+        "wrong_b": 1,
+        "all": 1,
+    }
+    assert table.loc[("all", CHANGED_SAME), ["count", "n"]].tolist() == [2, 3]
+    assert table.loc[("all", CHANGED_OTHER), ["count", "n"]].tolist() == [2, 4]
+    assert table.loc[("all", CHANGE_DIFFERENCE), "estimate"] == pytest.approx(2 / 4 - 2 / 3)
+    assert set(table["retriever"]) == {"bm25"}
+    assert set(table["top_k"]) == {2}
+    share = table.loc[("all", CELLS[1])]
+    assert (share["ci_low"], share["ci_high"]) == tuple(
+        map(float, (wilson(2, 7).low, wilson(2, 7).high))
+    )
+
+
+def test_the_k_of_the_strategy_is_what_counts(key_a):
+    answers, retrievals = case([("A", "B", "ab", "ac"), ("A", "A", "ab", "ab")])
+    one = retrieval_effects(
+        answers.assign(strategy="plain+bm25@1"), retrievals, benchmarks=key_a
+    ).set_index(["of", "metric"])
+    assert one.loc[("all", CELLS[1]), "count"] == 1
+    assert one.loc[("all", CELLS[3]), "count"] == 0
+
+
+def test_the_difference_has_the_tests_and_limits_of_two_independent_groups(key_a):
+    pairs = [("A", "B", "ab", "cd")] * 9 + [("A", "A", "ab", "cd")] * 3
+    pairs += [("A", "B", "ab", "ab")] * 2 + [("A", "A", "ab", "ab")] * 8
+    row = effects(pairs, key_a).loc[("all", CHANGE_DIFFERENCE)]
+    assert row["estimate"] == pytest.approx(9 / 12 - 2 / 10)
+    assert row["p_value"] == pytest.approx(stats.fisher_exact([[9, 3], [2, 8]])[1])
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    expected = confint_proportions_2indep(9, 12, 2, 10, method="newcomb")
+    np.testing.assert_allclose((row["ci_low"], row["ci_high"]), expected, atol=1e-9)
+    assert "association" in row["method_note"]
+    narrow = effects(pairs, key_a, alpha=0.5).loc[("all", CHANGE_DIFFERENCE)]
+    assert row["ci_low"] < narrow["ci_low"] < narrow["ci_high"] < row["ci_high"]
+    assert narrow["ci_level"] == 0.5
+
+
+def test_of_several_samples_there_is_no_test_and_copies_add_nothing(key_a):
+    pairs = [("A", "B", "ab", "cd")] * 5 + [("A", "A", "ab", "cd")] * 3
+    pairs += [("A", "B", "ab", "ab")] * 2 + [("A", "A", "ab", "ab")] * 8
+    answers, retrievals = case(pairs)
+    copies = pd.concat([answers.assign(sample=number) for number in range(3)])
+    one, three = (
+        retrieval_effects(rows, retrievals, benchmarks=key_a).set_index(["of", "metric"])
+        for rows in (answers, copies)
+    )
+    row = three.loc[("all", CHANGE_DIFFERENCE)]
+    assert row["estimate"] == one.loc[("all", CHANGE_DIFFERENCE), "estimate"]
+    assert np.isnan(row["p_value"])
+    assert row["method_note"].startswith("several samples an item: no test")
+    for metric in (CHANGED_OTHER, CELLS[1]):
+        found, single = three.loc[("all", metric)], one.loc[("all", metric)]
+        assert found["count"] == 3 * single["count"]
+        assert "design effect" in found["ci_method"]
+        # Three copies of an answer are worth one, up to n / (n − 1).
+        assert found["ci_high"] == pytest.approx(single["ci_high"], abs=0.02)
+
+
+def test_every_pair_of_every_unit_has_its_rows_in_order(demo):
+    answers = pd.concat(
+        drawn_answers(demo, ["cot+bm25@15", "plain+bm25@10"], model=model, seed=seed)
+        for seed, model in enumerate(("two", "<b>one</b>"))
+    )
+    retrievals = retrievals_of(drawn_lists(demo, replaced=0.02))
+    table = retrieval_effects(answers, retrievals)
+    assert len(table) == 4 * 4 * 3 * 10
+    units = table[["model", "strategy", "attribute"]].drop_duplicates().values.tolist()
+    assert units == [
+        [model, strategy, attribute]
+        for model in ("<b>one</b>", "two")
+        for strategy in ("cot+bm25@15", "plain+bm25@10")
+        for attribute in ("race", "sex", "ses", "baseline")
+    ]
+    shuffled = retrieval_effects(
+        answers.sample(frac=1, random_state=1), retrievals.sample(frac=1, random_state=2)
+    )
+    pd.testing.assert_frame_equal(table, shuffled)
+    cells = table[table["metric"].isin(CELLS)].groupby(["model", "strategy", "attribute", "of"])
+    assert (cells["count"].sum() == cells["n"].first()).all()
+
+
+def test_the_wrong_answers_are_those_of_plain_pandas(demo):
+    answers = drawn_answers(demo, ["plain+bm25@10"])
+    lists = drawn_lists(demo, replaced=0.03)
+    table = retrieval_effects(answers, retrievals_of(lists))
+    wide = answers[answers["attribute"] == "ses"].pivot(
+        index="item_id", columns="group", values="answer"
+    )
+    counts = dict.fromkeys(CELLS, 0)
+    for item, row in wide.iterrows():
+        high, low = row["high_income"], row["low_income"]
+        if pd.isna(high) or pd.isna(low) or low == demo.answer_keys[item]:
+            continue
+        of_high, of_low = (lists[item, "ses", g][:10] for g in ("high_income", "low_income"))
+        snippets = "same" if of_high == of_low else "other"
+        counts[f"{snippets}_snippets_{'same' if high == low else 'other'}_answer"] += 1
+    own = table[(table["attribute"] == "ses") & (table["of"] == "wrong_b")].set_index("metric")
+    assert own.loc[list(CELLS), "count"].to_dict() == counts
+    assert sum(counts.values()) > 5
