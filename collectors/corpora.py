@@ -132,7 +132,7 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     problems = [problem for row in rows if (problem := _fault(*row))][:20]
     if problems:
         raise InputError(problems)
-    texts = sorted((_words(row["id"]), row) for _, _, row in rows)
+    texts = sorted(((_words(row["id"]), row) for _, _, row in rows), key=lambda text: text[0])
     snippets = tuple(
         Snippet(name if number is None else f"{name}#{number}", _words(row["title"] or ""), text)
         for name, row in texts
@@ -226,7 +226,8 @@ def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | Non
             message, remedy = "has characters that cannot be printed", "use another name"
         else:
             continue
-        return Problem(str(path), message, remedy, number, column, str(value)[:200])
+        told = None if value is None else str(value)[:200]
+        return Problem(str(path), message, remedy, number, column, told)
     return None
 
 

@@ -97,8 +97,10 @@ def service_embedder(
 
         try:
             return in_a_loop(run(_batches(texts), keep))
-        except (openai.OpenAIError, _NoVectorsError) as error:
+        except openai.OpenAIError as error:
             message = hide(f"{type(error).__name__}: {error}")[:1000]
+        except (ValueError, RecursionError) as error:  # JSON's among them
+            message = hide(f"what came back are no embeddings ({error})")[:1000]
         # Outside of the handler, so that no traceback shows what the service said unhidden.
         remedy = "see to it; the same command asks for what is missing"
         raise InputError([Problem(f"{model} at {host}", message, remedy)])
@@ -201,24 +203,26 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
         raise InputError([Problem(str(path), message, "make room, move it or remove it")]) from None
 
 
-class _NoVectorsError(ValueError):
-    """What came back are no vectors."""
-
-
 def _vectors(reply: Any, count: int) -> Array:
-    """The vectors in a service's reply, in the order of the texts, and of length 1."""
+    """The vectors in a service's reply, in the order of the texts, and of length 1.
+
+    Raises
+    ------
+    ValueError
+        When they are none.
+    """
     try:
         rows = sorted(reply["data"], key=lambda row: row["index"])
         places = [row["index"] for row in rows]
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
-        raise _NoVectorsError("what came back are no embeddings") from None
+        raise ValueError("not their JSON") from None
     if places != list(range(count)) or vectors.ndim != 2 or not 0 < vectors.shape[1] <= _WIDEST:
-        raise _NoVectorsError(f"what came back are not {count} embeddings of one length")
+        raise ValueError(f"not {count} of one length")
     # By the largest part first, so that the length of none is beyond what a number can be.
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not (np.isfinite(largest) & (largest > 0)).all():
-        raise _NoVectorsError("an embedding is zero, or holds what is no number")
+        raise ValueError("one is zero, or holds what is no number")
     vectors = vectors / largest
     scaled: Array = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     return scaled
