@@ -32,6 +32,9 @@ VOTE_COLUMNS = (
     "n_wrong",
     "n_right_against_most",
     "winner_share",
+    "score",
+    "score_low",
+    "score_high",
     "accuracy_vote",
     "accuracy_vote_low",
     "accuracy_vote_high",
@@ -158,6 +161,9 @@ def vote_counts(
             than half of the answers gave always wins.)
         ``winner_share``
             The mean share of the answers that gave the winning letter.
+        ``score``
+            The mean share of right answers among those of an item, over all items that have an
+            answer, with limits: what is printed as a strategy's score.
         ``accuracy_vote``, ``accuracy_single``, ``accuracy_gain``
             Right votes over votes with a result, the mean share of right answers among these
             items' own, and the difference, with limits.
@@ -169,10 +175,10 @@ def vote_counts(
 
     Notes
     -----
-    The limits of the accuracy are Wilson's, those of the gain the bootstrap's over items
-    (`fairstats.inference.bounded_mean`, on the scale from −1 to 1). With several samples of an
-    item there are none: votes on one item are not independent. Where no vote has a result the
-    figures are NaN.
+    The limits of the accuracy are Wilson's, those of the score and of the gain the bootstrap's
+    over items (`fairstats.inference.bounded_mean`, the gain's on the scale from −1 to 1). With
+    several samples of an item there are none: votes on one item are not independent. Where no
+    vote has a result its figures are NaN.
 
     References
     ----------
@@ -254,6 +260,8 @@ def _count(own: pd.DataFrame, alpha: float) -> dict[str, Any]:
     decided = own[own["leaders"] == 1]
     vote_right = (decided["vote"] == decided["answer_key"]).to_numpy(dtype=np.bool_)
     single = (decided["right"] / decided["answers"]).to_numpy(dtype=np.float64)
+    answered = own[own["answers"] > 0]
+    score = (answered["right"] / answered["answers"]).to_numpy(dtype=np.float64)
     tie = own["leaders"] > 1
     items = own["item_id"].nunique()
     n_right = int(vote_right.sum())
@@ -267,18 +275,20 @@ def _count(own: pd.DataFrame, alpha: float) -> dict[str, Any]:
         "n_right": n_right,
         "n_wrong": len(decided) - n_right,
         "n_right_against_most": int((vote_right & (single < 0.5)).sum()),
+        "score": _mean(score),
         "winner_share": _mean((decided["most"] / decided["answers"]).to_numpy(dtype=np.float64)),
         "accuracy_vote": _mean(vote_right.astype(np.float64)),
         "accuracy_single": _mean(single),
         "accuracy_gain": _mean(vote_right - single),
         "ci_level": 1 - alpha,
-        **_limits(vote_right, single, alpha, clustered=len(own) > items),
+        **_limits(vote_right, single, score, alpha, clustered=len(own) > items),
     }
 
 
 def _limits(
     vote_right: npt.NDArray[np.bool_],
     single: npt.NDArray[np.float64],
+    score: npt.NDArray[np.float64],
     alpha: float,
     *,
     clustered: bool,
@@ -288,12 +298,15 @@ def _limits(
     accuracy = wilson(int(vote_right.sum()), len(vote_right), alpha=alpha)
     # From −1 to 1, brought to 0 to 1 and back.
     gain = bounded_mean_interval((1 + vote_right - single) / 2, alpha=alpha)
+    of_items = bounded_mean_interval(score, alpha=alpha)
     return {
+        "score_low": float(of_items.ci_low),
+        "score_high": float(of_items.ci_high),
         "accuracy_vote_low": float(accuracy.low),
         "accuracy_vote_high": float(accuracy.high),
         "accuracy_gain_low": 2 * float(gain.ci_low) - 1,
         "accuracy_gain_high": 2 * float(gain.ci_high) - 1,
-        "ci_method": f"accuracy: wilson; gain: {gain.ci_method}",
+        "ci_method": f"score: {of_items.ci_method}; accuracy: wilson; gain: {gain.ci_method}",
         "method_note": "" if len(vote_right) else "no vote has a result",
     }
 

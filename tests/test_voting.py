@@ -100,6 +100,7 @@ def test_counts_where_no_vote_has_a_result():
     assert (row["n_ties"], row["n_ties_with_key"], row["n_unanswered"]) == (2, 1, 1)
     assert np.isnan(row["accuracy_vote"])
     assert np.isnan(row["winner_share"])
+    assert row["score"] == 0.25
     assert (row["accuracy_vote_low"], row["accuracy_vote_high"]) == (0, 1)
     assert (row["accuracy_gain_low"], row["accuracy_gain_high"]) == (-1, 1)
     assert row["method_note"] == "no vote has a result"
@@ -110,6 +111,9 @@ def test_counts_by_hand():
     assert (row["n_right"], row["n_wrong"], row["n_ties"]) == (3, 1, 1)
     assert (row["n_unanimous"], row["n_right_against_most"]) == (2, 1)
     assert row["winner_share"] == pytest.approx((1 + 2 / 5 + 5 / 6 + 1) / 4)
+    # Of all five items, the tie too.
+    assert row["score"] == pytest.approx((1 + 2 / 5 + 1 / 6 + 1 / 2 + 1) / 5)
+    assert row["score_low"] < row["score"] < row["score_high"]
     assert row["accuracy_vote"] == 3 / 4
     assert row["accuracy_single"] == pytest.approx((1 + 2 / 5 + 1 / 6 + 1) / 4)
     gains = [0, 3 / 5, -1 / 6, 0]

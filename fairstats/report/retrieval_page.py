@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
+from fairstats.names import slug
 from fairstats.report.context import Release
 from fairstats.report.display import closed, show_markdown, show_plot, show_table
 from fairstats.report.retrieval_plots import overlap_plot
@@ -27,10 +28,10 @@ _HOW_TO_READ = (
     "**Overlap** is what the variants of an item have in common of what was retrieved for them: "
     "the snippets found for all variants, over those found for any (intersection over union). It "
     "belongs to the vignettes, the corpus and the retriever, not to the model: the query is the "
-    "vignette alone. **Score** is the share of right answers over all demographic variants of an "
-    "item. **DP** and **EO** are ranges over the groups of one attribute, in points, and never "
-    "negative. **A majority vote** gives all variants of an item one answer, so that its DP and EO "
-    "are 0 by construction; that is no finding. Ties have no answer."
+    "vignette alone. **Score** is the share of right answers among those to an item's demographic "
+    "variants, the mean over items. **DP** and **EO** are ranges over the groups of one attribute, "
+    "in points, and never negative. **A majority vote** gives all variants of an item one answer, "
+    "so that its DP and EO are 0 by construction; that is no finding. Ties have no answer."
 )
 _EFFECTS = (
     "Of the pairs in which the answer for the unprivileged group is wrong: had the other variant "
@@ -77,11 +78,12 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     benchmark = release.benchmarks[name]
     sets = answer_sets(release, name, version)
     title = escape_markdown(benchmark.title)
+    place = slug(f"{name}-{version}")
     described = escape_markdown(benchmark.versions.get(version, version))
     show_markdown(f"## {title}: {described}\n\n::: lede\n{_summary(overlap, sets)}\n:::")
     if not sets.empty:
         show_table(
-            scores_table(sets, release, name=f"scores-{name}-{version}"),
+            scores_table(sets, release, name=f"scores-{place}"),
             caption=f"{benchmark.title}, version {version}: answers with and without snippets",
             css_class="estimates",
             download="votes",
@@ -90,13 +92,13 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
         overlap_plot,
         overlap,
         benchmark,
-        name=f"overlap-{name}-{version}",
+        name=f"overlap-{place}",
         alt="Overlap of the retrieved snippets across the variants of an item, by k and retriever",
         width=7,
         height=2.6,
     )
     show_table(
-        overlap_table(overlap, benchmark, name=f"overlap-{name}-{version}"),
+        overlap_table(overlap, benchmark, name=f"overlap-{place}"),
         caption=f"{benchmark.title}, version {version}: overlap by retriever and k, %",
         css_class="estimates",
         download="overlap",
@@ -107,7 +109,7 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
         show_markdown(f"### Wrong answers, and what had been retrieved\n\n{_EFFECTS}")
         with closed("Wrong answers by pair of groups"):
             show_table(
-                effects_table(effects, release, name=f"effects-{name}-{version}"),
+                effects_table(effects, release, name=f"effects-{place}"),
                 caption=f"{benchmark.title}, version {version}: wrong answers, and snippets",
                 css_class="estimates",
                 download="retrieval_effects",
@@ -115,7 +117,7 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     votes = _own(release.table("votes"), name, version)
     show_markdown("### What a majority vote would give")
     show_table(
-        votes_table(votes, name=f"votes-{name}-{version}"),
+        votes_table(votes, name=f"votes-{place}"),
         caption=f"{benchmark.title}, version {version}: votes over the demographic variants",
         css_class="estimates",
         download="votes",

@@ -54,9 +54,8 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     retrievers = sorted(rows["retriever"].unique())
     colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(retrievers)}
     beside = position_dodge(width=1.2)
-    return (
+    plot = (
         ggplot(rows, aes("top_k", "estimate", color="retriever"))
-        + geom_line(size=0.5, position=beside)
         + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.7, position=beside)
         + geom_point(size=1.6, position=beside)
         + facet_wrap("panel", nrow=1)
@@ -67,3 +66,5 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
         + plot_theme()
         + theme(panel_grid_major_y=element_line(color=RULE, size=0.4))
     )
+    # A line needs two k.
+    return plot + geom_line(size=0.5, position=beside) if rows["top_k"].nunique() > 1 else plot

@@ -122,7 +122,7 @@ def _score(row: pd.Series, *, voted: bool) -> str:
     if voted:
         low_high = percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"])
         return _figure(row["accuracy_vote"], low_high)
-    return _figure(row["accuracy_single"], "")
+    return _figure(row["score"], percent_range(row["score_low"], row["score_high"]))
 
 
 def _figure(value: float, limits: str) -> str:
@@ -275,7 +275,7 @@ def printed_scores() -> GT:
     """The study's table 2: a row a model and data set, a column a strategy."""
     from great_tables import GT
 
-    cells = pd.read_csv(resource("data/published/rag_table2.csv"))
+    cells = pd.read_csv(resource("data", "published", "rag_table2.csv"))
     cells["cell"] = [
         f"{score:.1f} ({overlap:.1f})"
         for score, overlap in zip(
@@ -296,7 +296,7 @@ def printed_strategies() -> GT:
     """The study's tables 3 to 5: score, DP and EO by strategy, and by retriever and k."""
     from great_tables import GT
 
-    cells = pd.read_csv(resource("data/published/rag_fairness.csv"))
+    cells = pd.read_csv(resource("data", "published", "rag_fairness.csv"))
     rows = []
     for row in cells.to_dict("records"):
         by_strategy = isinstance(row["strategy"], str)

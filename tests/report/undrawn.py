@@ -9,11 +9,14 @@ import pandas as pd
 import pytest
 
 import fairstats.release
-from fairstats.answers import write_answers
+from fairstats.answers import RETRIEVALS_SUFFIX, write_answers
 from fairstats.report.context import Release
+from fairstats.retrievals import write_retrievals
 
 
-def undrawn(answers: pd.DataFrame, folder: Path, **options: Any) -> Release:
+def undrawn(
+    answers: pd.DataFrame, folder: Path, *, retrievals: pd.DataFrame | None = None, **options: Any
+) -> Release:
     """Publish answers as a release whose site is empty; options as for `fairstats.publish`."""
 
     def render(release, *, site, pdf, renderer):
@@ -21,10 +24,12 @@ def undrawn(answers: pd.DataFrame, folder: Path, **options: Any) -> Release:
         return "nothing"
 
     source = write_answers(answers, folder / "in" / "answers.parquet")
+    if retrievals is not None:
+        write_retrievals(retrievals, source.with_name(f"all{RETRIEVALS_SUFFIX}"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fairstats.release, "render", render)
         options = {"release": "2026.11"} | options
-        return Release(fairstats.release.publish(source, out=folder / "out", **options).path)
+        return Release(fairstats.release.publish(source.parent, out=folder / "out", **options).path)
 
 
 def whole(answers: pd.DataFrame) -> pd.DataFrame:

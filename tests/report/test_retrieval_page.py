@@ -1,0 +1,154 @@
+"""The retrieval page: its figures are those of the release's tables, and names are harmless."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from fairstats.benchmarks import POOLED
+from fairstats.report.retrieval_page import show_retrieval
+from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
+from fairstats.report.text import percent_range, points
+from fairstats.resources import resource
+from fairstats.voting import majority_vote
+
+from ..retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from .conftest import HOSTILE
+from .undrawn import undrawn
+
+MODEL = HOSTILE[0]
+STRATEGIES = ("plain", "cot", "plain+bm25@5", "cot+bm25@5", "plain+dense@10")
+
+
+@pytest.fixture(scope="module")
+def retrieved(tmp_path_factory):
+    """A release of a hostile model that was asked with snippets of a corpus with a hostile name."""
+    from fairstats.benchmarks import load_benchmark
+
+    demo = load_benchmark("demo")
+    own = drawn_answers(demo, STRATEGIES, model=MODEL)
+    voted = majority_vote(own[own["strategy"] == "plain+bm25@5"])
+    other = drawn_answers(demo, ["plain"], model="never asked with snippets", seed=2)
+    answers = pd.concat([own, voted, other], ignore_index=True)
+    lists = drawn_lists(demo, depth=12, replaced=0.05)
+    found = [retrievals_of(lists, corpus=HOSTILE[1])]
+    found.append(retrievals_of(lists, retriever="dense", corpus=HOSTILE[1]))
+    retrievals = pd.concat(found, ignore_index=True)
+    return undrawn(answers, tmp_path_factory.mktemp("retrieved"), retrievals=retrievals)
+
+
+@pytest.fixture(scope="module")
+def page(retrieved):
+    return shown(retrieved)
+
+
+def shown(release) -> str:
+    parts: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("IPython.display.display", lambda what: parts.append(what.data))
+        show_retrieval(release)
+    return "\n".join(parts)
+
+
+def row_with(page: str, *texts: str) -> str:
+    found = [
+        row
+        for row in re.findall(r"<tr.*?</tr>", page, flags=re.DOTALL)
+        if all(text in row for text in texts)
+    ]
+    assert found, texts
+    return found[0]
+
+
+def test_each_answer_set_has_the_figures_of_the_tables(retrieved, page):
+    votes = retrieved.table("votes").set_index(["model", "strategy"])
+    overlap = retrieved.table("overlap").set_index(["retriever", "top_k", "attribute", "measure"])
+    estimates = retrieved.estimates.set_index(["model", "strategy", "attribute", "metric"])
+    for strategy, label in (
+        ("plain", "plain, no snippets"),
+        ("plain+bm25@5", "plain, bm25, k = 5"),
+        ("cot+bm25@5", "cot, bm25, k = 5"),
+        ("plain+dense@10", "plain, dense, k = 10"),
+    ):
+        row = row_with(page, f">{label}<")
+        vote = votes.loc[(MODEL, strategy)]
+        assert f"<strong>{100 * vote['score']:.1f}</strong>" in row
+        assert percent_range(vote["score_low"], vote["score_high"]) in row
+        for attribute in ("race", "sex", "ses"):
+            for metric in ("dp", "eo"):
+                figure = estimates.loc[(MODEL, strategy, attribute, metric), "estimate"]
+                assert f"<strong>{points(figure, signed=False)}</strong>" in row
+        if "@" in strategy:
+            retriever, k = strategy.split("+")[1].split("@")
+            common = overlap.loc[(retriever, int(k), POOLED, "iou"), "estimate"]
+            assert f">{100 * common:.1f}<" in row
+
+
+def test_a_vote_has_its_accuracy_and_no_range_that_reads_as_a_finding(retrieved, page):
+    row = row_with(page, "majority vote of plain, bm25, k = 5")
+    vote = retrieved.table("votes").set_index(["model", "strategy"]).loc[(MODEL, "plain+bm25@5")]
+    assert f"<strong>{100 * vote['accuracy_vote']:.1f}</strong>" in row
+    assert row.count("0 *") == 6
+    assert "by construction" in page
+
+
+def test_models_that_were_never_asked_with_snippets_are_not_among_them(retrieved):
+    sets = answer_sets(retrieved, "demo", "1")
+    assert set(sets["model"]) == {MODEL}
+    assert sets["strategy"].tolist() == [
+        "plain",
+        "plain+bm25@5",
+        "plain+dense@10",
+        "cot",
+        "cot+bm25@5",
+        "majority_vote+bm25@5",
+    ]
+
+
+def test_wrong_answers_are_counted_as_the_table_counts_them(retrieved, page):
+    effects = retrieved.table("retrieval_effects")
+    own = effects[(effects["strategy"] == "plain+bm25@5") & (effects["attribute"] == "race")]
+    figures = own.set_index(["of", "metric"])
+    at = page.index("Wrong answers, and what had been retrieved")
+    heading = page.index("plain+bm25@5", at)
+    row = row_with(page[heading:], "Race: White")
+    cells = [re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+    kinds = ["other_snippets_other_answer", "other_snippets_same_answer"]
+    kinds += ["same_snippets_other_answer", "same_snippets_same_answer"]
+    wrong = [figures.loc[("wrong_b", kind), "count"] for kind in kinds]
+    assert [int(cell) for cell in cells[:5]] == [sum(wrong), *wrong]
+    assert "Baseline" not in page[at : page.index("What a majority vote")]
+
+
+def test_names_from_outside_are_text(page):
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+    assert "<img src=x" not in page
+
+
+def test_without_retrievals_the_page_says_how_to(tmp_path, demo):
+    page = shown(undrawn(drawn_answers(demo, ["plain"], missing=0), tmp_path))
+    assert "fairstats retrieve" in page
+    assert "Table 2 as printed" in page
+
+
+def test_under_bounds_a_figure_is_its_range(tmp_path, demo):
+    answers = drawn_answers(demo, ["plain+bm25@5"])
+    retrievals = retrievals_of(drawn_lists(demo, depth=5))
+    page = shown(undrawn(answers, tmp_path, retrievals=retrievals, missing="bounds"))
+    assert "<small>range " in row_with(page, ">plain, bm25, k = 5<")
+    assert not re.search(r"\bnan\b", page)
+
+
+def test_the_printed_tables_are_whole():
+    markup = printed_scores().as_raw_html() + printed_strategies().as_raw_html()
+    scores = pd.read_csv(resource("data", "published", "rag_table2.csv"))
+    for row in scores.to_dict("records"):
+        assert f"{row['score_percent']:.1f} ({row['retrieval_overlap_percent']:.1f})" in markup
+    fairness = pd.read_csv(resource("data", "published", "rag_fairness.csv"))
+    assert markup.count("Table 5") == 1
+    for row in fairness.to_dict("records"):
+        assert f">{row['dp']:.2f}<" in markup
+        assert f">{row['score_percent']:.1f}<" in markup
