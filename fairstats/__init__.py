@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
     from fairstats.release_diff import diff_releases as diff_releases
+    from fairstats.reply_overlap import text_overlap as text_overlap
     from fairstats.retrieval import retrieval_overlap as retrieval_overlap
-    from fairstats.retrieval_effects import retrieval_effects as retrieval_effects
     from fairstats.retrievals import read_retrievals as read_retrievals
     from fairstats.schema import answers_schema as answers_schema
-    from fairstats.text_overlap import text_overlap as text_overlap
+    from fairstats.snippet_effects import retrieval_effects as retrieval_effects
     from fairstats.validation import validate_answers as validate_answers
     from fairstats.verification import verify as verify
     from fairstats.versions import compare as compare
@@ -106,14 +106,14 @@ _HOMES = {
     "rank_sets": "fairstats.inference.ranks",
     "read_answers": "fairstats.answers",
     "read_retrievals": "fairstats.retrievals",
-    "retrieval_effects": "fairstats.retrieval_effects",
+    "retrieval_effects": "fairstats.snippet_effects",
     "retrieval_overlap": "fairstats.retrieval",
     "samplesize_mcnemar": "fairstats.inference.power",
     "scan_answers": "fairstats.engines",
     "sign_flip_test": "fairstats.inference.clusters",
     "stuart_maxwell": "fairstats.inference.letters",
     "tango": "fairstats.inference.tango",
-    "text_overlap": "fairstats.text_overlap",
+    "text_overlap": "fairstats.reply_overlap",
     "validate_answers": "fairstats.validation",
     "verdict": "fairstats.inference.equivalence",
     "verify": "fairstats.verification",

@@ -18,9 +18,9 @@ from fairstats.folding import UNIT_COLUMNS
 from fairstats.ranking import RANK_COLUMNS, rank_models
 from fairstats.replication import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
-from fairstats.retrieval_effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.retrieved_lists import RETRIEVER_COLUMNS, asked_with
 from fairstats.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
+from fairstats.snippet_effects import EFFECT_COLUMNS, retrieval_effects
 from fairstats.voting import VOTE_COLUMNS, vote_counts
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from fairstats.benchmarks import load_benchmark
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
+from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS
 from fairstats.retrieval import OVERLAP_COLUMNS
-from fairstats.retrieval_effects import (
+from fairstats.snippet_effects import (
     CELLS,
     CHANGE_DIFFERENCE,
     CHANGED_OTHER,
     CHANGED_SAME,
     EFFECT_COLUMNS,
 )
-from fairstats.text_overlap import TEXT_OVERLAP_COLUMNS
 from fairstats.voting import VOTE_COLUMNS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -21,6 +21,12 @@ def test_every_public_name_is_there():
         fairstats.nothing  # noqa: B018
 
 
+def test_no_public_name_is_that_of_a_module():
+    """Once the module is imported, it would stand in the place of the function."""
+    modules = {path.stem for path in (ROOT / "fairstats").iterdir()}
+    assert modules.isdisjoint(fairstats.__all__)
+
+
 def test_importing_loads_no_library():
     code = "import fairstats, sys; print(*sorted({'pandas', 'numpy', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

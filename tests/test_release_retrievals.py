@@ -18,8 +18,8 @@ from fairstats.release import publish
 from fairstats.release_tables import TABLES
 from fairstats.report.context import Release
 from fairstats.retrieval import retrieval_overlap
-from fairstats.retrieval_effects import retrieval_effects
 from fairstats.retrievals import RETRIEVAL_COLUMNS, retrieval_files, write_retrievals
+from fairstats.snippet_effects import retrieval_effects
 from fairstats.verification import verify
 from fairstats.voting import majority_vote, vote_counts
 

@@ -42,9 +42,9 @@ def overlap(
 ) -> None:
     """Say how much of what was retrieved is the same for every variant of an item."""
     from fairstats.answers import read_answers
+    from fairstats.reply_overlap import text_overlap
     from fairstats.retrieval import overlap_of_items, retrieval_overlap
     from fairstats.retrievals import read_retrievals, retrieval_files
-    from fairstats.text_overlap import text_overlap
 
     check_alpha(alpha)
     known = load_files(benchmark_file)

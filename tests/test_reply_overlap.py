@@ -12,8 +12,8 @@ from fairstats.answers import write_answers
 from fairstats.cli import app
 from fairstats.inference.intervals import wilson
 from fairstats.problems import InputError
+from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS, rouge_l, text_overlap
 from fairstats.retrievals import write_retrievals
-from fairstats.text_overlap import TEXT_OVERLAP_COLUMNS, rouge_l, text_overlap
 
 from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 

@@ -9,7 +9,8 @@ from scipy import stats
 
 from fairstats.inference.intervals import wilson
 from fairstats.problems import InputError
-from fairstats.retrieval_effects import (
+from fairstats.retrieved_lists import no_retrievals
+from fairstats.snippet_effects import (
     CELLS,
     CHANGE_DIFFERENCE,
     CHANGED_OTHER,
@@ -17,7 +18,6 @@ from fairstats.retrieval_effects import (
     EFFECT_COLUMNS,
     retrieval_effects,
 )
-from fairstats.retrieved_lists import no_retrievals
 
 from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 
