@@ -17,7 +17,15 @@ from collectors.checking import version_of, wrong
 from collectors.corpora import CHUNK_WORDS, Corpus, load_corpus
 from collectors.embeddings import CACHE, embed_kept, embedded_embedder, service_embedder
 from collectors.items import Item, load_items
-from collectors.retrievers import DEPTH, RRF_K, Ranking, fuse, search_bm25, search_dense
+from collectors.retrievers import (
+    BM25_SETTINGS,
+    DEPTH,
+    RRF_K,
+    Ranking,
+    fuse,
+    search_bm25,
+    search_dense,
+)
 from fairstats.answers import RETRIEVALS_SUFFIX
 from fairstats.benchmarks import Benchmark
 from fairstats.names import slug
@@ -118,6 +126,7 @@ def retrieve(
             print(text, file=sys.stderr)
 
     rankings: list[list[Ranking]] = []
+    by_words, by_meaning = BM25_SETTINGS, ""
     if retriever in ("bm25", "rrf"):
         rankings.append(search_bm25(searched, queries))
     if retriever in ("dense", "rrf"):
@@ -134,8 +143,11 @@ def retrieve(
             return embed_kept(texts, embedder, Path(out) / CACHE, say=say)
 
         rankings.append(search_dense(searched, queries, embed))
+        by_meaning = f"cosine of {embedder.model} at {embedder.endpoint}"
     found = rankings[0]
+    how = by_meaning if retriever == "dense" else by_words
     if retriever == "rrf":
+        how = f"reciprocal ranks, k = {rrf_k}, of {by_words} and {by_meaning}"
         found = [fuse(both, k=rrf_k) for both in zip(*rankings, strict=True)]
     facts = {
         "benchmark": benchmark.name,
@@ -143,6 +155,7 @@ def retrieve(
         "retriever": called,
         "corpus": searched.name,
         "corpus_sha256": searched.sha256,
+        "settings": "; ".join([how, f"snippets of at most {chunk_words} words"]),
     }
     by_query = {query: ranking[:top] for query, ranking in zip(queries, found, strict=True)}
     rows = retrieval_rows(benchmark, items, searched, by_query, facts)

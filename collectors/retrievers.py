@@ -20,6 +20,10 @@ RRF_K = 60
 Ranking = list[tuple[int, float]]
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
+_K1, _B = 1.5, 0.75
+#: How `search_bm25` weighs words, as it stands in the retrievals table.
+BM25_SETTINGS = f"BM25 (Lucene's, k1 = {_K1}, b = {_B}, no stop words, unstemmed)"
+
 # Scores that differ by less are equal: the order of a sum is another on another machine.
 _BM25_DIGITS, _COSINE_DIGITS = 9, 6
 
@@ -55,7 +59,7 @@ def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
     snippets = words(snippet.searched for snippet in corpus.snippets)
     if not any(snippets):
         return [[] for _ in queries]
-    index = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
+    index = bm25s.BM25(method="lucene", k1=_K1, b=_B, dtype="float64")
     index.index(snippets, show_progress=False)
     rankings = []
     for query in words(queries):

@@ -30,6 +30,7 @@ OVERLAP_COLUMNS = (
     "n_identical",
     "n_empty",
     "n_left_out",
+    "settings",
     "corpus",
     "corpus_sha256",
     "method_note",
@@ -113,7 +114,8 @@ def retrieval_overlap(
     >>> retrievals = pd.DataFrame([
     ...     dict(benchmark="demo", benchmark_version="1", item_id="demo-01", attribute="race",
     ...          group=group, retriever="bm25", rank=rank, snippet_id=snippet, score=1 / rank,
-    ...          snippet_sha256=sha, query_sha256=sha, corpus="primer", corpus_sha256=sha)
+    ...          snippet_sha256=sha, query_sha256=sha, settings="-",
+    ...          corpus="primer", corpus_sha256=sha)
     ...     for group, snippets in found.items() for rank, snippet in enumerate(snippets, 1)])
     >>> table = retrieval_overlap(retrievals)
     >>> row = table[(table["attribute"] == "race") & (table["measure"] == "iou")].iloc[0]
@@ -243,6 +245,7 @@ def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterato
                 "n_identical": int((items["common"] == items["union"]).sum()),
                 "n_empty": int((items["union"] == 0).sum()),
                 "n_left_out": len(lists.benchmark.answer_keys) - len(items),
+                "settings": lists.settings,
                 "corpus": lists.corpus,
                 "corpus_sha256": lists.corpus_sha256,
                 "method_note": _note(lists, attribute, intervals[values.tobytes()]),

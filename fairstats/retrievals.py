@@ -33,6 +33,7 @@ RETRIEVAL_COLUMNS = (
     "score",
     "snippet_sha256",
     "query_sha256",
+    "settings",
     "corpus",
     "corpus_sha256",
 )
@@ -71,6 +72,10 @@ def retrievals_schema() -> pandera.DataFrameSchema:
         lambda texts: texts.map({t: 0 < len(t) <= 200 and t.isprintable() for t in texts.unique()}),
         error="must be 1 to 200 printable characters",
     )
+    said = pa.Check(
+        lambda texts: texts.map({t: 0 < len(t) < 1001 and t.isprintable() for t in texts.unique()}),
+        error="must be 1 to 1,000 printable characters",
+    )
     sha256 = matches(_SHA256, "must be 64 hexadecimal digits")
     most = pa.Check.str_length(max_value=100_000, error="is longer than 100,000 characters")
     return pa.DataFrameSchema(
@@ -83,6 +88,7 @@ def retrievals_schema() -> pandera.DataFrameSchema:
             "snippet_id": pa.Column(str, name),
             "score": pa.Column("float64"),
             **{c: pa.Column(str, sha256) for c in ("snippet_sha256", "query_sha256")},
+            "settings": pa.Column(str, said),
             "corpus": pa.Column(str, name),
             "corpus_sha256": pa.Column(str, sha256),
             **{column: pa.Column(str, most, required=False) for column in TEXT_COLUMNS},
@@ -171,12 +177,13 @@ def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
 
 def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
     problems = []
-    searched = frame.groupby(["benchmark", "benchmark_version", "retriever"])["corpus_sha256"]
-    for (_, _, retriever), number in searched.nunique().items():
-        if number > 1:
-            message = f"{number} corpora were searched by {retriever} for the same benchmark"
-            remedy = "give each its own name: fairstats retrieve --name"
-            problems.append(Problem(path, message, remedy, column="corpus_sha256"))
+    searched = frame.groupby(["benchmark", "benchmark_version", "retriever"])
+    for column, what in (("corpus_sha256", "corpora were"), ("settings", "settings were")):
+        for (_, _, retriever), number in searched[column].nunique().items():
+            if number > 1:
+                message = f"{number} {what} used by {retriever} for the same benchmark"
+                remedy = "give each its own name: fairstats retrieve --name"
+                problems.append(Problem(path, message, remedy, column=column))
     texts = frame.groupby(["corpus_sha256", "snippet_id"])["snippet_sha256"].nunique()
     for (_, snippet), _ in texts[texts > 1].head(20).items():
         message = "a snippet of this corpus has two texts"

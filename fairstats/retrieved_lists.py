@@ -31,7 +31,7 @@ class Lists:
     ----------
     benchmark : Benchmark
         The benchmark.
-    version, retriever, corpus, corpus_sha256 : str
+    version, retriever, settings, corpus, corpus_sha256 : str
         Which variants were searched for, by what, and where.
     depth : int
         The last rank that any of the lists has.
@@ -45,6 +45,7 @@ class Lists:
     retriever: str
     corpus: str
     corpus_sha256: str
+    settings: str
     depth: int
     found: Mapping[tuple[str, str, str], tuple[str, ...]]
 
@@ -103,6 +104,7 @@ def open_retrievals(
                 retriever=retriever,
                 corpus=str(rows["corpus"].iloc[0]),
                 corpus_sha256=str(rows["corpus_sha256"].iloc[0]),
+                settings=str(rows["settings"].iloc[0]),
                 depth=int(rows["rank"].max()),
                 found={variant: tuple(snippets) for variant, snippets in found.items()},
             )

@@ -34,6 +34,7 @@ def retrievals_of(lists: Mapping[Variant, Iterable[str]], **keys: Any) -> pd.Dat
             "snippet_sha256": sha256(snippet),
             "query_sha256": sha256(f"{item} {group}"),
             "corpus": "primer",
+            "settings": "as in the tests",
             "corpus_sha256": sha256("primer"),
         }
         | keys

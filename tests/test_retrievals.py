@@ -30,6 +30,7 @@ def retrievals():
                 "query_sha256": HEX,
                 "corpus": "primer",
                 "corpus_sha256": HEX,
+                "settings": "bm25",
                 "text": f"s{rank}",
                 "title": "",
             }
@@ -66,6 +67,7 @@ def test_a_folder_of_answers_may_hold_them(retrievals, tmp_path):
         (0, "query_sha256", "abc", "hexadecimal"),
         (0, "retriever", "BM25 <b>", "a-z"),
         (0, "corpus_sha256", "0" * 64, "corpora"),
+        (0, "settings", "another k1", "settings"),
     ],
 )
 def test_a_fault_is_named(retrievals, row, column, value, said):

@@ -159,7 +159,8 @@ def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
     attributes = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
     rows = []
     for (retriever, top_k), own in overlap.groupby(["retriever", "top_k"], sort=True):
-        row = {"retriever": escape_html(str(retriever)), "k": f"k = {top_k}"}
+        settings = own["settings"].iloc[0]
+        row = {"retriever": escape_html(f"{retriever}: {settings}"), "k": f"k = {top_k}"}
         figures = own.set_index(["attribute", "measure"])
         for attribute in attributes:
             row[attribute] = _share(figures.loc[(attribute, "iou")])

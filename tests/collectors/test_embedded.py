@@ -174,6 +174,7 @@ def test_a_prompt_that_does_not_fit_is_an_error_and_is_not_cut(tmp_path: Path) -
             "query_sha256": sha256(item.variants[group].encode()).hexdigest(),
             "corpus": "own",
             "corpus_sha256": "0" * 64,
+            "settings": "bm25",
             "title": "",
             "text": text,
         }
