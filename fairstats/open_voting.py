@@ -209,7 +209,7 @@ def open_vote(
     )
     demographic = single["attribute"] != BASELINE
     return single.assign(
-        strategy=single["strategy"].map(voted_names(single["strategy"])),
+        strategy=single["strategy"].map(voted_names(single["strategy"], clustered=True)),
         answer=single["answer"].mask(demographic, vote["answer"]),
         answer_raw=single["answer_raw"].mask(demographic, vote["answer_raw"]),
         status=single["status"].mask(demographic, vote["status"].fillna("unparsed")),

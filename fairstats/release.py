@@ -40,6 +40,7 @@ from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals, retrieval_f
 from fairstats.retrieved_lists import no_retrievals, open_retrievals, refuse_lacking
 from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
+from fairstats.strategies import read_strategy
 from fairstats.validation import validate_files
 
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
@@ -120,7 +121,7 @@ def publish(
         When the answers have a problem, the name is no release name, or the release is there with
         other content; when there are retrievals for a benchmark, but not all that a strategy of
         its answers names (see `fairstats.retrieved_lists.strategy_problems`), or for one that no
-        answer is to. Nothing is written then.
+        answer is to; and when answers are majority votes. Nothing is written then.
     fairstats.report.render.RenderError
         When a page cannot be drawn; nothing is written then either.
     """
@@ -136,12 +137,29 @@ def publish(
     if problems:
         raise InputError(problems)
     frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
+    _refuse_votes(frame, sources)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     of = ReleaseInputs(frame, _read_all(retrieved, frame, known), missing, alpha, known)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
     with locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, [*sources, *retrieved], renderer)
+
+
+def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
+    """Refuse answers that are votes.
+
+    One answer for all variants of an item has no disparity by construction: it would be called
+    equivalent, lead a board, and make the adjustment of every other test stricter.
+    """
+    votes = [name for name in answers["strategy"].unique() if read_strategy(name).voted]
+    if votes:
+        paths = ", ".join(map(str, sources))
+        message = "are majority votes, whose groups cannot differ; a release says what votes give"
+        remedy = "leave them out (table votes has them), or name a strategy of your own otherwise"
+        raise InputError(
+            [Problem(paths, message, remedy, column="strategy", value=name) for name in votes]
+        )
 
 
 def _all_retrievals(

@@ -11,7 +11,7 @@ MAJORITY_VOTE = "majority_vote"
 _RETRIEVED = re.compile(
     r"(?P<prompt>.+)\+(?P<retriever>[a-z0-9][a-z0-9_.-]*)@(?P<top_k>[1-9][0-9]{0,3})"
 )
-_VOTED = re.compile(rf"{MAJORITY_VOTE}(\((?P<of>.+)\))?")
+_VOTED = re.compile(rf"{MAJORITY_VOTE}(?P<clustered>_open)?(\((?P<of>.+)\))?")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Strategy:
         How many snippets stood there at most.
     voted : bool
         Whether the answers are the majority's over the item's demographic variants.
+    clustered : bool
+        Whether it was replies that voted, by what they say, and not letters.
 
     Examples
     --------
@@ -43,29 +45,37 @@ class Strategy:
     retriever: str | None = None
     top_k: int | None = None
     voted: bool = False
+    clustered: bool = False
 
     @property
     def name(self) -> str:
         """The name as it stands in the answers table."""
         name = self.prompt
         if self.voted:
-            name = MAJORITY_VOTE if self.prompt == PLAIN else f"{MAJORITY_VOTE}({self.prompt})"
+            vote = f"{MAJORITY_VOTE}_open" if self.clustered else MAJORITY_VOTE
+            name = vote if self.prompt == PLAIN else f"{vote}({self.prompt})"
         return name if self.retriever is None else f"{name}+{self.retriever}@{self.top_k}"
 
 
 def read_strategy(name: str) -> Strategy:
     """What the name of a strategy says; any other name is that of a prompt.
 
+    A prompt whose own name ends in ``+name@number`` cannot be told from one with snippets: a
+    strategy of one's own is better not called so.
+
     Examples
     --------
     >>> read_strategy("majority_vote+bm25@10")
-    Strategy(prompt='plain', retriever='bm25', top_k=10, voted=True)
+    Strategy(prompt='plain', retriever='bm25', top_k=10, voted=True, clustered=False)
     >>> read_strategy("my own way + more")
-    Strategy(prompt='my own way + more', retriever=None, top_k=None, voted=False)
+    Strategy(prompt='my own way + more', retriever=None, top_k=None, voted=False, clustered=False)
     """
-    retriever, top_k = None, None
+    rest, retriever, top_k = name, None, None
     if found := _RETRIEVED.fullmatch(name):
-        name, retriever, top_k = found["prompt"], found["retriever"], int(found["top_k"])
-    voted = _VOTED.fullmatch(name)
-    prompt = (voted["of"] or PLAIN) if voted else name
-    return Strategy(prompt, retriever, top_k, voted is not None)
+        rest, retriever, top_k = found["prompt"], found["retriever"], int(found["top_k"])
+    prompt, voted, clustered = rest, False, False
+    if found := _VOTED.fullmatch(rest):
+        prompt, voted, clustered = found["of"] or PLAIN, True, found["clustered"] is not None
+    read = Strategy(prompt, retriever, top_k, voted, clustered)
+    # One name for each: what is written otherwise is somebody's own prompt.
+    return read if read.name == name else Strategy(name)

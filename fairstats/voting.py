@@ -84,9 +84,10 @@ def majority_vote(
     A missing answer does not vote. Where two letters stand equally often, or all answers are
     missing, there is none: null with status ``unparsed``.
 
-    All variants of an item having one answer, CFR is 1 and AD, DP and EO are 0 by construction;
-    that says nothing of the model. What can be judged is accuracy and how many votes are ties,
-    see `vote_counts`.
+    All variants of an item having one answer, CFR is 1 and AD, DP and EO are 0 by construction
+    (where every variant has a row, and under the policies that leave missing answers out); that
+    says nothing of the model. What can be judged is accuracy and how many votes are ties: see
+    `vote_counts`. A release takes no votes as answers; its own table says what they give.
 
     References
     ----------
@@ -163,7 +164,8 @@ def vote_counts(
             The mean share of the answers that gave the winning letter.
         ``score``
             The mean share of right answers among those of an item, over all items that have an
-            answer, with limits: what is printed as a strategy's score.
+            answer, with limits: what is printed as a strategy's score. Missing answers are left
+            out, whatever the policy.
         ``accuracy_vote``, ``accuracy_single``, ``accuracy_gain``
             Right votes over votes with a result, the mean share of right answers among these
             items' own, and the difference, with limits.
@@ -205,8 +207,8 @@ def vote_counts(
     )
 
 
-def voted_names(strategies: Iterable[str]) -> dict[str, str]:
-    """The names of strategies once their answers have voted.
+def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[str, str]:
+    """The names of strategies once their answers, or their replies, have voted.
 
     Examples
     --------
@@ -214,7 +216,8 @@ def voted_names(strategies: Iterable[str]) -> dict[str, str]:
     {'plain': 'majority_vote', 'cot+bm25@10': 'majority_vote(cot)+bm25@10'}
     """
     return {
-        name: replace(read_strategy(name), voted=True).name for name in dict.fromkeys(strategies)
+        name: replace(read_strategy(name), voted=True, clustered=clustered).name
+        for name in dict.fromkeys(strategies)
     }
 
 

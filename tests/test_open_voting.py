@@ -91,7 +91,7 @@ def test_every_item_has_the_reply_that_most_variants_got(replies):
 def test_replies_give_their_letter_and_status_to_all_variants(replies):
     voted = open_vote(replies, embed)
     assert validate_answers(voted) == []
-    assert set(voted["strategy"]) == {"majority_vote"}
+    assert set(voted["strategy"]) == {"majority_vote_open"}
     own = voted[voted["attribute"] != "baseline"]
     assert (own.groupby("item_id")["answer_raw"].nunique() <= 1).all()
     chosen = majority_answer(replies, embed).merge(

@@ -55,12 +55,10 @@ def folder(demo, retrievals, tmp_path):
 
 
 def write_inputs(demo, retrievals, tmp_path):
-    """Answers by three strategies, the votes of one of them, and retrievals beside them."""
+    """Answers by three strategies, and retrievals in a folder below them."""
     # None missing: comparisons are then exact, and take no time.
     answers = drawn_answers(demo, ["plain", "plain+bm25@10", "plain+bm25@5"], missing=0)
     write_answers(answers, tmp_path / "in" / "answers.parquet")
-    own = answers[answers["strategy"] == "plain+bm25@10"]
-    write_answers(majority_vote(own), tmp_path / "in" / "deeper" / "votes.parquet")
     write_retrievals(retrievals, tmp_path / "in" / "deeper" / "bm25.retrievals.parquet")
     return tmp_path / "in"
 
@@ -107,7 +105,6 @@ def test_the_tables_are_those_of_the_functions_and_verified(release, retrievals)
     for name, table in expected.items():
         pd.testing.assert_frame_equal(release.table(name), table)
         assert len(table) > 0
-    # Votes are not voted on again, and nothing is said of what changed between them.
     assert set(expected["votes"]["strategy"]) == {"plain", "plain+bm25@10", "plain+bm25@5"}
     effects = expected["retrieval_effects"]
     assert set(effects["strategy"]) == {"plain+bm25@10", "plain+bm25@5"}
@@ -135,7 +132,7 @@ def test_files_of_retrievals_can_be_named_in_any_place(folder, retrievals, tmp_p
     one = published([*folder.rglob("*.parquet")], tmp_path)
     for source, option in (
         (folder, [named]),
-        ([folder / "answers.parquet", folder / "deeper" / "votes.parquet"], folder / "deeper"),
+        (folder / "answers.parquet", folder / "deeper"),
     ):
         again = publish(source, release="1", out=tmp_path / "out", retrievals=option)
         assert (again.path, again.new) == (one.path, False)
@@ -178,6 +175,21 @@ def test_a_file_that_holds_none_is_refused(folder, tmp_path):
         published(folder, tmp_path, retrievals=[tmp_path / "x.retrievals.parquet"])
 
 
+@pytest.mark.parametrize("clustered", [False, True])
+def test_votes_are_refused_since_their_groups_cannot_differ(folder, tmp_path, clustered):
+    answers = pd.read_parquet(folder / "answers.parquet")
+    votes = majority_vote(answers[answers["strategy"] == "plain"])
+    if clustered:
+        votes["strategy"] = "majority_vote_open"
+    write_answers(votes, folder / "deeper" / "votes.parquet")
+    with pytest.raises(InputError, match="majority votes"):
+        publish(folder, release="1", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    # The same under a name of one's own is nobody's vote.
+    write_answers(votes.assign(strategy="my vote"), folder / "deeper" / "votes.parquet")
+    assert publish(folder, release="1", out=tmp_path / "out").new
+
+
 def test_answers_may_be_published_without_what_they_were_asked_with(folder, tmp_path):
     (folder / "deeper" / "bm25.retrievals.parquet").unlink()
     command = ["publish", "--answers", str(folder), "--release", "1", "--out"]
@@ -186,7 +198,7 @@ def test_answers_may_be_published_without_what_they_were_asked_with(folder, tmp_
     said = [line for line in done.stderr.splitlines() if "without its retrievals" in line]
     assert said == [
         f"Model, {strategy}: published without its retrievals"
-        for strategy in ("majority_vote+bm25@10", "plain+bm25@10", "plain+bm25@5")
+        for strategy in ("plain+bm25@10", "plain+bm25@5")
     ]
     assert Release(tmp_path / "out" / "v" / "1").table("retrieval_effects").empty
 

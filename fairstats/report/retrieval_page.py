@@ -19,41 +19,53 @@ from fairstats.report.retrieval_tables import (
     votes_table,
 )
 from fairstats.report.text import escape_markdown, number_word, percent
+from fairstats.strategies import read_strategy
 
 _NOTHING = (
     "No answers of this release were asked with retrieved snippets. How to: `fairstats retrieve`, "
     "then `fairstats collect --retrievals`."
 )
+_WITHOUT = (
+    "Answers of this release were asked with retrieved snippets ({sets}), but it holds no record "
+    "of what was retrieved: overlap cannot be told. Their figures stand on the boards."
+)
 _HOW_TO_READ = (
-    "**Overlap** is what the variants of an item have in common of what was retrieved for them: "
-    "the snippets found for all variants, over those found for any (intersection over union). It "
-    "belongs to the vignettes, the corpus and the retriever, not to the model: the query is the "
-    "vignette alone. **Score** is the share of right answers among those to an item's demographic "
-    "variants, the mean over items. **DP** and **EO** are ranges over the groups of one attribute, "
-    "in points, and never negative. **A majority vote** gives all variants of an item one answer, "
-    "so that its DP and EO are 0 by construction; that is no finding. Ties have no answer."
+    "**Overlap** is how alike the contexts of an item's variants are: the snippets that were found "
+    "for all variants, over those found for any (intersection over union; two lists of ten that "
+    "share five have 33 %). It belongs to the vignettes, the corpus and the retriever, not to the "
+    "model: the query is the vignette alone. **Score** is the share of right answers among those "
+    "to an item's demographic variants, the mean over items; missing answers are left out, "
+    "whatever the policy. **A majority vote** gives all variants of an item the letter that most "
+    "of them got. Its groups cannot differ, so it is no answer set and has no DP or EO; a tie has "
+    "no result. **DP** and **EO** are ranges over the groups of one attribute, in points, and "
+    "never negative."
 )
 _EFFECTS = (
     "Of the pairs in which the answer for the unprivileged group is wrong: had the other variant "
     "got the same snippets, in the same order, and did it get the same answer? The last column "
     "compares, over all pairs, how often answers change where the snippets are other ones with how "
-    "often they change where they are the same. It is an association: items for which other "
-    "snippets were found may differ otherwise too."
+    "often they change where they are the same; where all pairs are of one kind, there is nothing "
+    "to compare. It is an association: items for which other snippets were found may differ "
+    "otherwise too."
 )
 _PRINTED = (
-    "As printed in the study of retrieval-augmented answers. Its answers were never released, so "
-    "that none of these figures can be recomputed; its table 6 is not in our hands. Three things "
-    "to know before comparing: most scores lie below the 25 % that guessing among four options "
-    "gives; the overlap differs by model and strategy, so that the query cannot have been the "
-    "vignette alone; and majority vote has DP and EO above 0, so that its vote was taken over "
-    "something else than the variants of an item."
+    "As printed in the study of retrieval-augmented answers ([arXiv:2503.15454]"
+    "(https://arxiv.org/abs/2503.15454)). Its answers were never released, so that none of these "
+    "figures can be recomputed; its table 6 is not in our hands. Before comparing: of the 60 "
+    "scores on MMLU, MedQA and MedMCQA 42 lie below the 25 % that guessing among four options "
+    "gives. The printed overlap differs by model and strategy, which it could not if the query "
+    "were the vignette alone over the same items. And majority vote has DP and EO above 0, which a "
+    "vote over all variants of an item could not have, counted over the items that it decides."
 )
 
 
 def show_retrieval(release: Release) -> None:
     """What was retrieved, how answers with it compare, and the study's printed tables."""
     overlap = release.table("overlap")
-    if overlap.empty:
+    retrieved = _asked_with_snippets(release)
+    if overlap.empty and retrieved:
+        show_markdown(_WITHOUT.format(sets=escape_markdown(", ".join(retrieved))))
+    elif overlap.empty:
         show_markdown(_NOTHING)
     for (name, version), own in overlap.groupby(["benchmark", "benchmark_version"], sort=True):
         _show_benchmark(release, str(name), str(version), own)
@@ -72,6 +84,11 @@ def show_retrieval(release: Release) -> None:
             caption="Tables 3, 4 and 5 as printed, for DeepSeek-R1-8B",
             css_class="estimates",
         )
+
+
+def _asked_with_snippets(release: Release) -> list[str]:
+    names = sorted({str(entry["strategy"]) for entry in release.manifest["answers"]})
+    return [name for name in names if read_strategy(name).retriever is not None]
 
 
 def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataFrame) -> None:
@@ -146,8 +163,9 @@ def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
     least = pooled.loc[pooled["estimate"].idxmin()]
     most = pooled.loc[pooled["estimate"].idxmax()]
     text += (
-        f" All demographic variants of an item have {percent(least['estimate'])} of their snippets "
-        f"in common with {escape_markdown(least['retriever'])} at k = {least['top_k']}"
+        f" Of the snippets found for any demographic variant of an item, on average "
+        f"{percent(least['estimate'])} were found for all of them with "
+        f"{escape_markdown(least['retriever'])} at k = {least['top_k']}"
     )
     if len(pooled) > 1:
         text += (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED, Benchmark
+from fairstats.benchmarks import PLAIN, POOLED, Benchmark
 from fairstats.report.context import Release
 from fairstats.report.tables import breakable
 from fairstats.report.text import (
@@ -19,7 +19,7 @@ from fairstats.report.text import (
     points,
 )
 from fairstats.resources import resource
-from fairstats.strategies import Strategy, read_strategy
+from fairstats.strategies import read_strategy
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -33,7 +33,7 @@ def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
     """One row an answer set of a benchmark version, with what its strategy says.
 
     Of models that were asked with snippets in at least one set; plain prompts first, those without
-    snippets before those with, and votes last.
+    snippets before those with.
     """
     estimates = release.estimates
     own = estimates[(estimates["benchmark"] == name) & (estimates["benchmark_version"] == version)]
@@ -43,17 +43,16 @@ def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
         prompt=[s.prompt for s in read],
         retriever=pd.Series([s.retriever for s in read], index=sets.index, dtype="str"),
         top_k=[s.top_k or 0 for s in read],
-        voted=[s.voted for s in read],
     )
     with_snippets = set(sets.loc[sets["retriever"].notna(), "model"])
     sets = sets[sets["model"].isin(with_snippets)]
-    order = sets.assign(plain=sets["prompt"] != "plain", own=sets["retriever"].fillna(""))
-    order = order.sort_values(["model", "voted", "plain", "prompt", "own", "top_k"])
+    order = sets.assign(asked=sets["prompt"] != PLAIN, own=sets["retriever"].fillna(""))
+    order = order.sort_values(["model", "asked", "prompt", "own", "top_k"])
     return sets.loc[order.index].reset_index(drop=True)
 
 
 def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Score, overlap, DP and EO of each answer set; the models as groups of rows.
+    """Score, overlap, DP and EO of each answer set, and what its majority vote would score.
 
     Parameters
     ----------
@@ -74,24 +73,24 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     rows = []
     for one in sets.to_dict("records"):
         key = tuple(one[column] for column in _KEYS)
-        single = Strategy(one["prompt"], _text(one["retriever"]), one["top_k"] or None)
-        vote = (*key[:3], single.name) if one["voted"] else key
         row = {
             "model": escape_html(breakable(one["model"])),
             "strategy": escape_html(_label(one)),
-            "score": _score(votes.loc[vote], voted=one["voted"]) if vote in votes.index else "",
+            "score": _score(votes.loc[key]) if key in votes.index else "",
+            "vote": _vote(votes.loc[key]) if key in votes.index else "",
             "overlap": _overlap(overlap, one),
         }
         for attribute in benchmark.varied:
             for metric in _DISPARITIES:
                 place = (*key, attribute.name, metric)
-                figure = _range(ranges.loc[place]) if place in ranges.index else ""
-                row[f"{metric}-{attribute.name}"] = "0 *" if one["voted"] and figure else figure
+                row[f"{metric}-{attribute.name}"] = (
+                    _range(ranges.loc[place]) if place in ranges.index else ""
+                )
         rows.append(row)
     table = (
         GT(pd.DataFrame(rows), rowname_col="strategy", groupname_col="model", id=name)
         .tab_stubhead("Prompt, and snippets")
-        .cols_label(score="Score, %", overlap="Overlap, %")
+        .cols_label(score="Score, %", vote="By majority vote, %", overlap="Overlap, %")
         .fmt_passthrough(columns=list(rows[0]), escape=False)
         .cols_align("left")
     )
@@ -102,27 +101,24 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
         table = table.tab_spanner(f"{label}, points", columns=list(columns)).cols_label(
             cases=columns
         )
-    if sets["voted"].any():
-        table = table.tab_source_note("* by construction: all variants of an item have one answer")
     return table
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _label(one: dict[str, object]) -> str:
-    prompt = f"majority vote of {one['prompt']}" if one["voted"] else str(one["prompt"])
     if not isinstance(one["retriever"], str):
-        return f"{prompt}, no snippets"
-    return f"{prompt}, {one['retriever']}, k = {one['top_k']}"
+        return f"{one['prompt']}, no snippets"
+    return f"{one['prompt']}, {one['retriever']}, k = {one['top_k']}"
 
 
-def _score(row: pd.Series, *, voted: bool) -> str:
-    if voted:
-        low_high = percent_range(row["accuracy_vote_low"], row["accuracy_vote_high"])
-        return _figure(row["accuracy_vote"], low_high)
+def _score(row: pd.Series) -> str:
     return _figure(row["score"], percent_range(row["score_low"], row["score_high"]))
+
+
+def _vote(row: pd.Series) -> str:
+    """Right votes over votes with a result, and how many have one: a tie has none."""
+    decided = row["n_right"] + row["n_wrong"]
+    counts = f"{row['n_right']:,} of {decided:,}; no result: {row['n'] - decided:,}"
+    return f"{_figure(row['accuracy_vote'], '')} <small>{counts}</small>"
 
 
 def _figure(value: float, limits: str) -> str:
@@ -215,7 +211,13 @@ def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
     return (
         GT(pd.DataFrame(rows), rowname_col="pair", groupname_col="set", id=name)
         .tab_stubhead("Pair")
-        .cols_label(cases={"n": "Wrong", **_CELLS, "change": "Changes, other less same, points"})
+        .cols_label(
+            cases={
+                "n": "Wrong, with both answers",
+                **_CELLS,
+                "change": "Changes, other less same, points",
+            }
+        )
         .fmt_passthrough(columns=list(rows[0]), escape=False)
         .cols_align("left")
     )
@@ -311,12 +313,12 @@ def printed_strategies() -> GT:
                 else f"{row['retriever']}, k = {row['top_k']:.0f}",
                 "score": f"{row['score_percent']:.1f}",
                 "overlap": "–" if math.isnan(overlap) else f"{overlap:.1f}",
-                "dp": f"{row['dp']:.2f}",
-                "eo": f"{row['eo']:.2f}",
+                "dp": f"{100 * row['dp']:.0f}",
+                "eo": f"{100 * row['eo']:.0f}",
             }
         )
     return (
         GT(pd.DataFrame(rows), rowname_col="row", groupname_col="table", id="printed-3")
         .tab_stubhead("Strategy, or retriever")
-        .cols_label(score="Score, %", overlap="Overlap, %", dp="DP", eo="EO")
+        .cols_label(score="Score, %", overlap="Overlap, %", dp="DP, points", eo="EO, points")
     )
