@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -214,19 +215,21 @@ def _item_rows(lists: Lists, k: int, attribute: str) -> Iterator[Row]:
     for item in lists.items:
         sets = [frozenset(lists.first(k, item, variant)) for variant in variants]
         common, union = frozenset.intersection(*sets), frozenset.union(*sets)
+        shares = [_share(a & b, a | b) for a, b in combinations(sets, 2)]
         yield keys | {
             "item_id": item,
             "variants": len(sets),
             "common": len(common),
             "union": len(union),
-            "iou": _share(common, union),
-            "jaccard": float(np.mean([_share(a & b, a | b) for a, b in combinations(sets, 2)])),
+            "iou": float(_share(common, union)),
+            # Exact until here: equal overlaps are one number, whichever variant is the other one.
+            "jaccard": float(sum(shares) / len(shares)),
         }
 
 
-def _share(common: frozenset[str], union: frozenset[str]) -> float:
+def _share(common: frozenset[str], union: frozenset[str]) -> Fraction:
     # Two contexts without a snippet are the same context.
-    return len(common) / len(union) if union else 1.0
+    return Fraction(len(common), len(union)) if union else Fraction(1)
 
 
 def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterator[Row]:

@@ -230,6 +230,32 @@ def test_of_three_groups_iou_is_what_all_have_in_common(three_groups):
     assert row_of(table, attribute="race", measure="jaccard")["estimate"] == pytest.approx(1 / 3)
 
 
+def test_the_odd_variant_may_be_any_and_the_overlap_is_one_number(demo):
+    # Of six lists of ten snippets one has three in common with the others, which are the same.
+    demographic = [(a, g) for a in ("race", "sex", "ses") for g in GROUPS[a]]
+    lists = {}
+    for place, item in enumerate(demo.answer_keys):
+        lists |= {(item, *variant): list("abcdefghij") for variant in demo.variants}
+        lists[(item, *demographic[place % 6])] = list("abcrstuvwx")
+    expected = (10 + 5 * 3 / 17) / 15
+    items = overlap_of_items(retrievals_of(lists))
+    assert set(items.loc[items["attribute"] == "pooled", "jaccard"]) == {expected}
+    row = row_of(retrieval_overlap(retrievals_of(lists)), attribute="pooled", measure="jaccard")
+    assert row["estimate"] == pytest.approx(expected, abs=1e-15)
+    unseen = float(wilson(0, 24).high)
+    low = expected * (1 - unseen)
+    np.testing.assert_allclose((row["ci_low"], row["ci_high"]), (low, low + unseen), atol=1e-14)
+    assert row["ci_method"] == "wilson (bootstrap bca says nothing here)"
+    assert row["method_note"] == ""
+
+
+def test_the_mean_of_two_groups_is_their_overlap_to_the_last_digit(demo):
+    items = overlap_of_items(retrievals_of(drawn_lists(demo)), top_k=range(1, 21))
+    two = items[items["attribute"] != "pooled"]
+    assert (two["jaccard"] == two["iou"]).all()
+    assert (two["iou"] == two["common"] / two["union"]).all()
+
+
 def test_the_text_of_snippets_is_of_no_account(demo):
     retrievals = retrievals_of(lists_of("demo-01", race=("ab", "bc")))
     with_text = retrievals.assign(text="<script>", title="=1+1")

@@ -15,6 +15,9 @@ from fairstats.results import Estimate
 #: Fractions with denominators 1 to 10, 12, 14, 15, 16, 18, 20, 21, 24, 28 … stay what they are.
 STEPS = 10_080
 
+# What differs by less differs by floating point alone.
+_ROUNDING = 1e-12
+
 
 def bounded_mean_interval(
     values: npt.ArrayLike,
@@ -59,7 +62,8 @@ def bounded_mean_interval(
     Where all items have one value v, no bootstrap says anything. Of the items that were not seen
     at most a share u then differs, with u Wilson's upper limit for 0 of n, and these could be
     anything between 0 and 1: the limits are v (1 − u) and v (1 − u) + u, which for v = 1 and
-    v = 0 are Wilson's own. `ci_method` says so.
+    v = 0 are Wilson's own. `ci_method` says so. Values that all lie within 1 / `STEPS` are one
+    value, v their mean. Of others, those that differ by less than 1e-12 are one: 0.1 + 0.2 is 0.3.
 
     References
     ----------
@@ -97,11 +101,14 @@ def bounded_mean_interval(
     many = np.bincount(place, weights=many[many > 0]).astype(np.int64)
     # A mean lies between its values; floating point does not know.
     estimate = min(max(float(many @ x) / n, float(x[0])), float(x[-1]))
-    if len(x) == 1:
+    # On the lattice such a spread would be none, or a whole step that is not there.
+    if x[-1] - x[0] <= 1 / STEPS + _ROUNDING:
         unlike = float(wilson(0, n, alpha=alpha).high)
         low = estimate * (1 - unlike)
         name = f"wilson (bootstrap {method} says nothing here)"
         return result(estimate, low, low + unlike, name)
+    other = np.diff(x, prepend=-1.0) >= _ROUNDING
+    x, many = x[other], np.add.reduceat(many, np.flatnonzero(other))
     # Two values are a lattice of their own.
     origin, step = (x[0], x[1] - x[0]) if len(x) == 2 else (0.0, 1 / STEPS)
     whole = np.rint((x - origin) / step).astype(np.int64)

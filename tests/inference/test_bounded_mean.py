@@ -139,10 +139,59 @@ def test_multiplicity_order_and_reflection_change_nothing():
     np.testing.assert_allclose((1 - high, 1 - low), found, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        # Floating point alone tells them apart.
+        [0.1 + 0.2, 0.3] * 10,
+        # The same on either side of where a step begins.
+        [1000.5 / STEPS, np.nextafter(1000.5 / STEPS, 0)] * 10,
+        # Two, three and more values of one step, at its ends and beside where it begins.
+        [0.3, 0.30001] * 10,
+        [0.33333, 0.333331, 0.333332, 0.333332] * 5,
+        [1001.5 / STEPS, 1002 / STEPS, 1002 / STEPS, 1002.5 / STEPS] * 5,
+        [1000.4 / STEPS, 1000.5 / STEPS, 1000.6 / STEPS, 1000.7 / STEPS] * 5,
+    ],
+)
+@pytest.mark.parametrize("method", ["bca", "percentile", "basic"])
+def test_values_of_one_step_are_one_value(values, method):
+    found = bounded_mean_interval(values, method=method)
+    alone = bounded_mean_interval(np.full(len(values), np.mean(values)), method=method)
+    assert found.ci_method == alone.ci_method == f"wilson (bootstrap {method} says nothing here)"
+    assert float(found.estimate) == pytest.approx(np.mean(values), abs=1e-15)
+    np.testing.assert_allclose(limits(found), limits(alone), rtol=0, atol=1e-14)
+    assert found.ci_high - found.ci_low == pytest.approx(float(wilson(0, 20).high))
+
+
+def test_at_the_ends_of_the_scale_values_of_one_step_stay_on_it():
+    for x in ([0, 0, 1e-17, 1e-5], [1, 1, 1 - 1e-16, 1 - 1e-5]):
+        found = bounded_mean_interval(x)
+        assert 0 <= found.ci_low <= found.estimate <= found.ci_high <= 1
+
+
+def test_rounding_makes_no_third_value():
+    # Neither stands on the lattice of `STEPS`; as two values they have one of their own.
+    noisy = [0.1 + 0.2, 0.3, 0.3, 7 / 13, np.nextafter(7 / 13, 1)]
+    found, expected = (
+        bounded_mean_interval(noisy),
+        enumerated([0.3] * 3 + [7 / 13] * 2, 0.05, "bca"),
+    )
+    np.testing.assert_allclose(limits(found), expected, rtol=0, atol=1e-14)
+
+
+def test_values_further_apart_than_a_step_are_resampled():
+    x = np.array([0.3, 0.3 + 1.1 / STEPS, 0.3 + 1.2 / STEPS, 0.3])
+    for values in (x, x[:2]):
+        found = bounded_mean_interval(values)
+        assert found.ci_method == "bootstrap bca, exact"
+        assert found.ci_low < found.estimate < found.ci_high
+
+
 def test_the_estimate_lies_inside_of_its_limits_whatever_is_rounded():
-    # Values that differ by less than a step.
-    x = np.full(400, 0.33333) + np.arange(400) % 3 * 1e-6
+    # Values that differ by little more than a step.
+    x = np.full(400, 0.33333) + np.arange(400) % 3 * 6e-5
     found = bounded_mean_interval(x)
+    assert found.ci_method == "bootstrap bca, exact"
     assert found.ci_low <= found.estimate <= found.ci_high
     assert found.ci_high - found.ci_low < 1e-3
 
