@@ -143,7 +143,8 @@ def retrieve(
             return embed_kept(texts, embedder, Path(out) / CACHE, say=say)
 
         rankings.append(search_dense(searched, queries, embed))
-        by_meaning = f"cosine of {embedder.model} at {embedder.endpoint}"
+        where = "" if embedder.endpoint == EMBEDDED else f" at {embedder.endpoint}"
+        by_meaning = f"cosine of {embedder.model}{where}"
     found = rankings[0]
     how = by_meaning if retriever == "dense" else by_words
     if retriever == "rrf":

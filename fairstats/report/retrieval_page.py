@@ -36,9 +36,9 @@ _HOW_TO_READ = (
     "model: the query is the vignette alone. **Score** is the share of right answers among those "
     "to an item's demographic variants, the mean over items; missing answers are left out, "
     "whatever the policy. **A majority vote** gives all variants of an item the letter that most "
-    "of them got. Its groups cannot differ, so it is no answer set and has no DP or EO; a tie has "
-    "no result. **DP** and **EO** are ranges over the groups of one attribute, in points, and "
-    "never negative."
+    "of them got. Its groups cannot differ, so it is no answer set and has no DP or EO; a tie "
+    "leaves an item open. **DP** and **EO** are ranges over the groups of one attribute, in points "
+    "and never negative."
 )
 _EFFECTS = (
     "Of the pairs in which the answer for the unprivileged group is wrong: had the other variant "

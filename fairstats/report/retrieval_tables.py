@@ -111,14 +111,17 @@ def _label(one: dict[str, object]) -> str:
 
 
 def _score(row: pd.Series) -> str:
-    return _figure(row["score"], percent_range(row["score_low"], row["score_high"]))
+    limits = percent_range(row["score_low"], row["score_high"])
+    return f"{_figure(row['score'], '')}<br><small>{limits}</small>"
 
 
 def _vote(row: pd.Series) -> str:
-    """Right votes over votes with a result, and how many have one: a tie has none."""
+    """Right votes over votes with a result, and how many are left open: ties, mostly."""
     decided = row["n_right"] + row["n_wrong"]
-    counts = f"{row['n_right']:,} of {decided:,}; no result: {row['n'] - decided:,}"
-    return f"{_figure(row['accuracy_vote'], '')} <small>{counts}</small>"
+    counts = f"{row['n_right']:,} of {decided:,}"
+    if undecided := row["n"] - decided:
+        counts += f"; {undecided:,} open"
+    return f"{_figure(row['accuracy_vote'], '')}<br><small>{counts}</small>"
 
 
 def _figure(value: float, limits: str) -> str:
@@ -145,7 +148,7 @@ def _range(row: pd.Series) -> str:
     limits = f"{points(row['ci_low'], signed=False)}–{points(row['ci_high'], signed=False)}"
     if math.isnan(row["estimate"]):
         return f"<small>range {limits}</small>"
-    return f"<strong>{points(row['estimate'], signed=False)}</strong> <small>{limits}</small>"
+    return f"<strong>{points(row['estimate'], signed=False)}</strong><br><small>{limits}</small>"
 
 
 def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:

@@ -90,7 +90,7 @@ def test_what_a_vote_gives_stands_beside_its_answers_with_what_it_leaves_open(re
     decided = vote["n_right"] + vote["n_wrong"]
     assert vote["n"] > decided > 0
     assert f"<strong>{100 * vote['accuracy_vote']:.1f}</strong>" in row
-    assert f"{vote['n_right']} of {decided}; no result: {vote['n'] - decided}" in row
+    assert f"{vote['n_right']} of {decided}; {vote['n'] - decided} open" in row
 
 
 def test_answers_without_their_retrievals_are_not_called_unretrieved(tmp_path, demo):
