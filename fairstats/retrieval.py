@@ -115,8 +115,8 @@ def retrieval_overlap(
     >>> retrievals = pd.DataFrame([
     ...     dict(benchmark="demo", benchmark_version="1", item_id="demo-01", attribute="race",
     ...          group=group, retriever="bm25", rank=rank, snippet_id=snippet, score=1 / rank,
-    ...          snippet_sha256=sha, query_sha256=sha, settings="-",
-    ...          corpus="primer", corpus_sha256=sha)
+    ...          snippet_sha256=sha, settings="-", corpus="primer", corpus_sha256=sha,
+    ...          query_sha256={"white": "1" * 64, "black": "2" * 64}[group])
     ...     for group, snippets in found.items() for rank, snippet in enumerate(snippets, 1)])
     >>> table = retrieval_overlap(retrievals)
     >>> row = table[(table["attribute"] == "race") & (table["measure"] == "iou")].iloc[0]

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from fairstats.answers import RETRIEVALS_SUFFIX, load_parquet, write_parquet
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LIST_COLUMNS = ("benchmark", "benchmark_version", "item_id", "attribute", "group", "retriever")
 #: The columns that name one row.
 RETRIEVAL_KEY = (*LIST_COLUMNS, "rank")
+_SEARCHED = ("benchmark", "benchmark_version", "retriever")
+_VARIANT = tuple(column for column in LIST_COLUMNS if column != "retriever")
 #: The columns of the table that a release holds, in order.
 RETRIEVAL_COLUMNS = (
     *RETRIEVAL_KEY,
@@ -86,7 +89,7 @@ def retrievals_schema() -> pandera.DataFrameSchema:
             ),
             "rank": pa.Column("int64", pa.Check.in_range(1, 9999, error="must be 1 to 9999")),
             "snippet_id": pa.Column(str, name),
-            "score": pa.Column("float64"),
+            "score": pa.Column("float64", pa.Check(np.isfinite, error="must be a finite number")),
             **{c: pa.Column(str, sha256) for c in ("snippet_sha256", "query_sha256")},
             "settings": pa.Column(str, said),
             "corpus": pa.Column(str, name),
@@ -116,10 +119,11 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
     Raises
     ------
     InputError
-        For a missing, unknown or repeated column, a row that breaks the schema, ranks of a list
-        that do not run from 1 without a gap, a snippet that stands in a list twice, lists of one
-        retriever on one benchmark version from different corpora, and a snippet whose id has two
-        texts.
+        For a missing, unknown or repeated column, a row that breaks the schema, a rank that is no
+        whole number, ranks of a list that do not run from 1 without a gap, scores that rise with
+        them, a snippet that stands in a list twice, a list or a variant with two queries, two
+        lists of one retriever for the same query on one benchmark version, lists of one retriever
+        on one benchmark version from different corpora, and a snippet whose id has two texts.
     """
     from pandera.errors import SchemaErrors
 
@@ -132,6 +136,16 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
         raise InputError([problem])
     if frame.empty:
         raise InputError([Problem(path, "the table has no row", _REMEDY)])
+    # The schema would cut them down to whole numbers.
+    rank = pd.to_numeric(frame["rank"], errors="coerce")
+    if len(parts := frame["rank"][rank.notna() & (rank != rank.round())].head(20)):
+        message, remedy = "is no whole number", "number the snippets of a list from 1"
+        raise InputError(
+            [
+                Problem(path, message, remedy, int(row) + 1, "rank", str(value)[:200])
+                for row, value in parts.items()
+            ]
+        )
     try:
         checked = retrievals_schema().validate(frame, lazy=True)
     except SchemaErrors as error:
@@ -157,22 +171,55 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
 
 
 def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
-    lists = frame.groupby(list(LIST_COLUMNS), sort=False)
-    gaps = frame[frame["rank"] != lists.cumcount() + 1]
-    twice = frame[frame.duplicated([*LIST_COLUMNS, "snippet_id"])]
-    found = [(gaps, "rank", "the ranks of a list have to run from 1 without a gap")]
-    found.append((twice, "snippet_id", "the snippet stands in this list twice"))
-    return [
-        Problem(
-            path,
-            message,
+    """What no retriever gives; the rows are sorted by `RETRIEVAL_KEY`."""
+    lists = frame.groupby(list(LIST_COLUMNS), sort=False)["rank"]
+    place, length = lists.cumcount() + 1, lists.transform("size")
+    score, query, snippet = frame["score"], frame["query_sha256"], frame["snippet_id"]
+    # By number: cheaper than by names when it is asked of every rank.
+    same_query = frame.groupby([*_SEARCHED, "query_sha256"], sort=False).ngroup()
+    first_snippet = snippet.groupby([same_query, frame["rank"]], sort=False).transform("first")
+    first_length = length.groupby(same_query, sort=False).transform("first")
+    first_query = query.groupby([frame[c] for c in _VARIANT], sort=False).transform("first")
+    two_queries = (place > 1) & (query != query.shift())
+    found = [
+        (
+            frame["rank"] != place,
+            "rank",
+            "the ranks of a list have to run from 1 without a gap",
             _REMEDY,
-            column=column,
-            value=f"{rows.iloc[0][column]} of {rows.iloc[0]['item_id']}, {rows.iloc[0]['group']}",
-        )
-        for rows, column, message in found
-        if len(rows)
+        ),
+        (
+            frame.duplicated([*LIST_COLUMNS, "snippet_id"]),
+            "snippet_id",
+            "the snippet stands in this list twice",
+            _REMEDY,
+        ),
+        (
+            (place > 1) & (score > score.shift()),
+            "score",
+            "the scores of a list must not rise with its ranks",
+            "rank the highest score first",
+        ),
+        (two_queries, "query_sha256", "the list has two queries", _REMEDY),
+        (
+            (place == 1) & (query != first_query),
+            "query_sha256",
+            "another retriever had another query for this variant",
+            "retrieve by each of them for the same vignettes",
+        ),
+        (
+            (snippet != first_snippet) | (length != first_length),
+            "query_sha256",
+            "this retriever has another list for the same query",
+            _REMEDY,
+        ),
     ]
+    problems = []
+    for wrong, column, message, remedy in found:
+        for row in frame[wrong].head(1).to_dict("records"):
+            value = f"{row[column]} of {row['item_id']}, {row['group']}"
+            problems.append(Problem(path, message, remedy, column=column, value=value))
+    return problems
 
 
 def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:

@@ -1,7 +1,11 @@
-"""The lists of snippets behind each variant, and whether they are what the answers were asked with.
+"""The lists of snippets behind each variant, and whether they fit the answers' strategies.
 
 What the statistics of retrieval share: the retrievals table checked against what its benchmarks
 declare, and each variant's snippet ids in the order of their ranks.
+
+Answers name a retriever and a k, and no list. Nothing but the retriever's name, the depth of its
+lists and the groups that have one ties a list to an answer: whether the model was shown these very
+snippets cannot be told from the two tables.
 """
 
 from __future__ import annotations
@@ -130,17 +134,24 @@ def _undeclared(retrievals: pd.DataFrame, known: Mapping[str, Benchmark]) -> Ite
 
 
 def asked_with(answers: pd.DataFrame) -> dict[tuple[str, str, str], Strategy]:
-    """The strategies of answers that name a retriever, by benchmark, version and name."""
+    """The strategies of answers that name a retriever, by benchmark, version and name.
+
+    A strategy is all that an answer says of retrieval: a prompt, a retriever's name and a k.
+    """
     asked = answers[_ASKED].astype("str").drop_duplicates().sort_values(_ASKED)
     read = {key: read_strategy(key[2]) for key in asked.itertuples(index=False, name=None)}
     return {key: strategy for key, strategy in read.items() if strategy.retriever is not None}
 
 
 def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Problem]:
-    """Every strategy of these answers whose retrievals are not all there.
+    """Every strategy of these answers to which the retrievals cannot belong.
 
-    A strategy is not asked about where there is no retrieval for its benchmark at all: answers
-    can be published without what they were asked with, and then nothing is said of it.
+    That none is named does not show that the answers were asked with these lists: compared are
+    the retriever's name, the depth of its lists and the groups that have one, and nothing else.
+    Other lists of the same name, depth and groups pass.
+
+    A strategy is not looked at where there is no retrieval for its benchmark at all: answers can
+    be published without retrievals, and then nothing is said of them.
 
     Parameters
     ----------

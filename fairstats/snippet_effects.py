@@ -149,9 +149,9 @@ def retrieval_effects(
     ...             ("baseline", "neutralized")]
     >>> retrievals = pd.DataFrame([
     ...     row | dict(attribute=attribute, group=group, retriever="bm25", rank=1, score=1.0,
-    ...                snippet_id=group, snippet_sha256=sha, query_sha256=sha, settings="-",
-    ...                corpus="primer", corpus_sha256=sha)
-    ...     for attribute, group in variants])
+    ...                snippet_id=group, snippet_sha256=sha, query_sha256=str(number) * 64,
+    ...                settings="-", corpus="primer", corpus_sha256=sha)
+    ...     for number, (attribute, group) in enumerate(variants)])
     >>> asked = dict(model="m", strategy="plain+bm25@1", sample=0, attribute="race")
     >>> answers = pd.DataFrame([row | asked | dict(group=group, answer=answer, answer_key="C")
     ...                         for group, answer in (("white", "C"), ("black", "B"))])

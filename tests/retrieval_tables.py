@@ -32,7 +32,7 @@ def retrievals_of(lists: Mapping[Variant, Iterable[str]], **keys: Any) -> pd.Dat
             "snippet_id": snippet,
             "score": 1 / rank,
             "snippet_sha256": sha256(snippet),
-            "query_sha256": sha256(f"{item} {group}"),
+            "query_sha256": sha256(f"{item} {attribute} {group}"),
             "corpus": "primer",
             "settings": "as in the tests",
             "corpus_sha256": sha256("primer"),

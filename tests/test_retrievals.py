@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -27,7 +28,7 @@ def retrievals():
                 "snippet_id": f"s{rank}",
                 "score": 3.0 / rank,
                 "snippet_sha256": hashlib.sha256(f"s{rank}".encode()).hexdigest(),
-                "query_sha256": HEX,
+                "query_sha256": hashlib.sha256(group.encode()).hexdigest(),
                 "corpus": "primer",
                 "corpus_sha256": HEX,
                 "settings": "bm25",
@@ -68,10 +69,26 @@ def test_a_folder_of_answers_may_hold_them(retrievals, tmp_path):
         (0, "retriever", "BM25 <b>", "a-z"),
         (0, "corpus_sha256", "0" * 64, "corpora"),
         (0, "settings", "another k1", "settings"),
+        (1, "score", float("inf"), "must be a finite number"),
+        (1, "score", float("-inf"), "must be a finite number"),
+        (
+            1,
+            "score",
+            np.nextafter(3.0, 4),
+            "score = '3.0000000000000004 of demo-01, white': .*rise",
+        ),
+        (1, "query_sha256", "0" * 64, "0 of demo-01, white': the list has two queries"),
+        (1, "rank", 1.7, "row 2: rank = '1.7': is no whole number; number the snippets"),
+        (1, "rank", "2.5", "row 2: rank = '2.5': is no whole number"),
+        (1, "rank", float("inf"), "rank"),
+        (1, "rank", None, "rank"),
+        (1, "rank", [2], "rank"),
     ],
 )
 def test_a_fault_is_named(retrievals, row, column, value, said):
-    retrievals.loc[row, column] = value
+    if column in ("rank", "score"):
+        retrievals[column] = retrievals[column].astype("object")
+    retrievals.at[row, column] = value
     with pytest.raises(InputError, match=said):
         check_retrievals(retrievals, path="x")
 
@@ -79,6 +96,68 @@ def test_a_fault_is_named(retrievals, row, column, value, said):
 def test_a_score_that_is_no_number_is_a_fault(retrievals):
     with pytest.raises(InputError, match="score"):
         check_retrievals(retrievals.assign(score=float("nan")))
+
+
+def problems_of(retrievals) -> list[tuple[str, str]]:
+    with pytest.raises(InputError) as raised:
+        check_retrievals(retrievals)
+    return [(problem.column, problem.message) for problem in raised.value.problems]
+
+
+def test_equal_scores_and_ranks_of_another_type_are_fine(retrievals):
+    assert (check_retrievals(retrievals.assign(score=0.0))["score"] == 0).all()
+    falling = check_retrievals(retrievals.assign(score=-1.0 * retrievals["rank"]))
+    assert falling["score"].tolist() == [-1, -2, -1, -2]
+    for kind in ("float64", "str", "Int64", "int8"):
+        checked = check_retrievals(retrievals.astype({"rank": kind}))
+        assert checked.equals(check_retrievals(retrievals))
+
+
+def test_scores_rise_inside_of_a_list_only(retrievals):
+    # In the order of the table the second list begins higher than the first one ends.
+    assert check_retrievals(retrievals)["score"].tolist() == [3, 1.5, 3, 1.5]
+    one_list = retrievals["group"] == "black"
+    risen = retrievals.assign(score=retrievals["score"].mask(one_list, retrievals["rank"] + 0.0))
+    assert problems_of(risen) == [("score", "the scores of a list must not rise with its ranks")]
+
+
+def test_a_variant_has_one_query_whoever_retrieves(retrievals):
+    other = retrievals.assign(retriever="dense")
+    assert len(check_retrievals(pd.concat([retrievals, other]))) == 8
+    said = ("query_sha256", "another retriever had another query for this variant")
+    changed = other.assign(query_sha256=other["query_sha256"].str[::-1])
+    assert problems_of(pd.concat([retrievals, changed])) == [said]
+    # Of another version, or about another item, it is another variant.
+    for column in ("benchmark_version", "item_id", "benchmark"):
+        check_retrievals(pd.concat([retrievals, changed.assign(**{column: "other"})]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda black: black.assign(snippet_id=["s1", "s3"], snippet_sha256=[HEX, HEX[::-1]]),
+        lambda black: black.assign(snippet_id=["s2", "s1"], snippet_sha256=[HEX[::-1], HEX]),
+        # Shorter, or longer.
+        lambda black: black.head(1),
+        lambda black: pd.concat(
+            [black, black.tail(1).assign(rank=3, snippet_id="s3", snippet_sha256=HEX)]
+        ),
+    ],
+)
+def test_a_retriever_has_one_list_for_a_query(retrievals, change):
+    same = retrievals.assign(
+        query_sha256=HEX, snippet_sha256=[HEX, HEX[::-1]] * 2, text="", title=""
+    )
+    # One text of two variants has one list, and it is no fault.
+    assert len(check_retrievals(same)) == 4
+    white, black = (same[same["group"] == group] for group in ("white", "black"))
+    black = change(black)
+    said = ("query_sha256", "this retriever has another list for the same query")
+    assert problems_of(pd.concat([white, black])) == [said]
+    # By another retriever, on another version, or for another query it may be another list.
+    check_retrievals(pd.concat([white, black.assign(retriever="dense")]))
+    check_retrievals(pd.concat([white, black.assign(benchmark_version="2")]))
+    check_retrievals(pd.concat([white, black.assign(query_sha256="0" * 64)]))
 
 
 def test_other_columns_and_no_row_are_faults(retrievals, tmp_path):

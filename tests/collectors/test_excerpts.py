@@ -293,6 +293,7 @@ def test_shards_are_merged_with_the_retrievals(
         merge(parts, retrievals=other, **options)
     rows = read_retrievals(retrievals)
     rows["rank"] = rows.groupby(["item_id", "group"])["rank"].transform(lambda r: r[::-1].values)
+    rows["score"] = 1 / rows["rank"]
     turned = write_retrievals(rows, tmp_path / "t.retrievals.parquet")
     with pytest.raises(InputError, match="another prompt"):
         merge(parts, retrievals=turned, **options)
@@ -347,7 +348,11 @@ def changed(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda rows: changed(rows, "query_sha256", "0" * 64), "another vignette"),
+        (lambda rows: changed(rows, "query_sha256", "0" * 64), "two queries"),
+        (
+            lambda rows: rows.replace({"query_sha256": {rows["query_sha256"][5]: "0" * 64}}),
+            "another vignette",
+        ),
         (lambda rows: rows.assign(item_id="other-" + rows["item_id"]), "another vignette"),
         (lambda rows: changed(rows, "text", "another text"), "is not what was retrieved"),
         (lambda rows: rows.drop(columns="text"), "texts of the snippets are not in this file"),
