@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -100,7 +102,7 @@ def bounded_mean_interval(
     x, place = np.unique(x[many > 0], return_inverse=True)
     many = np.bincount(place, weights=many[many > 0]).astype(np.int64)
     # A mean lies between its values; floating point does not know.
-    estimate = min(max(float(many @ x) / n, float(x[0])), float(x[-1]))
+    estimate = min(max(math.fsum(many * x) / n, float(x[0])), float(x[-1]))
     # On the lattice such a spread would be none, or a whole step that is not there.
     if x[-1] - x[0] <= 1 / STEPS + _ROUNDING:
         unlike = float(wilson(0, n, alpha=alpha).high)
