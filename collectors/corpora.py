@@ -139,7 +139,8 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
         for number, text in _chunks(row["text"], chunk_words)
     )
     _check(snippets, path)
-    return Corpus(unicodedata.normalize("NFC", path.resolve().stem), snippets)
+    called = path.resolve().name if path.is_dir() else path.stem
+    return Corpus(unicodedata.normalize("NFC", called), snippets)
 
 
 def _chunks(text: str, size: int) -> Iterator[tuple[int | None, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,7 @@ from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.release import Published, publish
 from fairstats.report.context import RELEASES
+from fairstats.resources import resource
 
 _STRATEGIES = ("plain", "cot")
 Say = Callable[[str], Any]
@@ -33,6 +34,15 @@ def demo_answers(folder: Path, collector: Callable[..., Path], *, say: Say) -> l
         say(f"  kept in {path}")
         paths.append(path)
     return paths
+
+
+def demo_retrievals(folder: Path, retriever: Callable[..., Path], *, say: Say) -> Path:
+    """Look up the demonstration items' variants in the corpus that is shipped, by their words."""
+    say("BM25 looks up every variant in the corpus of textbook medicine ...")
+    corpus = resource("data", "corpora", "primer.jsonl")
+    path = retriever(load_benchmark("demo"), corpus=corpus, retriever="bm25", out=folder)
+    say(f"  kept in {path}")
+    return path
 
 
 def taken_answers(
@@ -61,7 +71,12 @@ def taken_answers(
 
 
 def publish_next(
-    answers: list[Path], *, name: str | None, out: Path, renderer: str = "auto"
+    answers: list[Path],
+    *,
+    name: str | None,
+    out: Path,
+    retrievals: Iterable[Path] = (),
+    renderer: str = "auto",
 ) -> Published:
     """Publish under the first name that is free or holds the same: name, name.2, name.3, …
 
@@ -75,6 +90,7 @@ def publish_next(
                 answers,
                 release=release,
                 out=out,
+                retrievals=list(retrievals),
                 renderer=renderer,  # type: ignore[arg-type]
             )
         except InputError:

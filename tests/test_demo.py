@@ -8,9 +8,11 @@ import fairstats.demo
 import fairstats.release
 from collectors.amqa import import_amqa
 from collectors.fairmedqa import fetch_fairmedqa
+from collectors.retrieve import retrieve
 from fairstats.answers import read_answers, write_answers
-from fairstats.demo import demo_answers, publish_next, taken_answers
+from fairstats.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 from fairstats.problems import InputError
+from fairstats.report.context import Release
 
 from .conftest import SHARED
 from .report.conftest import answers_of_models
@@ -34,6 +36,18 @@ def test_both_strategies_are_asked_once(tmp_path, said):
     again = demo_answers(tmp_path, None, say=said.append)
     assert again == paths
     assert sum("there already" in line for line in said) == 2
+
+
+def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch):
+    monkeypatch.setattr(fairstats.release, "render", lambda release, **options: "nothing")
+    path = demo_retrievals(tmp_path, retrieve, say=said.append)
+    assert demo_retrievals(tmp_path, retrieve, say=said.append) == path
+    answers = demo_answers(tmp_path, collector, say=said.append)
+    made = publish_next(answers, name="demo", out=tmp_path / "out", retrievals=[path])
+    overlap = Release(made.path).table("overlap").set_index(["top_k", "attribute", "measure"])
+    # Words for race and income draw other snippets; were they not read, all would be the same.
+    assert 0 < overlap.loc[(10, "race", "iou"), "estimate"] < 1
+    assert overlap.loc[(10, "pooled", "iou"), "n"] == 24
 
 
 def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):

@@ -131,12 +131,15 @@ def demo(
     renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
 ) -> None:
     """Go the whole way once: the embedded model answers, the answers are published."""
-    from fairstats.demo import demo_answers, publish_next, taken_answers
+    from fairstats.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 
     check_one_of("--renderer", renderer, ("auto", "quarto", "builtin"))
+    retrieved: list[Path] = []
     if answers is None:
         collector = plugin("fairstats.collectors", "chat")
         paths = demo_answers(kept / "demo", collector, say=typer.echo)
+        retriever = plugin("fairstats.retrievers", "corpus")
+        retrieved = [demo_retrievals(kept / "demo", retriever, say=typer.echo)]
     else:
         paths = taken_answers(
             answers,
@@ -147,7 +150,9 @@ def demo(
         )
     typer.echo("Analysing and publishing ...")
     name = "demo" if answers is None else None
-    _print_published(publish_next(paths, name=name, out=out, renderer=renderer))
+    _print_published(
+        publish_next(paths, name=name, out=out, retrievals=retrieved, renderer=renderer)
+    )
 
 
 def _print_content(published: Any) -> None:
