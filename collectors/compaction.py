@@ -93,6 +93,7 @@ def _row(task: Task, reply: Reply) -> dict[str, Any]:
         "snapshot": reply.snapshot,
         "answer_raw": reply.text,
         "prompt_sha256": reply.prompt_sha256,
+        "context_sha256": task.prompt.context_sha256,
         "temperature": parameters.get("temperature"),
         "max_tokens": parameters.get("max_tokens", parameters.get("max_completion_tokens")),
         "seed": parameters.get("seed"),

@@ -13,7 +13,7 @@ from collectors.checking import check_numbers
 from collectors.items import Item, Prompt, load_template
 from fairstats.benchmarks import Benchmark
 from fairstats.problems import InputError, Problem
-from fairstats.retrievals import TEXT_COLUMNS, read_retrievals
+from fairstats.retrievals import TEXT_COLUMNS, context_sha256, read_retrievals
 from fairstats.strategies import Strategy
 
 _REMEDY = "retrieve again for this benchmark: fairstats retrieve"
@@ -34,12 +34,15 @@ class Excerpts:
     blocks : Mapping
         The excerpts as they stand in the prompt, by item, attribute and group; a variant for which
         nothing was found has none.
+    contexts : Mapping
+        By the same, `fairstats.retrievals.context_sha256`.
     """
 
     retriever: str
     top_k: int
     corpus_sha256: str
     blocks: Mapping[tuple[str, str, str], str]
+    contexts: Mapping[tuple[str, str, str], str]
 
     def strategy(self, prompt: str) -> str:
         """The name of the strategy that asks by this prompt, with these excerpts."""
@@ -48,12 +51,15 @@ class Excerpts:
     def before(self, prompts: Iterable[Prompt]) -> list[Prompt]:
         """The prompts behind their excerpts; one for which nothing was found stays as it is."""
         template = load_template("excerpts")
-        return [
-            replace(prompt, text=template.substitute(excerpts=block, prompt=prompt.text))
-            if (block := self.blocks.get((prompt.item.item_id, prompt.attribute, prompt.group)))
-            else prompt
-            for prompt in prompts
-        ]
+        nothing = context_sha256([])
+        asked = []
+        for prompt in prompts:
+            variant = (prompt.item.item_id, prompt.attribute, prompt.group)
+            text, context = prompt.text, self.contexts.get(variant, nothing)
+            if block := self.blocks.get(variant):
+                text = template.substitute(excerpts=block, prompt=text)
+            asked.append(replace(prompt, text=text, context_sha256=context))
+        return asked
 
 
 def read_excerpts(
@@ -90,14 +96,19 @@ def read_excerpts(
     _check_file(rows, path, benchmark, version, top_k)
     _check_texts(rows, path, items, benchmark)
     rows = rows[rows["rank"] <= top_k]
-    variants = rows.groupby(["item_id", "attribute", "group"], sort=False)
+    variants = {
+        (str(item_id), str(attribute), str(group)): found
+        for (item_id, attribute, group), found in rows.groupby(
+            ["item_id", "attribute", "group"], sort=False
+        )
+    }
     return Excerpts(
         retriever=str(rows["retriever"].iloc[0]),
         top_k=top_k,
         corpus_sha256=str(rows["corpus_sha256"].iloc[0]),
-        blocks={
-            (str(item_id), str(attribute), str(group)): _block(found)
-            for (item_id, attribute, group), found in variants
+        blocks={variant: _block(found) for variant, found in variants.items()},
+        contexts={
+            variant: context_sha256(found["snippet_sha256"]) for variant, found in variants.items()
         },
     )
 

@@ -63,12 +63,15 @@ class Prompt:
         What the variant is written for.
     text : str
         The whole message.
+    context_sha256 : str or None
+        Which snippets stand in it; None where none were looked for.
     """
 
     item: Item
     attribute: str
     group: str
     text: str
+    context_sha256: str | None = None
 
 
 def load_items(benchmark: Benchmark) -> list[Item]:

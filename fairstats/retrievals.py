@@ -7,6 +7,7 @@ rank 20 holds the retrievals of every smaller k.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable
@@ -46,6 +47,27 @@ TEXT_COLUMNS = ("title", "text")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _REMEDY = "make the file again with `fairstats retrieve`"
+
+
+def context_sha256(snippets: Iterable[str]) -> str:
+    """What names the snippets that a prompt holds, and their order.
+
+    Parameters
+    ----------
+    snippets : iterable of str
+        The sha256 of each snippet's text, the first rank first; none where nothing was found.
+
+    Returns
+    -------
+    str
+        The sha256 of these, one a line: the column of that name in the answers.
+
+    Examples
+    --------
+    >>> context_sha256([])[:8], context_sha256(["0" * 64])[:8]
+    ('e3b0c442', '60e05bd1')
+    """
+    return hashlib.sha256("\n".join(snippets).encode()).hexdigest()
 
 
 @cache

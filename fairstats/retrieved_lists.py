@@ -3,9 +3,9 @@
 What the statistics of retrieval share: the retrievals table checked against what its benchmarks
 declare, and each variant's snippet ids in the order of their ranks.
 
-Answers name a retriever and a k, and no list. Nothing but the retriever's name, the depth of its
-lists and the groups that have one ties a list to an answer: whether the model was shown these very
-snippets cannot be told from the two tables.
+Answers name a retriever and a k. Those of ``fairstats collect`` also say by ``context_sha256``
+which snippets stood in the prompt, and have to fit. Of others nothing but the retriever's name, the
+depth of its lists and the groups that have one ties a list to an answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ import pandas as pd
 
 from fairstats.benchmarks import Benchmark, load_benchmarks
 from fairstats.problems import InputError, Problem
-from fairstats.retrievals import LIST_COLUMNS, RETRIEVAL_COLUMNS, check_retrievals
+from fairstats.retrievals import (
+    LIST_COLUMNS,
+    RETRIEVAL_COLUMNS,
+    check_retrievals,
+    context_sha256,
+)
 from fairstats.strategies import Strategy, read_strategy
 
 #: What names the lists of one retriever.
@@ -42,6 +47,8 @@ class Lists:
     found : mapping of (str, str, str) to tuple of str
         The snippet ids of each item, attribute and group, the first rank first; a variant for
         which nothing was found is not there.
+    texts : mapping of (str, str, str) to tuple of str
+        In the same way the sha256 of their texts.
     """
 
     benchmark: Benchmark
@@ -52,6 +59,7 @@ class Lists:
     settings: str
     depth: int
     found: Mapping[tuple[str, str, str], tuple[str, ...]]
+    texts: Mapping[tuple[str, str, str], tuple[str, ...]]
 
     @property
     def items(self) -> list[str]:
@@ -99,8 +107,11 @@ def open_retrievals(
         # Sorted by rank inside of a list, which `check_retrievals` has done.
         variants = zip(*(rows[c] for c in ("item_id", "attribute", "group")), strict=True)
         found: dict[tuple[str, str, str], list[str]] = {}
-        for variant, snippet in zip(variants, rows["snippet_id"], strict=True):
+        texts: dict[tuple[str, str, str], list[str]] = {}
+        snippets = zip(variants, rows["snippet_id"], rows["snippet_sha256"], strict=True)
+        for variant, snippet, text in snippets:
             found.setdefault(variant, []).append(snippet)
+            texts.setdefault(variant, []).append(text)
         opened.append(
             Lists(
                 benchmark=known[name],
@@ -110,7 +121,8 @@ def open_retrievals(
                 corpus_sha256=str(rows["corpus_sha256"].iloc[0]),
                 settings=str(rows["settings"].iloc[0]),
                 depth=int(rows["rank"].max()),
-                found={variant: tuple(snippets) for variant, snippets in found.items()},
+                found={variant: tuple(own) for variant, own in found.items()},
+                texts={variant: tuple(own) for variant, own in texts.items()},
             )
         )
     return opened
@@ -146,9 +158,10 @@ def asked_with(answers: pd.DataFrame) -> dict[tuple[str, str, str], Strategy]:
 def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Problem]:
     """Every strategy of these answers to which the retrievals cannot belong.
 
-    That none is named does not show that the answers were asked with these lists: compared are
-    the retriever's name, the depth of its lists and the groups that have one, and nothing else.
-    Other lists of the same name, depth and groups pass.
+    Where answers say by ``context_sha256`` which snippets stood in their prompts, these have to be
+    the first of the lists. Where they do not, that none is named does not show that they were
+    asked with these lists: compared are the retriever's name, the depth of its lists and the
+    groups that have one, and nothing else.
 
     A strategy is not looked at where there is no retrieval for its benchmark at all: answers can
     be published without retrievals, and then nothing is said of them.
@@ -164,7 +177,8 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
     -------
     list of Problem
         For a retriever without lists on the answers' version, lists that end before the
-        strategy's k, and a variant of the benchmark for which no item has a snippet.
+        strategy's k, a variant of the benchmark for which no item has a snippet, and answers that
+        were asked with other snippets.
     """
     by_key = {(one.benchmark.name, one.version, one.retriever): one for one in opened}
     searched = {name for name, _, _ in by_key}
@@ -181,11 +195,30 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
         elif absent := lists.absent(lists.benchmark.variants):
             named = ", ".join(" ".join(variant) for variant in absent)
             message = f"the retrievals by {asked.retriever} have no snippet for {named}"
+        elif other := _asked_otherwise(answers, (name, version, strategy), lists, k):
+            message = f"was asked with other snippets than {asked.retriever} found: {other}"
         if message:
             remedy = "add the file that `fairstats retrieve` wrote for these answers"
             place = "<answers>"
             problems.append(Problem(place, message, remedy, column="strategy", value=strategy))
     return problems
+
+
+def _asked_otherwise(
+    answers: pd.DataFrame, unit: tuple[str, str, str], lists: Lists, k: int
+) -> str:
+    """The first variant whose answer says that other snippets stood in its prompt, in words."""
+    if "context_sha256" not in answers:
+        return ""
+    own = answers[(answers[_ASKED].astype("str") == list(unit)).all(axis=1)]
+    own = own[own["context_sha256"].notna()]
+    variants = list(zip(own["item_id"], own["attribute"], own["group"], strict=True))
+    expected = {v: context_sha256(lists.texts.get(v, ())[:k]) for v in dict.fromkeys(variants)}
+    for variant, context in zip(variants, own["context_sha256"], strict=True):
+        if expected[variant] != context:
+            item, _, group = variant
+            return f"{item}, {group}"
+    return ""
 
 
 def refuse_lacking(answers: pd.DataFrame, opened: Iterable[Lists]) -> None:

@@ -78,6 +78,7 @@ def answers_schema() -> pandera.DataFrameSchema:
         lambda text: len(text) == 1 and text in string.ascii_uppercase,
         "must be one capital letter, A to Z",
     )
+    sha256 = check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
     not_negative = pa.Check.ge(0, error="must not be negative")
     raw = pa.Check.str_length(
         max_value=_RAW_LENGTH, error=f"is longer than {_RAW_LENGTH:,} characters"
@@ -93,9 +94,9 @@ def answers_schema() -> pandera.DataFrameSchema:
             ),
             "snapshot": optional(str, name),
             "answer_raw": optional(str, raw),
-            "prompt_sha256": optional(
-                str, check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
-            ),
+            "prompt_sha256": optional(str, sha256),
+            # Which snippets stood in the prompt, see `fairstats.retrievals.context_sha256`.
+            "context_sha256": optional(str, sha256),
             "temperature": optional("float64", not_negative),
             "max_tokens": optional("Int64", not_negative),
             "seed": optional("Int64"),

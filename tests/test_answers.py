@@ -41,6 +41,7 @@ OPTIONAL = {
     "snapshot": "model-2025-01-01",
     "answer_raw": "A, I think.\u2028“Yes”\n\x00",
     "prompt_sha256": "0f" * 32,
+    "context_sha256": "f0" * 32,
     "temperature": 0.7,
     "max_tokens": 16,
     "seed": 2**53 + 1,

@@ -18,7 +18,12 @@ from fairstats.release import publish
 from fairstats.release_tables import TABLES
 from fairstats.report.context import Release
 from fairstats.retrieval import retrieval_overlap
-from fairstats.retrievals import RETRIEVAL_COLUMNS, retrieval_files, write_retrievals
+from fairstats.retrievals import (
+    RETRIEVAL_COLUMNS,
+    context_sha256,
+    retrieval_files,
+    write_retrievals,
+)
 from fairstats.snippet_effects import retrieval_effects
 from fairstats.verification import verify
 from fairstats.voting import majority_vote, vote_counts
@@ -173,6 +178,31 @@ def test_a_file_that_holds_none_is_refused(folder, tmp_path):
             published(folder, tmp_path, retrievals=option)
     with pytest.raises(InputError, match="no such file"):
         published(folder, tmp_path, retrievals=[tmp_path / "x.retrievals.parquet"])
+
+
+def test_answers_that_were_asked_with_other_snippets_are_refused(folder, retrievals, tmp_path):
+    answers = pd.read_parquet(folder / "answers.parquet")
+    texts = retrievals.sort_values("rank").groupby(["item_id", "attribute", "group"])
+    texts = texts["snippet_sha256"].agg(list)
+
+    def context(strategy, *variant):
+        k = int(strategy.partition("@")[2] or 0)
+        return context_sha256(texts[variant][:k]) if k else None
+
+    keys = ["strategy", "item_id", "attribute", "group"]
+    contexts = [context(*row) for row in answers[keys].itertuples(index=False)]
+    own = answers.assign(context_sha256=contexts)
+    write_answers(own, folder / "answers.parquet")
+    assert published(folder, tmp_path).table("overlap").shape[0] > 0
+    # The same answers, but one was asked with the snippets in another order.
+    row = own.index[own["strategy"] == "plain+bm25@5"][7]
+    item, group = own.loc[row, "item_id"], own.loc[row, "group"]
+    own.loc[row, "context_sha256"] = context_sha256(
+        texts[item, own.loc[row, "attribute"], group][4::-1]
+    )
+    write_answers(own, folder / "answers.parquet")
+    with pytest.raises(InputError, match=f"other snippets than bm25 found: {item}, {group}"):
+        publish(folder, release="2", out=tmp_path / "out")
 
 
 @pytest.mark.parametrize("clustered", [False, True])
