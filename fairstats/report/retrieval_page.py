@@ -81,7 +81,7 @@ def show_retrieval(release: Release) -> None:
     with closed("Tables 3 to 5: DP and EO by strategy, and by retriever and k"):
         show_table(
             printed_strategies(),
-            caption="Tables 3, 4 and 5 as printed, for DeepSeek-R1-8B",
+            caption="Tables 3, 4 and 5 as printed, for DeepSeek-R1-8B; DP and EO times 100",
             css_class="estimates",
         )
 

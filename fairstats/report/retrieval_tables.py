@@ -324,4 +324,5 @@ def printed_strategies() -> GT:
         GT(pd.DataFrame(rows), rowname_col="row", groupname_col="table", id="printed-3")
         .tab_stubhead("Strategy, or retriever")
         .cols_label(score="Score, %", overlap="Overlap, %", dp="DP, points", eo="EO, points")
+        .cols_align("right", columns=["score", "overlap", "dp", "eo"])
     )
