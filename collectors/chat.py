@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     import openai
 
 
+#: How many snippets stand in a prompt, where nothing else is said.
+TOP_K = 10
+
+
 def collect(
     benchmark: Benchmark,
     *,
@@ -40,7 +44,7 @@ def collect(
     out: Path,
     strategy: str = "plain",
     retrievals: Path | None = None,
-    top_k: int = 10,
+    top_k: int | None = None,
     base_url: str | None = None,
     benchmark_version: str | None = None,
     model_name: str | None = None,
@@ -83,8 +87,9 @@ def collect(
     retrievals : Path, optional
         A file of ``fairstats retrieve``: each prompt stands behind the snippets that were found
         for its vignette, and the strategy is called by it, as in ``plain+bm25@10``.
-    top_k : int
-        How many snippets at most; a variant for which none was found is asked without.
+    top_k : int, optional
+        How many snippets at most, by default `TOP_K`; a variant for which none was found is asked
+        without.
     base_url : str, optional
         The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
         key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
@@ -164,8 +169,11 @@ def collect(
     items = every[:limit]
     prompts = list_prompts(benchmark, items, strategy)
     excerpts = None
+    if retrievals is None and top_k is not None:
+        raise wrong(f"top_k = {top_k}", "no retrievals to ask with are named", "name their file")
     if retrievals is not None:
-        excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=top_k)
+        deepest = TOP_K if top_k is None else top_k
+        excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=deepest)
         prompts = excerpts.before(prompts)
     tasks = list_tasks(prompts, samples=samples, shard=part)
     if not tasks:

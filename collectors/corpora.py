@@ -221,6 +221,8 @@ def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | Non
             continue
         if not _is_text(value):
             message, remedy = "has to be a text with something in it", "write one, or drop the row"
+            if isinstance(value, (int, float)):
+                message, remedy = "is a number and no text", "put it in quotes"
         elif longest and len(_words(value)) > longest:
             message, remedy = f"is longer than {longest} characters", "shorten it"
         elif column == "id" and not _words(value).isprintable():

@@ -203,7 +203,7 @@ def load_benchmarks(
     for name in sorted(names):
         # By name alone: what stands in an answers table is not a path to open.
         if name not in known and name not in built_in:
-            remedy = f"use one of {', '.join({**built_in, **known})}, or name its file"
+            remedy = f"use one of {', '.join({**built_in, **known})}, or name its .toml file"
             raise _no_such_benchmark(name, remedy)
         loaded[name] = known[name] if name in known else load_benchmark(built_in[name])
     return loaded

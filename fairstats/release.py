@@ -37,7 +37,7 @@ from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, rel
 from fairstats.report.downloads import citation_cff, write_table, write_text
 from fairstats.report.render import Renderer, render
 from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals, retrieval_files
-from fairstats.retrieved_lists import no_retrievals, open_retrievals, refuse_lacking
+from fairstats.retrieved_lists import asked_with, no_retrievals, open_retrievals, refuse_lacking
 from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
 from fairstats.strategies import read_strategy
@@ -87,6 +87,7 @@ def publish(
     retrievals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
+    without_retrievals: bool = False,
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> Published:
@@ -105,6 +106,8 @@ def publish(
     retrievals : path, or iterable of paths
         Other files of retrievals, or folders with them. The release holds ids, ranks, scores and
         hashes of the snippets, not their text.
+    without_retrievals : bool
+        Publish answers that were asked with snippets although their retrievals are not given.
     missing, alpha, benchmarks
         As for `fairstats.analyze`.
     renderer : {"auto", "quarto", "builtin"}
@@ -139,7 +142,10 @@ def publish(
     frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
     _refuse_votes(frame, sources)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
-    of = ReleaseInputs(frame, _read_all(retrieved, frame, known), missing, alpha, known)
+    lists = _read_all(retrieved, frame, known)
+    if not without_retrievals:
+        _refuse_without(frame, lists)
+    of = ReleaseInputs(frame, lists, missing, alpha, known)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
     with locked(Path(out)):
@@ -156,7 +162,7 @@ def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
     if votes:
         paths = ", ".join(map(str, sources))
         message = "are majority votes, whose groups cannot differ; a release says what votes give"
-        remedy = "leave them out (table votes has them), or name a strategy of your own otherwise"
+        remedy = "leave them out: the table votes has them"
         raise InputError(
             [Problem(paths, message, remedy, column="strategy", value=name) for name in votes]
         )
@@ -188,6 +194,20 @@ def _read_all(
         raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
     refuse_lacking(answers, open_retrievals(retrievals, benchmarks))
     return retrievals
+
+
+def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
+    """Refuse answers that were asked with snippets where nothing says which these were."""
+    searched = set(retrievals["benchmark"])
+    lacking = [key[2] for key in asked_with(answers) if key[0] not in searched]
+    if lacking:
+        message = "was asked with snippets, and no file says which"
+        remedy = (
+            f"name the folder with its *{RETRIEVALS_SUFFIX}, or the file with --retrievals, or "
+            "publish without (--without-retrievals); a release cannot be changed afterwards"
+        )
+        problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
+        raise InputError(problems)
 
 
 def _publish_into(

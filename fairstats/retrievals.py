@@ -303,6 +303,13 @@ def read_retrievals(
     paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
     frames = []
     for path in paths:
+        if path.is_dir():
+            there = ", ".join(file.name for file in sorted(path.glob(f"*{RETRIEVALS_SUFFIX}"))[:5])
+            problem = Problem(str(path), "is a folder", f"name one file of it: {there or 'none'}")
+            raise InputError([problem])
+        if not path.name.endswith(RETRIEVALS_SUFFIX):
+            message = f"is no file of retrievals, whose names end in {RETRIEVALS_SUFFIX}"
+            raise InputError([Problem(str(path), message, "make one with `fairstats retrieve`")])
         if not path.is_file():
             raise InputError([Problem(str(path), "no such file", "check the path")])
         frames.append(check_retrievals(load_parquet(path), path=str(path)))

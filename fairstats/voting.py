@@ -106,7 +106,7 @@ def majority_vote(
     """
     single = _single(answers, benchmarks)
     if (single["attribute"] == BASELINE).all():
-        remedy = "give answers to an item's demographic variants"
+        remedy = "give answers to an item's demographic variants that are no votes themselves"
         raise InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
     votes = _votes(single)
     columns = [*REQUIRED_COLUMNS, *(["snapshot"] if "snapshot" in single else [])]

@@ -224,6 +224,11 @@ def test_answers_may_be_published_without_what_they_were_asked_with(folder, tmp_
     (folder / "deeper" / "bm25.retrievals.parquet").unlink()
     command = ["publish", "--answers", str(folder), "--release", "1", "--out"]
     done = CliRunner().invoke(app, [*command, str(tmp_path / "out")])
+    assert done.exit_code == 1
+    assert "no file says which" in done.stderr
+    assert not (tmp_path / "out").exists()
+    command.insert(1, "--without-retrievals")
+    done = CliRunner().invoke(app, [*command, str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     said = [line for line in done.stderr.splitlines() if "without its retrievals" in line]
     assert said == [

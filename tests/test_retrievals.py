@@ -169,6 +169,12 @@ def test_other_columns_and_no_row_are_faults(retrievals, tmp_path):
         check_retrievals(retrievals.head(0))
     with pytest.raises(InputError, match="end it in"):
         write_retrievals(retrievals, tmp_path / "x.parquet")
+    write_retrievals(retrievals, tmp_path / "there.retrievals.parquet")
+    with pytest.raises(InputError, match=r"is a folder; name one file of it: there\.retr"):
+        read_retrievals(tmp_path)
+    (tmp_path / "x.jsonl").write_text("{}")
+    with pytest.raises(InputError, match="make one with `fairstats retrieve`"):
+        read_retrievals(tmp_path / "x.jsonl")
     with pytest.raises(InputError, match="no such file"):
         read_retrievals(tmp_path / "x.retrievals.parquet")
     (tmp_path / "x.retrievals.parquet").write_text("no parquet")

@@ -29,7 +29,9 @@ def collect(
     retrievals: Annotated[
         Path | None, typer.Option(help="Ask with snippets: what `fairstats retrieve` wrote.")
     ] = None,
-    top_k: Annotated[int, typer.Option(help="How many snippets to ask with.")] = 10,
+    top_k: Annotated[
+        int | None, typer.Option(help="How many snippets to ask with; 10 unless told.")
+    ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
     ] = None,

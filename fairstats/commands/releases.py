@@ -34,6 +34,10 @@ def publish(
         list[Path] | None,
         typer.Option(help="Files of retrievals that lie in none of these folders; repeatable."),
     ] = None,
+    without_retrievals: Annotated[
+        bool,
+        typer.Option("--without-retrievals", help="Publish although retrievals are not there."),
+    ] = False,
     renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -50,6 +54,7 @@ def publish(
         release=release,
         out=out,
         retrievals=retrievals or (),
+        without_retrievals=without_retrievals,
         missing=missing,  # type: ignore[arg-type]
         alpha=alpha,
         renderer=renderer,  # type: ignore[arg-type]
@@ -162,7 +167,8 @@ def _print_content(published: Any) -> None:
 
     release = Release(published.path)
     for name, rows in release.estimates.groupby("benchmark"):
-        typer.echo(f"{name}: {rows['model'].nunique()} models")
+        models = rows["model"].nunique()
+        typer.echo(f"{name}: {models} model{'' if models == 1 else 's'}")
     retrieved = set(release.retrievals["benchmark"])
     for entry in release.manifest["answers"]:
         asked = read_strategy(entry["strategy"]).retriever

@@ -38,7 +38,8 @@ _HOW_TO_READ = (
     "whatever the policy. **A majority vote** gives all variants of an item the letter that most "
     "of them got. Its groups cannot differ, so it is no answer set and has no DP or EO; a tie "
     "leaves an item open. **DP** and **EO** are ranges over the groups of one attribute, in points "
-    "and never negative."
+    "and never negative; EO rests on the items that were answered right without any group, which "
+    "may be few."
 )
 _EFFECTS = (
     "Of the pairs in which the answer for the unprivileged group is wrong: had the other variant "
@@ -51,7 +52,7 @@ _EFFECTS = (
 _PRINTED = (
     "As printed in the study of retrieval-augmented answers ([arXiv:2503.15454]"
     "(https://arxiv.org/abs/2503.15454)). Its answers were never released, so that none of these "
-    "figures can be recomputed; its table 6 is not in our hands. Before comparing: of the 60 "
+    "figures can be recomputed; its table 6 is not among them. Before comparing: of the 60 "
     "scores on MMLU, MedQA and MedMCQA 42 lie below the 25 % that guessing among four options "
     "gives. The printed overlap differs by model and strategy, which it could not if the query "
     "were the vignette alone over the same items. And majority vote has DP and EO above 0, which a "
@@ -67,10 +68,11 @@ def show_retrieval(release: Release) -> None:
         show_markdown(_WITHOUT.format(sets=escape_markdown(", ".join(retrieved))))
     elif overlap.empty:
         show_markdown(_NOTHING)
+    if not overlap.empty:
+        with closed("How to read overlap, score, DP and EO"):
+            show_markdown(_HOW_TO_READ)
     for (name, version), own in overlap.groupby(["benchmark", "benchmark_version"], sort=True):
         _show_benchmark(release, str(name), str(version), own)
-    if not overlap.empty:
-        show_markdown(f"::: foot\n{_HOW_TO_READ}\n:::")
     show_markdown(f"## The printed tables\n\n{_PRINTED}")
     with closed("Table 2: score and overlap by model, data set and strategy"):
         show_table(
@@ -123,8 +125,9 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     effects = _own(release.table("retrieval_effects"), name, version)
     effects = effects[effects["attribute"].isin([a.name for a in benchmark.varied])]
     if not effects.empty:
-        show_markdown(f"### Wrong answers, and what had been retrieved\n\n{_EFFECTS}")
+        show_markdown("### Wrong answers, and what had been retrieved")
         with closed("Wrong answers by pair of groups"):
+            show_markdown(_EFFECTS)
             show_table(
                 effects_table(effects, release, name=f"effects-{place}"),
                 caption=f"{benchmark.title}, version {version}: wrong answers, and snippets",
@@ -152,12 +155,16 @@ def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
     asked = int(sets["retriever"].notna().sum()) if len(sets) else 0
     text = (
         f"{number_word(len(retrievers)).capitalize()} retriever"
-        f"{'s' if len(retrievers) > 1 else ''} searched {corpora}; "
+        f"{'s' if len(retrievers) > 1 else ''} searched the corpus *{corpora}*; "
         f"{number_word(asked)} answer set{'' if asked == 1 else 's'} "
         f"{'was' if asked == 1 else 'were'} asked with what was found."
     )
     pooled = overlap[(overlap["attribute"] == POOLED) & (overlap["measure"] == "iou")]
     pooled = pooled[pooled["estimate"].notna()]
+    if asked:
+        # What was asked with, where something was.
+        used = sets[["retriever", "top_k"]].drop_duplicates()
+        pooled = pooled.merge(used, on=["retriever", "top_k"])
     if pooled.empty:
         return text
     least = pooled.loc[pooled["estimate"].idxmin()]

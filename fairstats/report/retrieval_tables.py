@@ -268,7 +268,7 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
             unanimous="Unanimous",
             ties="Ties",
             none="No answer",
-            single="Right, single",
+            single="Right, single, of items decided",
             vote="Right, vote, %",
             gain="Gain, points",
         )

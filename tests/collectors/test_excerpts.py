@@ -103,7 +103,8 @@ Run = Callable[..., Path]
 def run(benchmark: Benchmark, address: str, retrievals: Path, tmp_path: Path) -> Run:
     def collected(**options: Any) -> Path:
         given = {"model": "m", "out": tmp_path / "out", "base_url": address, "progress": False}
-        given |= {"retrievals": retrievals, "top_k": 3}
+        if options.get("retrievals", retrievals) is not None:
+            given |= {"retrievals": retrievals, "top_k": 3}
         return collect(benchmark, **given | options)
 
     return collected
@@ -397,6 +398,8 @@ def test_a_file_that_is_not_what_was_retrieved(
 def test_files_that_are_none(run: Run, retrievals: Path) -> None:
     with pytest.raises(InputError, match="top_k = 0"):
         run(top_k=0)
+    with pytest.raises(InputError, match="no retrievals to ask with"):
+        run(top_k=5, retrievals=None)
     retrievals.write_bytes(b"PAR1 no more")
     with pytest.raises(InputError, match="not a parquet file"):
         run()

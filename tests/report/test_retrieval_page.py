@@ -94,7 +94,8 @@ def test_what_a_vote_gives_stands_beside_its_answers_with_what_it_leaves_open(re
 
 
 def test_answers_without_their_retrievals_are_not_called_unretrieved(tmp_path, demo):
-    page = shown(undrawn(drawn_answers(demo, ["plain+bm25@5"], missing=0), tmp_path))
+    answers = drawn_answers(demo, ["plain+bm25@5"], missing=0)
+    page = shown(undrawn(answers, tmp_path, without_retrievals=True))
     assert "No answers of this release" not in page
     assert "no record of what was retrieved" in page
 
