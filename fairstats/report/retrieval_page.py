@@ -50,8 +50,8 @@ _EFFECTS = (
     "otherwise too."
 )
 _PRINTED = (
-    "As printed in the study of retrieval-augmented answers ([arXiv:2503.15454]"
-    "(https://arxiv.org/abs/2503.15454)). Its answers were never released, so that none of these "
+    "As printed in the study of retrieval-augmented answers (arXiv:2503.15454). "
+    "Its answers were never released, so that none of these "
     "figures can be recomputed; its table 6 is not among them. Before comparing: of the 60 "
     "scores on MMLU, MedQA and MedMCQA 42 lie below the 25 % that guessing among four options "
     "gives. The printed overlap differs by model and strategy, which it could not if the query "
