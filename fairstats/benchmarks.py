@@ -173,13 +173,17 @@ def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
             remedy = f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml"
             raise _no_such_benchmark(str(source), remedy)
         path = built_in[str(source)]
+    return _benchmark(read_toml(path), path)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file declares, or an `InputError` where there is none or it is broken."""
     try:
-        declared = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
         raise InputError([Problem(str(path), "no such file", "check the path")]) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
-    return _benchmark(declared, path)
 
 
 def builtin_benchmarks() -> dict[str, Path]:

@@ -20,6 +20,7 @@ import pandas as pd
 
 from fairstats.answers import RETRIEVALS_SUFFIX, load_parquet, write_parquet
 from fairstats.problems import InputError, Problem
+from fairstats.schema import printable_check, sha256_check, text_check
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -44,7 +45,6 @@ RETRIEVAL_COLUMNS = (
 #: Columns that stay with whoever has the corpus, and are asked with.
 TEXT_COLUMNS = ("title", "text")
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _REMEDY = "make the file again with `fairstats retrieve`"
 
@@ -87,33 +87,20 @@ def retrievals_schema() -> pandera.DataFrameSchema:
     """
     import pandera.pandas as pa
 
-    def matches(pattern: re.Pattern[str], error: str) -> pa.Check:
-        return pa.Check(
-            lambda texts: texts.map({t: bool(pattern.fullmatch(t)) for t in texts.unique()}),
-            error=error,
-        )
-
-    name = pa.Check(
-        lambda texts: texts.map({t: 0 < len(t) <= 200 and t.isprintable() for t in texts.unique()}),
-        error="must be 1 to 200 printable characters",
+    name, sha256 = printable_check(), sha256_check()
+    retriever = text_check(
+        _RETRIEVER.fullmatch, "must be up to 40 of a-z, 0-9, dot, hyphen, underscore"
     )
-    said = pa.Check(
-        lambda texts: texts.map({t: 0 < len(t) < 1001 and t.isprintable() for t in texts.unique()}),
-        error="must be 1 to 1,000 printable characters",
-    )
-    sha256 = matches(_SHA256, "must be 64 hexadecimal digits")
     most = pa.Check.str_length(max_value=100_000, error="is longer than 100,000 characters")
     return pa.DataFrameSchema(
         {
             **{column: pa.Column(str, name) for column in LIST_COLUMNS},
-            "retriever": pa.Column(
-                str, matches(_RETRIEVER, "must be up to 40 of a-z, 0-9, dot, hyphen, underscore")
-            ),
+            "retriever": pa.Column(str, retriever),
             "rank": pa.Column("int64", pa.Check.in_range(1, 9999, error="must be 1 to 9999")),
             "snippet_id": pa.Column(str, name),
             "score": pa.Column("float64", pa.Check(np.isfinite, error="must be a finite number")),
             **{c: pa.Column(str, sha256) for c in ("snippet_sha256", "query_sha256")},
-            "settings": pa.Column(str, said),
+            "settings": pa.Column(str, printable_check(1_000)),
             "corpus": pa.Column(str, name),
             "corpus_sha256": pa.Column(str, sha256),
             **{column: pa.Column(str, most, required=False) for column in TEXT_COLUMNS},

@@ -42,6 +42,30 @@ _DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _INTEGERS = range(-(2**63), 2**63)
 
 
+def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
+    """A check of texts that looks at each distinct one once: a large column holds few."""
+    import pandera.pandas as pa
+
+    def rows(texts: pd.Series) -> pd.Series:
+        wrong = [text for text in texts.dropna().unique() if not valid(text)]
+        return ~texts.isin(wrong)
+
+    return pa.Check(rows, error=error)
+
+
+def printable_check(most: int = _NAME_LENGTH) -> pandera.Check:
+    """Text that a page, a file name and a terminal can hold: by default a name."""
+    return text_check(
+        lambda text: 0 < len(text) <= most and text.isprintable(),
+        f"must be 1 to {most:,} printable characters",
+    )
+
+
+def sha256_check() -> pandera.Check:
+    """Hexadecimal digits, as `hashlib` gives them."""
+    return text_check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
+
+
 @cache
 def answers_schema() -> pandera.DataFrameSchema:
     """The pandera schema of the answers table, the single definition of its columns.
@@ -59,26 +83,14 @@ def answers_schema() -> pandera.DataFrameSchema:
     """
     import pandera.pandas as pa
 
-    def check(valid: Callable[[str], object], error: str) -> pa.Check:
-        # Each distinct text is looked at once: the columns of a large table hold few.
-        def rows(texts: pd.Series) -> pd.Series:
-            wrong = [text for text in texts.dropna().unique() if not valid(text)]
-            return ~texts.isin(wrong)
-
-        return pa.Check(rows, error=error)
-
     def optional(dtype: str | type, *checks: pa.Check) -> pa.Column:
         return pa.Column(dtype, list(checks), nullable=True, required=False)
 
-    name = check(
-        lambda text: 0 < len(text) <= _NAME_LENGTH and text.isprintable(),
-        f"must be 1 to {_NAME_LENGTH} printable characters",
-    )
-    letter = check(
+    name, sha256 = printable_check(), sha256_check()
+    letter = text_check(
         lambda text: len(text) == 1 and text in string.ascii_uppercase,
         "must be one capital letter, A to Z",
     )
-    sha256 = check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
     not_negative = pa.Check.ge(0, error="must not be negative")
     raw = pa.Check.str_length(
         max_value=_RAW_LENGTH, error=f"is longer than {_RAW_LENGTH:,} characters"
@@ -104,7 +116,7 @@ def answers_schema() -> pandera.DataFrameSchema:
             "prompt_tokens": optional("Int64", not_negative),
             "completion_tokens": optional("Int64", not_negative),
             "collected_at": optional(
-                str, check(_TIME.fullmatch, "must be an ISO 8601 time with its offset")
+                str, text_check(_TIME.fullmatch, "must be an ISO 8601 time with its offset")
             ),
             "collector": optional(str, name),
         },

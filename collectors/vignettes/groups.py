@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, POOLED, Attribute
+from fairstats.benchmarks import BASELINE, NEUTRALIZED, POOLED, Attribute, read_toml
 from fairstats.problems import InputError, Problem
 
 #: The variants that items come with.
@@ -47,12 +46,7 @@ def load_groups(path: Path) -> Groups:
     InputError
         When there is no such file, or it lacks or contradicts what it has to declare.
     """
-    try:
-        declared = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, IsADirectoryError):
-        raise InputError([Problem(str(path), "no such file", "check the path")]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
+    declared = read_toml(path)
     tables = declared.get("attributes")
     if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
         tables = {}
