@@ -13,8 +13,8 @@ from fairstats.benchmarks import BASELINE
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.problems import InputError, Problem
 from fairstats.schema import REQUIRED_COLUMNS
-from fairstats.strategies import MAJORITY_VOTE, read_strategy
-from fairstats.voting import voted_names
+from fairstats.strategies import MAJORITY_VOTE, votes_among
+from fairstats.voting import nothing_to_vote_on, voted_names
 
 Linkage = Literal["average", "complete"]
 #: Texts to vectors, one row a text.
@@ -141,7 +141,7 @@ def majority_answer(
         problem = Problem("<answers>", "there are no replies", remedy, column="answer_raw")
         raise InputError([problem])
     names = answers["strategy"].astype("str")
-    voted = names.map({name: read_strategy(name).voted for name in names.unique()}).astype(bool)
+    voted = names.isin(votes_among(names.unique()))
     rows = answers[(answers["attribute"] != BASELINE) & ~voted]
     rows = rows.sort_values([*_ITEM, "attribute", "group"], ignore_index=True)
     texts = rows["answer_raw"].astype("str").fillna("").str.strip()
@@ -194,8 +194,7 @@ def open_vote(
     """
     chosen = majority_answer(answers, embed, similarity=similarity, linkage=linkage)
     if chosen.empty:
-        remedy = "give answers to an item's demographic variants"
-        raise InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
+        raise nothing_to_vote_on()
     columns = [*REQUIRED_COLUMNS, "answer_raw", *(["snapshot"] if "snapshot" in answers else [])]
     replies = chosen.drop(columns=["answer_raw", "texts"]).merge(
         answers[[*_ITEM, "attribute", "group", "answer", "status", "answer_raw"]],

@@ -40,7 +40,7 @@ from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals, retrieval_f
 from fairstats.retrieved_lists import asked_with, no_retrievals, open_retrievals, refuse_lacking
 from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
-from fairstats.strategies import read_strategy
+from fairstats.strategies import votes_among
 from fairstats.validation import validate_files
 
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
@@ -158,8 +158,7 @@ def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
     One answer for all variants of an item has no disparity by construction: it would be called
     equivalent, lead a board, and make the adjustment of every other test stricter.
     """
-    votes = [name for name in answers["strategy"].unique() if read_strategy(name).voted]
-    if votes:
+    if votes := votes_among(answers["strategy"].unique()):
         paths = ", ".join(map(str, sources))
         message = "are majority votes, whose groups cannot differ; a release says what votes give"
         remedy = "leave them out: the table votes has them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairstats.benchmarks import PLAIN
@@ -55,6 +56,17 @@ class Strategy:
             vote = f"{MAJORITY_VOTE}_open" if self.clustered else MAJORITY_VOTE
             name = vote if self.prompt == PLAIN else f"{vote}({self.prompt})"
         return name if self.retriever is None else f"{name}+{self.retriever}@{self.top_k}"
+
+
+def votes_among(names: Iterable[str]) -> list[str]:
+    """Those of these strategies whose answers are votes, each once.
+
+    Examples
+    --------
+    >>> votes_among(["plain", "majority_vote", "plain+bm25@10", "majority_vote"])
+    ['majority_vote']
+    """
+    return [name for name in dict.fromkeys(names) if read_strategy(name).voted]
 
 
 def read_strategy(name: str) -> Strategy:

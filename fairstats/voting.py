@@ -17,7 +17,7 @@ from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.problems import InputError, Problem
 from fairstats.schema import KEY_COLUMNS, REQUIRED_COLUMNS
-from fairstats.strategies import MAJORITY_VOTE, read_strategy
+from fairstats.strategies import MAJORITY_VOTE, read_strategy, votes_among
 
 #: The columns of the table that `vote_counts` gives, in order.
 VOTE_COLUMNS = (
@@ -106,8 +106,7 @@ def majority_vote(
     """
     single = _single(answers, benchmarks)
     if (single["attribute"] == BASELINE).all():
-        remedy = "give answers to an item's demographic variants that are no votes themselves"
-        raise InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
+        raise nothing_to_vote_on()
     votes = _votes(single)
     columns = [*REQUIRED_COLUMNS, *(["snapshot"] if "snapshot" in single else [])]
     voted = single[columns].reset_index(drop=True)
@@ -207,6 +206,12 @@ def vote_counts(
     )
 
 
+def nothing_to_vote_on() -> InputError:
+    """What is raised where no answer can vote."""
+    remedy = "give answers to an item's demographic variants that are no votes themselves"
+    return InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
+
+
 def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[str, str]:
     """The names of strategies once their answers, or their replies, have voted.
 
@@ -231,8 +236,7 @@ def _single(
         message, remedy = "the same answer stands here a second time", "drop one"
         raise InputError([Problem("<answers>", message, remedy, row + 1)])
     names = answers["strategy"].astype("str")
-    voted = [name for name in names.unique() if read_strategy(name).voted]
-    return answers[~names.isin(voted)]
+    return answers[~names.isin(votes_among(names.unique()))]
 
 
 def _votes(answers: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from great_tables._text import BaseText
 
 _DISPARITIES = {"dp": "DP", "eo": "EO"}
+_OVERLAP = ["benchmark", "benchmark_version", "retriever", "top_k", "attribute", "measure"]
 _KEYS = ["benchmark", "benchmark_version", "model", "strategy"]
 
 
@@ -69,7 +70,7 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     votes = release.table("votes").set_index(_KEYS)
     ranges = release.estimates[release.estimates["metric"].isin(_DISPARITIES)]
     ranges = ranges.set_index([*_KEYS, "attribute", "metric"])
-    overlap = release.table("overlap")
+    overlap = release.table("overlap").set_index(_OVERLAP)["estimate"]
     rows = []
     for one in sets.to_dict("records"):
         key = tuple(one[column] for column in _KEYS)
@@ -130,18 +131,11 @@ def _figure(value: float, limits: str) -> str:
     return f"<strong>{100 * value:.1f}</strong>" + (f" <small>{limits}</small>" if limits else "")
 
 
-def _overlap(overlap: pd.DataFrame, one: dict[str, object]) -> str:
+def _overlap(overlap: pd.Series, one: dict[str, object]) -> str:
     if not isinstance(one["retriever"], str):
         return "–"
-    found = overlap[
-        (overlap["benchmark"] == one["benchmark"])
-        & (overlap["benchmark_version"] == one["benchmark_version"])
-        & (overlap["retriever"] == one["retriever"])
-        & (overlap["top_k"] == one["top_k"])
-        & (overlap["attribute"] == POOLED)
-        & (overlap["measure"] == "iou")
-    ]
-    return f"{100 * found['estimate'].iloc[0]:.1f}" if len(found) else "not known"
+    place = (*(one[column] for column in _OVERLAP[:4]), POOLED, "iou")
+    return f"{100 * overlap.loc[place]:.1f}" if place in overlap.index else "not known"
 
 
 def _range(row: pd.Series) -> str:

@@ -59,17 +59,15 @@ def print_table(table: pd.DataFrame) -> None:
     from rich.table import Table
 
     console = _console(2 * _WIDTH)
-    if len(table) == 1:
-        for name, value in table.iloc[0].items():
-            console.print(f"{name}: {escape(_text(str(name), value))}", highlight=False)
-        return
-    shared = [name for name in table if table[name].nunique(dropna=False) == 1 and len(table) > 1]
+    shared = [name for name in table if table[name].nunique(dropna=False) == 1]
     for name in shared:
         value = _text(name, table[name].iloc[0])
         if value:
             console.print(f"{name}: {escape(value)}", highlight=False)
     shown = Table()
     columns = [name for name in table if name not in shared]
+    if shared and not columns:
+        return
     for name in columns:
         numeric = pd.api.types.is_numeric_dtype(table[name])
         # In a file or a pipe nothing is cut off.
