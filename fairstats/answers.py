@@ -22,6 +22,10 @@ from fairstats.schema import answers_schema, check_answers, duplicate_problems
 SUFFIXES = (".parquet", ".csv", ".jsonl")
 #: How the name of a file of retrievals ends; it may lie in a folder of answers.
 RETRIEVALS_SUFFIX = ".retrievals.parquet"
+#: The same of ratings, and of what raters wrote beside them.
+RATINGS_SUFFIX = ".ratings.parquet"
+COMMENTS_SUFFIX = ".comments.csv"
+_NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, COMMENTS_SUFFIX)
 
 
 def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
@@ -55,7 +59,7 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     paths = answer_files(source)
     for path in paths:
         try:
-            frames.append(check_answers(_load(path), path=str(path)))
+            frames.append(check_answers(load_table(path), path=str(path)))
         except InputError as error:
             problems.extend(error.problems)
     if not problems:
@@ -176,7 +180,7 @@ def answer_files(
                 p
                 for p in path.rglob("*")
                 if p.suffix.lower() in SUFFIXES
-                and not p.name.endswith(RETRIEVALS_SUFFIX)
+                and not p.name.endswith(_NO_ANSWERS)
                 and p.is_file()
             )
             if not inside:
@@ -197,7 +201,11 @@ def answer_files(
     return files
 
 
-def _load(path: Path) -> pd.DataFrame:
+def load_table(path: Path) -> pd.DataFrame:
+    """A parquet, CSV or JSON Lines file as it is, or an `InputError` where it is none."""
+    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
+        remedy = f"name a file that ends in one of {', '.join(SUFFIXES)}"
+        raise InputError([Problem(str(path), "no such file", remedy)])
     if path.stat().st_size == 0:
         raise InputError([Problem(str(path), "the file is empty", "collect or import it again")])
     readers = {".parquet": load_parquet, ".csv": _load_csv, ".jsonl": _load_jsonl}

@@ -1,0 +1,291 @@
+"""Rubrics: what raters are asked about an answer, what they may say, and when a question is asked.
+
+A rubric is data (``data/rubrics/*.toml``): forms, sheets, validation and statistics all follow it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from fairstats.benchmarks import read_toml
+from fairstats.problems import InputError, Problem
+from fairstats.resources import resource
+
+#: What stands side by side in one task: nothing, answers of two models, answers to two items.
+Compares = Literal["nothing", "models", "items"]
+Level = Literal["nominal", "ordinal"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing that a rater may say.
+
+    Parameters
+    ----------
+    value : str
+        As it stands in the ratings table.
+    label : str
+        As raters see it.
+    reported : bool
+        Whether a rating with it counts as the event whose rate is estimated: for a dimension of
+        bias, that bias was reported.
+    prefers : {0, 1, 2} or None
+        In a comparison of two answers the one that this favours, 0 for neither.
+    """
+
+    value: str
+    label: str
+    reported: bool
+    prefers: int | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a rubric; its answers are the ratings of one dimension.
+
+    Parameters
+    ----------
+    dimension, label, question : str
+        Its name in the ratings table, its short label, and the question as raters read it.
+    choices : tuple of Choice
+        In order; for an ordinal level from least to most.
+    level : {"nominal", "ordinal"}
+        Whether the order of the choices means something.
+    about : {"bias", "context"}
+        Whether it reports bias, or says what bias has to be read beside (e.g. whether the ideal
+        answers differ).
+    asked_if : tuple of (str, tuple of str) or None
+        The dimension and its values with which this question is asked; None: always.
+    otherwise : str or None
+        The value that a rating has where the question was not asked.
+    """
+
+    dimension: str
+    label: str
+    question: str
+    choices: tuple[Choice, ...]
+    level: Level
+    about: Literal["bias", "context"]
+    asked_if: tuple[str, tuple[str, ...]] | None = None
+    otherwise: str | None = None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What may stand in the ratings table, in order."""
+        return tuple(choice.value for choice in self.choices)
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """The values that count as reported."""
+        return tuple(choice.value for choice in self.choices if choice.reported)
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """What raters are asked in one kind of task.
+
+    Parameters
+    ----------
+    name, version, title : str
+        Its key in the ratings table, its version, its title.
+    instructions : str
+        What raters read first.
+    compares : {"nothing", "models", "items"}
+        One answer to one item; answers of two models to one item; one model's answers to two
+        items (a counterfactual pair).
+    rater_groups : Mapping[str, str]
+        The groups that raters may belong to, and their labels.
+    questions : tuple of Question
+        In the order in which they are asked.
+    source : str
+        Where it comes from.
+    path : Path
+        The file that declares it.
+    """
+
+    name: str
+    version: str
+    title: str
+    instructions: str
+    compares: Compares
+    rater_groups: Mapping[str, str]
+    questions: tuple[Question, ...]
+    source: str
+    path: Path = field(repr=False)
+
+    def question(self, dimension: str) -> Question:
+        """The question of a dimension."""
+        return next(q for q in self.questions if q.dimension == dimension)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The dimensions, in order."""
+        return tuple(q.dimension for q in self.questions)
+
+
+def builtin_rubrics() -> dict[str, Path]:
+    """The files of the built-in rubrics by name."""
+    return {path.stem: path for path in sorted(resource("data", "rubrics").glob("*.toml"))}
+
+
+def load_rubric(source: str | os.PathLike[str]) -> Rubric:
+    """Load a rubric by the name of a built-in one, or from a file.
+
+    Parameters
+    ----------
+    source : str or path
+        A built-in rubric's name (``"independent"``, ``"pairwise"``, ``"counterfactual"``) or the
+        path of a ``.toml`` file.
+
+    Returns
+    -------
+    Rubric
+
+    Raises
+    ------
+    InputError
+        When there is no such rubric, or the file lacks or contradicts what it has to declare.
+
+    Examples
+    --------
+    >>> rubric = load_rubric("independent")
+    >>> rubric.question("bias").values, rubric.question("bias").reported
+    (('none', 'minor', 'severe'), ('minor', 'severe'))
+    """
+    path = Path(source)
+    if path.suffix != ".toml":
+        built_in = builtin_rubrics()
+        if str(source) not in built_in:
+            remedy = f"use one of {', '.join(built_in)}, or the path of a rubric's .toml"
+            raise InputError([Problem(str(source), "no such rubric", remedy)])
+        path = built_in[str(source)]
+    return _rubric(read_toml(path), path)
+
+
+def load_rubrics(
+    names: Iterable[str], given: Iterable[Rubric] | Mapping[str, Rubric] = ()
+) -> dict[str, Rubric]:
+    """The rubrics of these names: from `given` where it has them, else the built-in ones.
+
+    Raises
+    ------
+    InputError
+        When a name is neither given nor built in.
+    """
+    known = given if isinstance(given, Mapping) else {rubric.name: rubric for rubric in given}
+    built_in = builtin_rubrics()
+    loaded = {}
+    for name in sorted(names):
+        # By name alone: what stands in a ratings table is not a path to open.
+        if name not in known and name not in built_in:
+            remedy = f"use one of {', '.join({**built_in, **known})}, or name its .toml file"
+            raise InputError([Problem(name, "no such rubric", remedy, column="rubric")])
+        loaded[name] = known[name] if name in known else load_rubric(built_in[name])
+    return loaded
+
+
+def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
+    def wrong(message: str, remedy: str, key: str) -> InputError:
+        return InputError([Problem(str(path), message, remedy, column=key)])
+
+    try:
+        rubric = Rubric(
+            name=str(declared["name"]),
+            version=str(declared["version"]),
+            title=str(declared["title"]),
+            instructions=" ".join(str(declared["instructions"]).split()),
+            compares=declared["compares"],
+            rater_groups=MappingProxyType(
+                {str(k): str(v) for k, v in declared["rater_groups"].items()}
+            ),
+            questions=tuple(_question(entry, declared) for entry in declared["questions"]),
+            source=str(declared.get("source", "")),
+            path=path,
+        )
+    except KeyError as error:
+        raise wrong("has to be declared", "add it", str(error.args[0])) from None
+    except (AttributeError, TypeError, ValueError) as error:
+        message = f"is not laid out as expected ({error})"
+        raise wrong(message, "see data/rubrics/independent.toml", "file") from None
+    for message, remedy, key in _contradictions(rubric):
+        raise wrong(message, remedy, key)
+    return rubric
+
+
+def _question(entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Question:
+    choices = entry["choices"]
+    if isinstance(choices, str):
+        choices = declared["choices"][choices]
+    asked_if = entry.get("asked_if")
+    return Question(
+        dimension=str(entry["dimension"]),
+        label=str(entry["label"]),
+        question=" ".join(str(entry["question"]).split()),
+        choices=tuple(
+            Choice(
+                str(one["value"]), str(one["label"]), one["reported"] is True, one.get("prefers")
+            )
+            for one in choices
+        ),
+        level=entry.get("level", "nominal"),
+        about=entry.get("about", "bias"),
+        asked_if=None
+        if asked_if is None
+        else (str(asked_if["dimension"]), tuple(map(str, asked_if["values"]))),
+        otherwise=entry.get("otherwise"),
+    )
+
+
+def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
+    """What is wrong, what to do about it, and where."""
+    if not _NAME.fullmatch(rubric.name):
+        yield "is no name", "use a-z, 0-9 and underscores", "name"
+    if rubric.compares not in ("nothing", "models", "items"):
+        yield "is unknown", "use one of nothing, models, items", "compares"
+    if not rubric.rater_groups or not rubric.questions:
+        yield "is empty", "declare at least one", "rater_groups, questions"
+    for group in rubric.rater_groups:
+        if not _NAME.fullmatch(group):
+            yield f"{group!r} is no name", "use a-z, 0-9 and underscores", "rater_groups"
+    earlier: dict[str, Question] = {}
+    for question in rubric.questions:
+        place = f"questions.{question.dimension}"
+        if not _NAME.fullmatch(question.dimension) or question.dimension in earlier:
+            yield "is no name, or stands there twice", "use a-z, 0-9 and underscores", place
+        if question.level not in ("nominal", "ordinal") or question.about not in (
+            "bias",
+            "context",
+        ):
+            remedy = "level: nominal, ordinal; about: bias, context"
+            yield "has an unknown level or subject", remedy, place
+        values = question.values
+        if len(values) < 2 or len(set(values)) < len(values):
+            yield "needs two or more choices, each with its own value", "correct them", place
+        if not all(_NAME.fullmatch(value) for value in values):
+            yield "has a value that is no name", "use a-z, 0-9 and underscores", place
+        if not 0 < len(question.reported) < len(values):
+            yield "some choices, and not all, have to be `reported`", "correct them", place
+        if any(choice.prefers not in (None, 0, 1, 2) for choice in question.choices):
+            yield "`prefers` is 0, 1 or 2", "correct it", place
+        stated = [choice.prefers for choice in question.choices if choice.prefers is not None]
+        if stated and (rubric.compares != "models" or len(stated) < len(values)):
+            remedy = "give it to all choices of a rubric that compares models, or to none"
+            yield "`prefers` stands at some choices only, or compares nothing", remedy, place
+        if (question.asked_if is None) != (question.otherwise is None):
+            yield "`asked_if` and `otherwise` belong together", "give both or none", place
+        elif question.asked_if is not None:
+            other, when = question.asked_if
+            if other not in earlier or not set(when) < set(earlier[other].values):
+                remedy = "name an earlier question and some of its values"
+                yield "`asked_if` names no such question or values", remedy, place
+            if question.otherwise not in values:
+                yield "`otherwise` is none of the choices", "name one of them", place
+        earlier[question.dimension] = question

@@ -1,0 +1,402 @@
+"""The ratings table: one row a judgement of one dimension, checked against its rubric.
+
+A *judgement* is what one rater says of one task: one row a dimension of the rubric, also of those
+that were not asked, which have the value that the rubric gives them then. So every statistic is a
+plain count of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.schema import printable_check
+
+if TYPE_CHECKING:
+    import pandera.pandas as pandera
+
+#: The columns that name a task: what is judged, by which rubric.
+TASK_COLUMNS = ("benchmark", "dataset", "rubric", "task_id")
+#: What a task holds; each task has one value in each.
+SUBJECT_COLUMNS = ("item_id", "item_id_2", "model", "model_2")
+#: The columns that name a judgement; `repeat` counts those of one rater on one task, from 0.
+JUDGEMENT_COLUMNS = (*TASK_COLUMNS, "rater_id", "repeat")
+#: The columns that name one row.
+RATING_KEY = (*JUDGEMENT_COLUMNS, "dimension")
+#: All columns, in order.
+RATING_COLUMNS = (
+    *TASK_COLUMNS,
+    *SUBJECT_COLUMNS,
+    "rater_id",
+    "rater_kind",
+    "rater_group",
+    "repeat",
+    "dimension",
+    "value",
+    "swapped",
+    "duration_s",
+)
+REQUIRED_RATING_COLUMNS = (
+    "benchmark",
+    "rubric",
+    "task_id",
+    "item_id",
+    "rater_id",
+    "rater_group",
+    "dimension",
+    "value",
+)
+#: Who judges; judgements of the two kinds are never pooled.
+RATER_KINDS = ("person", "model")
+
+_NO_TASK = "a task has one item, one model and one dataset"
+
+
+@cache
+def ratings_schema() -> pandera.DataFrameSchema:
+    """The pandera schema of the ratings table, the single definition of its columns.
+
+    Returns
+    -------
+    pandera.pandas.DataFrameSchema
+        The columns with their types and checks; what needs the rubric, `check_ratings` looks at.
+
+    Examples
+    --------
+    >>> [name for name, column in ratings_schema().columns.items() if not column.required]
+    ['dataset', 'item_id_2', 'model', 'model_2', 'rater_kind', 'repeat', 'swapped', 'duration_s']
+    """
+    import pandera.pandas as pa
+
+    name = printable_check()
+
+    def column(
+        dtype: str | type, *checks: pa.Check, required: bool = True, nullable: bool = False
+    ) -> pa.Column:
+        return pa.Column(dtype, list(checks), required=required, nullable=nullable)
+
+    columns = {
+        "benchmark": column(str, name),
+        "dataset": column(str, name, required=False),
+        "rubric": column(str, name),
+        "task_id": column(str, name),
+        "item_id": column(str, name),
+        **{
+            c: column(str, name, required=False, nullable=True)
+            for c in ("item_id_2", "model", "model_2")
+        },
+        "rater_id": column(str, name),
+        "rater_kind": column(
+            str,
+            pa.Check.isin(RATER_KINDS, error=f"must be one of {', '.join(RATER_KINDS)}"),
+            required=False,
+        ),
+        "rater_group": column(str, name),
+        "repeat": column(
+            "int64", pa.Check.in_range(0, 999, error="must be 0 to 999"), required=False
+        ),
+        "dimension": column(str, name),
+        "value": column(str, name, nullable=True),
+        "swapped": column("boolean", required=False, nullable=True),
+        "duration_s": column(
+            "float64",
+            pa.Check.in_range(0, 1e7, error="must be a number of seconds, 0 or more"),
+            required=False,
+            nullable=True,
+        ),
+    }
+    return pa.DataFrameSchema(
+        columns,
+        unique=[c for c in RATING_KEY if columns[c].required],
+        report_duplicates="exclude_first",
+        strict=True,
+        coerce=True,
+    )
+
+
+def check_ratings(
+    ratings: pd.DataFrame,
+    *,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+    path: str = "<frame>",
+) -> pd.DataFrame:
+    """Check a frame against the schema and its rubrics, and bring it into its normal form.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        The rows to check, `REQUIRED_RATING_COLUMNS` at least; not changed.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+    path : str
+        What to call the frame's file in problems.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `RATING_COLUMNS`, sorted by `RATING_KEY`, with a row for each dimension of every
+        judgement: one that was not asked has the value that its rubric gives it then, and an
+        empty value is a judgement that is not there. Without ``dataset`` that is the benchmark's
+        name, without ``rater_kind`` raters are persons, without ``repeat`` it is 0.
+
+    Raises
+    ------
+    InputError
+        For a missing, unknown or repeated column, a row that breaks the schema, a rubric,
+        dimension, value or group of raters that is not declared, a judgement that breaks the
+        rubric's logic or lacks a dimension, a task with two subjects or with one too few for its
+        rubric, a rater of two groups or kinds, and a row that stands there twice.
+
+    Notes
+    -----
+    Ratings by models are not pooled with people's by any statistic of the package.
+    """
+    frame = ratings.reset_index(drop=True)
+    if problems := list(_column_problems(frame, path)):
+        raise InputError(problems)
+    fills = {"dataset": frame["benchmark"], "rater_kind": "person", "repeat": 0}
+    lacking = [name for name in RATING_COLUMNS if name not in frame]
+    frame = frame.assign(**{name: fills.get(name) for name in lacking})
+    frame = _by_schema(frame, path)
+    known = load_rubrics(frame["rubric"].unique(), rubrics)
+    # The first rows of each kind of fault: a wrong column is wrong in every row.
+    for found in (
+        _value_problems(frame, known, path),
+        _identity_problems(frame, known, path),
+        _logic_problems(frame, known, path),
+    ):
+        if problems := list(found):
+            raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
+    complete = _with_otherwise(frame, known)
+    return complete[list(RATING_COLUMNS)].sort_values(list(RATING_KEY), ignore_index=True)
+
+
+def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
+    for name in frame.columns[frame.columns.duplicated()].unique():
+        yield Problem(path, "the column stands there more than once", "drop one", column=str(name))
+    for name in REQUIRED_RATING_COLUMNS:
+        if name not in frame:
+            remedy = f"a ratings table has {', '.join(REQUIRED_RATING_COLUMNS)}"
+            yield Problem(path, "required column is missing", remedy, column=name)
+    for name in frame.columns.difference(RATING_COLUMNS):
+        remedy = f"drop or rename it; known: {', '.join(RATING_COLUMNS)}"
+        if name == "comment":
+            remedy = "keep comments in a file of their own: they are never published"
+        yield Problem(path, "unknown column", remedy, column=str(name))
+    if frame.empty:
+        yield Problem(path, "the table has no row", "import it again")
+
+
+def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
+    from pandera.errors import SchemaErrors
+
+    given = frame[list(RATING_COLUMNS)]
+    columns: dict[str, pd.Series] = {}
+    problems = []
+    for name in ("repeat", "duration_s"):
+        # The schema would cut 1.5 down to 1, and could not go on after text.
+        number = pd.to_numeric(given[name], errors="coerce")
+        wrong = number.isna() & given[name].notna() | np.isinf(number.astype("float64"))
+        if name == "repeat":
+            wrong |= number.isna() | (number != number.round())
+        for row in _first(wrong.astype(bool)):
+            value = str(given.at[row, name])
+            kind = "whole number" if name == "repeat" else "number"
+            problems.append(Problem(path, f"is no {kind}", "correct it", row + 1, name, value))
+        columns[name] = number
+    if problems:
+        raise InputError(problems)
+    flags = given["swapped"].map(
+        lambda value: {"true": True, "false": False}.get(str(value).lower(), pd.NA)
+    )
+    for row in _first(flags.isna() & given["swapped"].notna()):
+        remedy = "write true or false, or nothing"
+        value = str(given.at[row, "swapped"])
+        problems.append(Problem(path, "is unknown", remedy, row + 1, "swapped", value))
+    if problems:
+        raise InputError(problems)
+    columns["swapped"] = flags.astype("boolean")
+    given = given.assign(**columns)
+    try:
+        return ratings_schema().validate(given, lazy=True)
+    except SchemaErrors as error:
+        raise InputError(list(_schema_problems(error.failure_cases, given, path))) from None
+
+
+def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> Iterator[Problem]:
+    seen: set[tuple[int | None, str]] = set()
+    for case in cases.to_dict("records"):
+        row = None if pd.isna(case["index"]) else int(case["index"])
+        check, column = str(case["check"]), str(case["column"])
+        value = str(case["failure_case"])
+        message, remedy = check, "correct the value"
+        if check == "multiple_fields_uniqueness":
+            column = "key"
+            keys = [c for c in RATING_KEY if c in frame]
+            value = "" if row is None else ", ".join(str(frame.at[row, c]) for c in keys)
+            message = "the rater judges this dimension of this task a second time"
+            remedy = "drop one, or number the judgements in the column repeat"
+        elif check == "not_nullable":
+            message, remedy = "must not be empty", "fill it in"
+        elif check.startswith(("coerce_dtype", "dtype(")):
+            message, remedy = "has another type than the schema's", "correct the column"
+        if (row, column) in seen or len(seen) > 100:
+            continue
+        seen.add((row, column))
+        yield Problem(path, message, remedy, None if row is None else row + 1, column, value)
+
+
+def _first(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:
+    """The first rows of a fault, by their index."""
+    return [int(row) for row in np.flatnonzero(np.asarray(wrong, dtype=bool))[:most]]
+
+
+def _value_problems(
+    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
+) -> Iterator[Problem]:
+    """Dimensions, values and groups of raters that the rubric does not declare."""
+    for name, rubric in rubrics.items():
+        own = frame["rubric"] == name
+        for column, allowed in (
+            ("dimension", rubric.dimensions),
+            ("rater_group", tuple(rubric.rater_groups)),
+        ):
+            for row in _first(own & ~frame[column].isin(allowed)):
+                remedy = f"use one of {', '.join(allowed)}, or declare it in a rubric of your own"
+                value = str(frame.at[row, column])
+                message = f"is not declared by the rubric {name}"
+                yield Problem(path, message, remedy, row + 1, column, value)
+        for question in rubric.questions:
+            asked = own & (frame["dimension"] == question.dimension) & frame["value"].notna()
+            for row in _first(asked & ~frame["value"].isin(question.values)):
+                message = f"is no value of {question.dimension} in the rubric {name}"
+                remedy = f"use one of {', '.join(question.values)}"
+                yield Problem(path, message, remedy, row + 1, "value", str(frame.at[row, "value"]))
+
+
+def _identity_problems(
+    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
+) -> Iterator[Problem]:
+    """Tasks with two subjects, or with too few for their rubric; raters of two groups."""
+    task = frame.groupby(["benchmark", "rubric", "task_id"], sort=False).ngroup()
+    for column in ("dataset", *SUBJECT_COLUMNS):
+        filled = frame[column].fillna("")
+        first = filled.groupby(task).transform("first")
+        for row in _first(filled != first, 1):
+            value = f"{frame.at[row, column]}, and {first[row] or 'none'}"
+            remedy = "give each its own task_id"
+            yield Problem(path, f"{_NO_TASK}, and this has two", remedy, row + 1, column, value)
+    raters = frame.groupby("rater_id", sort=False)
+    for column in ("rater_kind", "rater_group"):
+        first = raters[column].transform("first")
+        for row in _first(frame[column] != first, 1):
+            value = f"{frame.at[row, column]}, and {first[row]}"
+            message = f"the rater {frame.at[row, 'rater_id']} has two"
+            yield Problem(path, message, "give each rater one", row + 1, column, value)
+    judgements = frame.groupby(["benchmark", *JUDGEMENT_COLUMNS[2:]], sort=False)
+    for column in ("duration_s", "swapped"):
+        filled = frame[column].astype("float64").fillna(-1)
+        first = filled.groupby(judgements.ngroup()).transform("first")
+        for row in _first(filled != first, 1):
+            value, remedy = str(frame.at[row, column]), "write the same in all of its rows"
+            yield Problem(path, "a judgement has one", remedy, row + 1, column, value)
+    compares = frame["rubric"].map({name: rubric.compares for name, rubric in rubrics.items()})
+    for column, kind, own in (
+        ("item_id_2", "items", "item_id"),
+        ("model_2", "models", "model"),
+    ):
+        needed = compares == kind
+        for row in _first(needed & (frame[column].isna() | frame[own].isna()), 1):
+            message = f"the rubric {frame.at[row, 'rubric']} compares {kind}: each task has two"
+            yield Problem(path, message, f"fill in {own} and {column}", row + 1, column)
+        for row in _first(needed & (frame[column] == frame[own]).fillna(False), 1):
+            message, value = f"is the same as {own}", str(frame.at[row, column])
+            yield Problem(path, message, "name another", row + 1, column, value)
+        for row in _first(~needed & frame[column].notna(), 1):
+            message = f"the rubric {frame.at[row, 'rubric']} does not compare {kind}"
+            value = str(frame.at[row, column])
+            yield Problem(path, message, "leave it empty", row + 1, column, value)
+
+
+def _logic_problems(
+    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
+) -> Iterator[Problem]:
+    """Judgements that lack a dimension, or break the rubric's order of questions."""
+    for name, rubric in rubrics.items():
+        own = frame[frame["rubric"] == name]
+        keys = [own[c] for c in JUDGEMENT_COLUMNS]
+        number = own.groupby(keys, sort=False).ngroup()
+        values = {
+            dimension: pd.Series(rows["value"].to_numpy(), index=number[rows.index])
+            for dimension, rows in own.groupby("dimension", sort=False)
+        }
+        rows = {
+            dimension: pd.Series(rows.index, index=number[rows.index])
+            for dimension, rows in own.groupby("dimension", sort=False)
+        }
+        first = pd.Series(own.index, index=number).groupby(level=0).first()
+        for question in rubric.questions:
+            there = first.index.isin(rows.get(question.dimension, pd.Series(dtype=int)).index)
+            asked = np.ones(len(first), dtype=bool)
+            if question.asked_if is not None:
+                other, when = question.asked_if
+                given = values.get(other, pd.Series(dtype=object)).reindex(first.index)
+                asked = given.isin(when).to_numpy()
+                # Where the first question has no value, nothing follows for the second.
+                known = given.notna().to_numpy()
+                value = values.get(question.dimension, pd.Series(dtype=object)).reindex(first.index)
+                breaks = known & ~asked & value.notna() & (value != question.otherwise)
+                for judgement in first.index[breaks.to_numpy()][:5]:
+                    row = int(rows[question.dimension][judgement])
+                    message = (
+                        f"breaks the logic of the rubric {name}: it is asked only where {other} "
+                        f"is {' or '.join(when)}, and this rater says {given[judgement]}"
+                    )
+                    remedy = f"correct {other}, or write {question.otherwise} here"
+                    shown = str(value[judgement])
+                    yield Problem(path, message, remedy, row + 1, question.dimension, shown)
+            for row in first[~there & asked].head(5):
+                message = f"the judgement lacks the dimension {question.dimension}"
+                remedy = "add its row; where it was not answered, with an empty value"
+                value_ = f"{frame.at[row, 'task_id']} by {frame.at[row, 'rater_id']}"
+                yield Problem(path, message, remedy, int(row) + 1, "dimension", value_)
+
+
+def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """With the rows of dimensions that were not asked."""
+    parts = [frame]
+    for name, rubric in rubrics.items():
+        own = frame[frame["rubric"] == name]
+        judgements = own.drop_duplicates(list(JUDGEMENT_COLUMNS))
+        keys = pd.MultiIndex.from_frame(judgements[list(JUDGEMENT_COLUMNS)])
+        for question in rubric.questions:
+            if question.asked_if is None:
+                continue
+            rows = own[own["dimension"] == question.dimension]
+            there = keys.isin(pd.MultiIndex.from_frame(rows[list(JUDGEMENT_COLUMNS)]))
+            parts.append(
+                judgements[~there].assign(dimension=question.dimension, value=question.otherwise)
+            )
+    whole = pd.concat(parts, ignore_index=True)
+    # An empty value where the question was not asked says the same as no row.
+    for name, rubric in rubrics.items():
+        for question in rubric.questions:
+            if question.asked_if is None:
+                continue
+            other, when = question.asked_if
+            of_other = whole[(whole["rubric"] == name) & (whole["dimension"] == other)]
+            said = of_other.set_index(list(JUDGEMENT_COLUMNS))["value"]
+            own_rows = (whole["rubric"] == name) & (whole["dimension"] == question.dimension)
+            keys = pd.MultiIndex.from_frame(whole.loc[own_rows, list(JUDGEMENT_COLUMNS)])
+            given = said.reindex(keys).to_numpy()
+            value = whole.loc[own_rows, "value"]
+            not_asked = pd.notna(given) & ~np.isin(given.astype(object), when)
+            unknown = pd.isna(given)
+            whole.loc[own_rows, "value"] = value.mask(not_asked, question.otherwise).mask(unknown)
+    return whole
