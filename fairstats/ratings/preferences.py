@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.bootstrap import StatisticName, bootstrap
 from fairstats.inference.clusters import sign_flip_test
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import ratings_comparing, with_pooled
+from fairstats.ratings.strata import in_order, ratings_comparing, with_pooled
 
 #: What names a comparison of two models on one dimension.
 COMPARISON_COLUMNS = (
@@ -150,15 +151,7 @@ def preference_rates(
     table = table.join(sizes["n_missing"], on=list(COMPARISON_COLUMNS))
     table["method_note"] = table.get("method_note", pd.Series(dtype="str")).fillna("")
     table["ci_level"] = 1 - alpha
-    order = {name: place for place, name in enumerate(PREFERENCE_METRICS + POSITION_METRICS)}
-    dimensions = {name: place for place, name in enumerate(frame["dimension"].unique())}
-    table = table.sort_values(
-        [*COMPARISON_COLUMNS, "metric"],
-        key=lambda column: column.map(
-            {"metric": order, "dimension": dimensions}.get(str(column.name), lambda value: value)
-        ),
-        ignore_index=True,
-    )
+    table = in_order(table, COMPARISON_COLUMNS, frame["dimension"].unique())
     return table[list(PREFERENCE_COLUMNS)]
 
 
@@ -238,12 +231,13 @@ def _estimates(
         n_ratings=n, n_tasks=sizes["n_tasks"].to_numpy(), n_raters=sizes["n_raters"].to_numpy()
     )
     parts = []
-    for metric, cells, statistic in (
+    wanted: list[tuple[str, tuple[npt.NDArray[np.int64], ...], StatisticName]] = [
         (metrics[0], (up, n - up), "proportion"),
         (metrics[1], (down, n - down), "proportion"),
         (metrics[2], (ties, n - ties), "proportion"),
         (metrics[3], (ties, up, down, none), "difference"),
-    ):
+    ]
+    for metric, cells, statistic in wanted:
         if not metric:
             continue
         found = bootstrap(np.stack(cells, axis=-1), statistic, alpha=alpha)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
@@ -68,3 +69,44 @@ def with_pooled(ratings: pd.DataFrame) -> pd.DataFrame:
     groups = persons.groupby(["benchmark", "rubric"])["rater_group"].transform("nunique")
     pooled = persons[groups > 1].assign(rater_group=POOLED)
     return pd.concat([frame, pooled], ignore_index=True)
+
+
+def with_event(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """The rows of dimensions of bias, with what is estimated of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Ratings in their normal form.
+    rubrics : Mapping[str, Rubric]
+        Their rubrics by name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of the rubrics' questions, with ``reported``: 1 or 0, NaN without a judgement.
+    """
+    parts = []
+    for name, rubric in rubrics.items():
+        for question in rubric.questions:
+            if question.about != "bias":
+                continue
+            rows = frame[(frame["rubric"] == name) & (frame["dimension"] == question.dimension)]
+            reported = rows["value"].isin(question.reported).astype("float64")
+            parts.append(rows.assign(reported=reported.where(rows["value"].notna())))
+    if not parts:
+        return frame.iloc[:0].assign(reported=np.nan)
+    return pd.concat(parts, ignore_index=True)
+
+
+def in_order(
+    table: pd.DataFrame, columns: Iterable[str], dimensions: Iterable[str]
+) -> pd.DataFrame:
+    """The rows by these columns, dimensions in this order, and else as they stand."""
+    places = {name: place for place, name in enumerate(dimensions)}
+    return table.sort_values(
+        list(columns),
+        key=lambda column: column.map(places) if column.name == "dimension" else column,
+        kind="stable",
+        ignore_index=True,
+    )

@@ -30,7 +30,7 @@ def judgements(tasks, *, models=("m1", "m2"), group="physician", **facts):
                     "benchmark": "demo",
                     "dataset": "d1",
                     "rubric": "pairwise",
-                    "task_id": f"{models[0]} {group} {task} {facts.get('dataset')} {facts.get('rater_kind')}",
+                    "task_id": f"{models[0]} {group} {task} {sorted(facts.items())}",
                     "item_id": f"item {task}",
                     "model": models[0],
                     "model_2": models[1],
