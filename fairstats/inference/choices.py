@@ -160,7 +160,9 @@ def clustered_covariance(fit: ChoiceFit, scores: FloatArray, clusters: npt.Array
     summed = np.zeros((groups, scores.shape[1]))
     np.add.at(summed, number, scores)
     bread = np.linalg.pinv(fit.information, rcond=_SINGULAR, hermitian=True)
-    return np.asarray(bread @ (summed.T @ summed) @ bread * groups / (groups - 1))
+    # As a square, so that rounding leaves no negative variance.
+    influence = summed @ bread
+    return np.asarray(influence.T @ influence * groups / (groups - 1))
 
 
 def _behind(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray:
