@@ -71,7 +71,9 @@ def with_pooled(ratings: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([frame, pooled], ignore_index=True)
 
 
-def with_event(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+def with_event(
+    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], *, about: Iterable[str] = ("bias",)
+) -> pd.DataFrame:
     """The rows of dimensions of bias, with what is estimated of them.
 
     Parameters
@@ -80,6 +82,8 @@ def with_event(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFra
         Ratings in their normal form.
     rubrics : Mapping[str, Rubric]
         Their rubrics by name.
+    about : iterable of {"bias", "context"}
+        Which dimensions.
 
     Returns
     -------
@@ -89,7 +93,7 @@ def with_event(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFra
     parts = []
     for name, rubric in rubrics.items():
         for question in rubric.questions:
-            if question.about != "bias":
+            if question.about not in about:
                 continue
             rows = frame[(frame["rubric"] == name) & (frame["dimension"] == question.dimension)]
             reported = rows["value"].isin(question.reported).astype("float64")
