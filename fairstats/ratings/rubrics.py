@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,6 +127,11 @@ class Rubric:
         return next(q for q in self.questions if q.dimension == dimension)
 
     @property
+    def declaration(self) -> str:
+        """The text of the file that declares it."""
+        return self.path.read_text(encoding="utf-8")
+
+    @property
     def dimensions(self) -> tuple[str, ...]:
         """The dimensions, in order."""
         return tuple(q.dimension for q in self.questions)
@@ -190,6 +196,13 @@ def load_rubrics(
             raise InputError([Problem(name, "no such rubric", remedy, column="rubric")])
         loaded[name] = known[name] if name in known else load_rubric(built_in[name])
     return loaded
+
+
+def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
+    """Copy the files of rubrics, so that ratings can be read by what lies beside them."""
+    folder.mkdir(parents=True)
+    for name, rubric in rubrics.items():
+        shutil.copyfile(rubric.path, folder / f"{name}.toml")
 
 
 def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:

@@ -177,6 +177,13 @@ def check_ratings(
     return complete[list(RATING_COLUMNS)].sort_values(list(RATING_KEY), ignore_index=True)
 
 
+def no_ratings() -> pd.DataFrame:
+    """A ratings table without a row, with the types of one that has some."""
+    columns = {name: ratings_schema().columns[name].dtype for name in RATING_COLUMNS}
+    kinds = {n: "str" if "str" in str(kind) else str(kind) for n, kind in columns.items()}
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
+
+
 def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
     for name in frame.columns[frame.columns.duplicated()].unique():
         yield Problem(path, "the column stands there more than once", "drop one", column=str(name))
