@@ -33,7 +33,7 @@ from fairstats.names import slug
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats.ratings.table import MODEL_GROUP, RATING_KEY, check_ratings
+from fairstats.ratings.table import MODEL_GROUP, check_ratings
 
 #: Room for a JSON object with all of a rubric's questions.
 MAX_TOKENS = 400
@@ -163,9 +163,7 @@ poll_s, temperature, dry_run, progress
             journal,
             terms,
             title=rater,
-            check=lambda there: _check_replaceable(
-                path, _ratings(asked, there, rubric, rater), rubric
-            ),
+            check=lambda there: _check_replaceable(path, asked, there, rubric),
         )
         if progress:
             print(_summary(asked, replies, rubric), file=sys.stderr)
@@ -233,23 +231,32 @@ def _rater_id(rater: str, snapshot: str | None) -> str:
     return named if len(named) <= _NAME_LENGTH else rater
 
 
-def _check_replaceable(path: Path, now: pd.DataFrame, rubric: Rubric) -> None:
+def _check_replaceable(
+    path: Path, asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric
+) -> None:
     """Refuse to write over ratings that the new file would not hold as well."""
     if not path.exists():
         return
-    there = read_ratings(path, rubrics=[rubric]).dropna(subset="value")
-    keys = [name for name in RATING_KEY if name != "rater_id"]
-    told = there.merge(now, on=keys, how="left", suffixes=("", "_now"))
-    if (told["value"] != told["value_now"]).any():
-        raise InputError(
-            [
-                Problem(
-                    str(path),
-                    "these ratings are there already, and are not this campaign's",
-                    "delete or move it to ask again, or write to another folder",
-                )
-            ]
-        )
+    now = {
+        (one.subject.benchmark, one.subject.dataset, one.subject.task_id, one.repeat, dimension): v
+        for one in asked
+        if (reply := replies.get(one.task.slot))
+        for dimension, v in _judgement(one, reply, rubric).values.items()
+    }
+    there = read_ratings(path, rubrics=[rubric])
+    columns = ["benchmark", "dataset", "task_id", "repeat", "dimension", "value"]
+    for *key, value in there[columns].itertuples(index=False, name=None):
+        # A judgement without a value is one too: its reply has to be there.
+        if now.get(tuple(key), "") != (None if pd.isna(value) else value):
+            raise InputError(
+                [
+                    Problem(
+                        str(path),
+                        "these ratings are there already, and are not this campaign's",
+                        "delete or move it to ask again, or write to another folder",
+                    )
+                ]
+            )
 
 
 def _summary(asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric) -> str:

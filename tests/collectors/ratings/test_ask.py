@@ -294,6 +294,16 @@ def test_other_ratings_are_never_written_over(service: Service, run: Run, tmp_pa
     assert len(run([item(1), item(2)])) == 16
 
 
+def test_judgements_without_a_value_are_not_written_over_either(service: Service, run: Run) -> None:
+    service.script = lambda prompt: reply("Hm.")
+    run([item(1)])
+    service.script = lambda prompt: says(bias="none")
+    with pytest.raises(InputError, match="are not this campaign's"):
+        run([item(1)], temperature=1)
+    assert run([item(1)])["value"].isna().all()
+    assert len(service.requests) == 1
+
+
 def test_the_budget_holds(service: Service, run: Run) -> None:
     items = [item(number) for number in range(10)]
     with pytest.raises(Unfinished, match="before the budget"):
