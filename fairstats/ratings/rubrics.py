@@ -268,6 +268,8 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
     for group in rubric.rater_groups:
         if not _NAME.fullmatch(group):
             yield f"{group!r} is no name", "use a-z, 0-9 and underscores", "rater_groups"
+        if group == "model":
+            yield "is the group of raters that are models", "use another", "rater_groups.model"
     earlier: dict[str, Question] = {}
     for question in rubric.questions:
         place = f"questions.{question.dimension}"
