@@ -148,9 +148,10 @@ def fleiss_kappa(
     Notes
     -----
     Where all ratings are in one category it is 0 / 0: the estimate is NaN, and `note` says so.
-    So it is in resamples; these are left out (`note` says how many), and with more than
-    5 % of them there is no interval. Where resamples do not vary (all items unanimous, one
-    item) the limits are those of percent agreement, chance held where it is estimated.
+    So it is in resamples; these are left out (from one in a thousand on `note` says how many),
+    and with more than 5 % of them there is no interval. Where resamples do not vary (all items
+    unanimous, one item) the limits are those of percent agreement, chance held where it is
+    estimated.
 
     `note` explains where percent agreement is at least .80 and the coefficient below .40: with one
     category rare, chance agreement is high and leaves little to exceed it.

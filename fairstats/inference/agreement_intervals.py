@@ -23,6 +23,8 @@ PARADOX = (0.8, 0.4)
 MOST_UNDEFINED = 0.05
 
 _ROUNDING = 1e-12
+# A smaller share of undefined resamples moves no limit by what one could see.
+_NOTED = 0.001
 _BY_MARGINS = ("fleiss", "krippendorff")
 
 
@@ -152,7 +154,7 @@ def _of_law(
     """The limits, their method, and a note on resamples that say nothing."""
     resampled, undefined = law.of(coefficient, level)
     note = ""
-    if undefined > 1e-9:
+    if undefined > _NOTED:
         note = f"{undefined:.2g} of the resamples have ratings in one category alone"
     if undefined > MOST_UNDEFINED:
         return float("nan"), float("nan"), "none (undefined in too many resamples)", note
