@@ -112,7 +112,7 @@ def test_ratings_of_their_own_items_and_raters_are_independent():
     np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
 
 
-@pytest.mark.parametrize("design", [(200, 3, 5), (60, 2, 12), (50, 3, 8)])
+@pytest.mark.parametrize("design", [(200, 3, 5), (60, 2, 12)])
 def test_the_variance_is_that_of_statsmodels_two_way_clusters(design):
     values, items, raters = ratings(*design)
     model = sm.OLS(values, np.ones(len(values)))
