@@ -31,7 +31,12 @@ from fairstats.report.margins import has_margins
 from fairstats.report.model_page import show_policies
 from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
 from fairstats.report.prose import ranges
-from fairstats.report.ratings_page import show_agreement, show_rates
+from fairstats.report.ratings_page import (
+    show_agreement,
+    show_pairs,
+    show_preferences,
+    show_rates,
+)
 from fairstats.report.tables import estimates_table
 from fairstats.report.text import (
     escape_markdown,
@@ -171,8 +176,11 @@ def show_rated(release: Release, model: str) -> None:
         rubric = release.rubrics[str(which)]
         place = slug(f"{name}-{which}")
         show_markdown(escape_markdown(rated_sentence(release, model, judged, rubric)))
-        if rubric.compares == "nothing":
-            show_rates(release, str(name), rubric, place=place, model=model)
+        if rubric.compares == "models":
+            show_preferences(release, str(name), rubric, place=place, model=model)
+            continue
+        show_rates(release, str(name), rubric, place=place, model=model)
+        show_pairs(release, str(name), rubric, place=place, model=model)
         show_agreement(release, str(name), rubric, place=place, model=model)
 
 

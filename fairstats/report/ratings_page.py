@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.names import slug
 from fairstats.ratings.rubrics import Rubric
+from fairstats.report.comparison_tables import (
+    counterfactual_table,
+    paired_bias_table,
+    position_rows,
+    preference_plot,
+    preference_table,
+    strengths_table,
+)
 from fairstats.report.context import DOWNLOADS, Release
 from fairstats.report.display import closed, show_markdown, show_plot, show_table
 from fairstats.report.plots import PLOT_WIDTH
@@ -18,7 +28,13 @@ from fairstats.report.ratings_tables import (
     raters_table,
     rates_table,
 )
-from fairstats.report.text import escape_markdown, level, number_word
+from fairstats.report.text import (
+    escape_markdown,
+    level,
+    number_word,
+    percent,
+    percent_range,
+)
 
 #: Of the items that raters disagree on, so many stand on the page; all are in the release.
 _DISPUTED = 10
@@ -46,6 +62,12 @@ _AGREEMENT = (
     "on. The words are those of Landis and Koch (1977) for Randolph's κ, and Krippendorff's limits "
     ".667 and .8 for α; both are conventions."
 )
+_PREFERENCES = (
+    "Raters say which answer has more bias; the other one is preferred. Intervals take every "
+    "rating for independent. The p-values do not: they flip the sides of whole items, and are not "
+    "adjusted. A dimension that was not asked, since neither answer was said to have more bias, "
+    "counts as neither."
+)
 
 
 def show_ratings(release: Release) -> None:
@@ -66,11 +88,14 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
         f"## {title}: {escape_markdown(rubric.title.lower())}\n\n"
         f"::: lede\n{escape_markdown(_summary(ratings, rubric))}\n:::"
     )
-    if rubric.compares == "nothing":
+    if rubric.compares == "models":
+        show_preferences(release, name, rubric, place=place)
+    else:
         show_rates(release, name, rubric, place=place)
-    show_markdown("### How far raters agree")
-    show_agreement(release, name, rubric, place=place)
-    _show_disagreement(release, name, rubric, place)
+        show_pairs(release, name, rubric, place=place)
+        show_markdown("### How far raters agree")
+        show_agreement(release, name, rubric, place=place)
+        _show_disagreement(release, name, rubric, place)
     raters = own_rows(release, "raters", name, rubric)
     with closed("Raters: workload and time"):
         show_table(
@@ -86,7 +111,7 @@ def show_rates(
 ) -> None:
     """The dot plot and the table of rates, all datasets first; of one model, or of all."""
     rates = own_rows(release, "bias_rates", name, rubric, model)
-    first = rates["dataset"] == (POOLED if POOLED in set(rates["dataset"]) else rates["dataset"])
+    first = all_datasets(rates)
     _show_rates_of(release, rates[first], rubric, place)
     if not first.all():
         with closed("By dataset"):
@@ -129,8 +154,7 @@ def show_agreement(
     agreement = own_rows(release, "rater_agreement", name, rubric, model)
     if agreement.empty:
         return
-    datasets = set(agreement["dataset"])
-    first = agreement["dataset"] == (POOLED if POOLED in datasets else agreement["dataset"])
+    first = all_datasets(agreement)
     for rows, suffix in ((agreement[first], ""), (agreement[~first], "-datasets")):
         if rows.empty:
             continue
@@ -153,6 +177,85 @@ def show_agreement(
             )
     with closed("How to read agreement"):
         show_markdown(_AGREEMENT)
+
+
+def show_preferences(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Which of two models raters prefer, and where there are more, how strong each is."""
+    preferences = own_rows(release, "preferences", name, rubric, model)
+    if preferences.empty:
+        return
+    first = all_datasets(preferences)
+    for rows, suffix in ((preferences[first], ""), (preferences[~first], "-datasets")):
+        if rows.empty:
+            continue
+        with closed("By dataset") if suffix else nullcontext():
+            shown = rows[["dataset", "model", "model_2", "rater_group"]].drop_duplicates()
+            show_plot(
+                preference_plot,
+                rows,
+                rubric,
+                name=f"preferences-{place}{suffix}",
+                alt="How often raters prefer either model; the figures are in the table.",
+                width=PLOT_WIDTH,
+                height=0.9 + len(shown) * (0.35 + 0.3 * rows["dimension"].nunique()),
+            )
+            show_table(
+                preference_table(rows, rubric, name=f"preferences-{place}{suffix}"),
+                caption="Which answer raters prefer, that is, find less biased",
+                css_class="estimates",
+                download=files_of(release, "preferences"),
+            )
+    for row in position_rows(preferences[first]).to_dict("records"):
+        limits = percent_range(row["ci_low"], row["ci_high"])
+        show_markdown(
+            f"Side: of the ratings by {escape_markdown(group_label(row['rater_group'], rubric))} "
+            f"of {escape_markdown(row['model'])} and {escape_markdown(row['model_2'])}, "
+            f"{percent(row['estimate'])} ({limits}) prefer the answer that was shown first."
+        )
+    strengths = own_rows(release, "strengths", name, rubric, None)
+    if strengths["model"].nunique() > 2:
+        show_markdown("### Models by strength")
+        show_table(
+            strengths_table(strengths, rubric, name=f"strengths-{place}"),
+            caption="Log strengths by Bradley, Terry and Davidson; the mean of all models is 0",
+            css_class="estimates",
+            download=files_of(release, "strengths"),
+        )
+    with closed("How to read preferences"):
+        show_markdown(_PREFERENCES)
+
+
+def show_pairs(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Counterfactual pairs: judged as pairs, and answer by answer."""
+    judged = own_rows(release, "counterfactual_rates", name, rubric, model)
+    if len(judged):
+        show_markdown("### By what raters say of the pair")
+        first = all_datasets(judged)
+        show_table(
+            counterfactual_table(judged[first], rubric, name=f"pairs-{place}"),
+            caption="Pairs in which bias is reported, by whether ideal answers and contents differ",
+            css_class="estimates",
+            download=files_of(release, "counterfactual_rates"),
+        )
+    alone = own_rows(release, "paired_bias", name, rubric, model)
+    if len(alone):
+        show_markdown("### Counterfactual pairs, each answer judged alone")
+        alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
+        show_table(
+            paired_bias_table(alone, rubric, name=f"paired-{place}"),
+            caption="Pairs in which one answer alone, one or more, or both are reported as biased",
+            css_class="estimates",
+            download=files_of(release, "paired_bias"),
+        )
+
+
+def all_datasets(rows: pd.DataFrame) -> pd.Series:
+    """Which rows are of all datasets together; all, where there is one."""
+    return rows["dataset"] == (POOLED if POOLED in set(rows["dataset"]) else rows["dataset"])
 
 
 def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) -> None:
