@@ -20,7 +20,7 @@ from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.report.builtin import render_document
 from fairstats.report.context import DOWNLOADS, MANIFEST, Release
 from fairstats.report.display import show_markdown
-from fairstats.report.site import stage
+from fairstats.report.site import copy_pages
 from fairstats.report.text import escape_markdown
 
 _PAGE = "reports/ratings_report.qmd"
@@ -88,7 +88,7 @@ def report_ratings(
             "sources": [{"name": path.name, "sha256": file_sha256(path)} for path in files],
         }
         (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-        stage(made, project)
+        copy_pages(project)
         body = (project / "reports" / "_ratings_report.qmd").read_text(encoding="utf-8")
         said = json.dumps(escape_markdown(title), ensure_ascii=False)
         header = _HEADER.format(title=said, format=_TYPST if to == "pdf" else "")

@@ -133,6 +133,10 @@ def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place:
         width=PLOT_WIDTH,
         height=0.9 + panels * (0.35 + 0.24 * lines),
     )
+    show_markdown(
+        "Thin: the interval for other raters and other items of the same kind. Thick: the one that "
+        "takes every rating for independent."
+    )
     show_table(
         rates_table(rates, rubric, name=f"rates-{place}"),
         caption="What raters report, in percent; below it the interval for other raters and items, "

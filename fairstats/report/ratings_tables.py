@@ -48,9 +48,10 @@ def group_label(group: str, rubric: Rubric) -> str:
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
     """What was judged: the dataset, and the model where answers of models were."""
     several = rows["dataset"].nunique() > 1 or row["dataset"] not in (POOLED, row["benchmark"])
-    dataset = "all datasets" if row["dataset"] == POOLED else str(row["dataset"])
     model = row.get("model")
     named = [str(model)] if isinstance(model, str) else []
+    together = "all datasets" if named else "All datasets"
+    dataset = together if row["dataset"] == POOLED else str(row["dataset"])
     return ", ".join([*named, *([dataset] if several or not named else [])])
 
 
