@@ -113,7 +113,7 @@ def ratings_schema() -> pandera.DataFrameSchema:
     }
     return pa.DataFrameSchema(
         columns,
-        unique=[c for c in RATING_KEY if columns[c].required],
+        unique=list(RATING_KEY),
         report_duplicates="exclude_first",
         strict=True,
         coerce=True,
