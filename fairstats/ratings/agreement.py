@@ -17,6 +17,7 @@ from fairstats.ratings.units import (
     one_answer_ratings,
     unit_table,
     units,
+    with_all_groups,
 )
 
 #: The columns of the table that `rating_agreement` gives, in order.
@@ -42,13 +43,16 @@ DISAGREEMENT_COLUMNS = (
     "task_id",
     "item_id",
     "rater_kind",
+    "rater_group",
     "dimension",
     "n_ratings",
     "n_reported",
     "n_missing",
     "agreement",
 )
-_WHOLE = ("n_items", "n_ratings", "n_reported", "n_missing")
+#: The columns of the table that `rating_votes` gives, in order.
+VOTE_COLUMNS = (*UNIT_COLUMNS, "n_ratings", "n_reported", "n_tasks")
+_WHOLE = ("n_items", "n_ratings", "n_reported", "n_missing", "n_tasks")
 _NUMBERS = ("estimate", "ci_low", "ci_high", "ci_level", "agreement")
 _TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBERS, "float64")
 _OF_REPORTS: tuple[tuple[Coefficient, Level], ...] = tuple((c, "nominal") for c in COEFFICIENTS)
@@ -140,9 +144,10 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     Returns
     -------
     pandas.DataFrame
-        `DISAGREEMENT_COLUMNS`, a row a task, dimension and kind of raters: ``n_ratings`` with a
-        value, ``n_reported`` of them that report, ``n_missing`` without one, and ``agreement``,
-        the share of pairs of ratings that agree on whether to report; NaN with fewer than two.
+        `DISAGREEMENT_COLUMNS`, a row a task, dimension, kind and group of raters (``pooled`` are
+        all groups of persons, where the dataset has several): ``n_ratings`` with a value,
+        ``n_reported`` of them that report, ``n_missing`` without one, and ``agreement``, the share
+        of pairs of ratings that agree on whether to report; NaN with fewer than two.
 
     Raises
     ------
@@ -164,12 +169,45 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     )
     keys = [c for c in DISAGREEMENT_COLUMNS if c in frame]
     counts = ["n_ratings", "n_reported", "n_missing"]
-    table = marked.groupby(keys, dropna=False, sort=True)[counts].sum().reset_index()
+    together = with_all_groups(marked[[*keys, *counts]])
+    table = together.groupby(keys, dropna=False, sort=True)[counts].sum().reset_index()
     n, yes = table["n_ratings"].to_numpy(), table["n_reported"].to_numpy()
     agreeing, pairs = yes * (yes - 1) + (n - yes) * (n - yes - 1), n * (n - 1)
     share = np.divide(agreeing, pairs, out=np.full(len(table), np.nan), where=pairs > 0)
     table = table.assign(agreement=share)
     return unit_table(table.to_dict("records"), DISAGREEMENT_COLUMNS, _TYPES)
+
+
+def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
+    """How many tasks have how many reports among how many ratings.
+
+    Parameters
+    ----------
+    ratings, rubrics
+        As for `fairstats.bias_rates`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `VOTE_COLUMNS`, a row a unit of `fairstats.bias_rates`, number of ratings of a task and
+        number of those that report, where there is such a task. All votes, and percent agreement,
+        can be computed from it.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.bias_rates`.
+    """
+    frame, known = one_answer_ratings(ratings, rubrics)
+    rows = []
+    for unit in (unit.rated() for unit in units(frame, known)):
+        no, yes = unit.counts(unit.reported().astype(np.int64), 2).T
+        kinds, many = np.unique(np.stack([no + yes, yes], -1), axis=0, return_counts=True)
+        rows += [
+            unit.names | {"n_ratings": n, "n_reported": reported, "n_tasks": tasks}
+            for (n, reported), tasks in zip(kinds.tolist(), many.tolist(), strict=True)
+        ]
+    return unit_table(rows, VOTE_COLUMNS, _TYPES)
 
 
 def _of_unit(unit: Unit, alpha: float) -> Iterator[Agreement]:

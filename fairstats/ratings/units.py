@@ -108,7 +108,8 @@ def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
         item=_numbers(frame, ["benchmark", "rubric", "item_id"]),
         rater=_numbers(frame, ["rater_id"]),
     )
-    together = _with_pooled(numbered)
+    # Groups last, so that those of all datasets are pooled too.
+    together = with_all_groups(with_all_datasets(numbered))
     found = together.groupby(list(UNIT_COLUMNS), dropna=False, sort=False, observed=True)
     for key in sorted(found.indices, key=lambda key: _order(key, rubrics)):
         rows = found.indices[key]
@@ -141,18 +142,22 @@ def _numbers(frame: pd.DataFrame, columns: list[str]) -> npt.NDArray[np.int64]:
     return frame.groupby(columns, sort=False).ngroup().to_numpy(dtype=np.int64)
 
 
-def _with_pooled(frame: pd.DataFrame) -> pd.DataFrame:
-    """With the ratings of all datasets once more, and then those of all groups of persons."""
-    # A null model would make a group of its own disappear.
-    frame = frame.assign(model=frame["model"].astype(object).where(frame["model"].notna(), None))
-    for column, within, among in (
-        ("dataset", _WITHIN, slice(None)),
-        ("rater_group", [*_WITHIN, "dataset"], "person"),
-    ):
-        can_be = frame if isinstance(among, slice) else frame[frame["rater_kind"] == among]
-        several = can_be.groupby(within, dropna=False)[column].transform("nunique") > 1
-        frame = pd.concat([frame, can_be[several].assign(**{column: POOLED})], ignore_index=True)
-    return frame
+def with_all_datasets(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the ratings of all datasets together once more, where there are several."""
+    return _with_pooled(frame, frame, "dataset", _WITHIN)
+
+
+def with_all_groups(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the ratings of all groups of persons together once more, where there are several."""
+    persons = frame[frame["rater_kind"] == "person"]
+    return _with_pooled(frame, persons, "rater_group", [*_WITHIN, "dataset"])
+
+
+def _with_pooled(
+    frame: pd.DataFrame, rows: pd.DataFrame, column: str, within: list[str]
+) -> pd.DataFrame:
+    several = rows.groupby(within, dropna=False)[column].transform("nunique") > 1
+    return pd.concat([frame, rows[several].assign(**{column: POOLED})], ignore_index=True)
 
 
 def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[object, ...]:
