@@ -110,6 +110,13 @@ const mark = () => {
   fields.forEach(one => one.classList.toggle("marked", !!question && one === fieldOf(question)));
 };
 
+// What scrolls can be reached by the keyboard.
+const scrollable = () => {
+  const texts = by("texts");
+  if (texts.scrollHeight > texts.clientHeight) texts.tabIndex = 0;
+  else texts.removeAttribute("tabindex");
+};
+
 const drawFields = () => {
   const { answers } = judgement(state.place);
   data.questions.forEach((question, i) => {
@@ -150,6 +157,7 @@ const draw = () => {
   by("task").hidden = !onTask();
   by("end").hidden = state.place !== last + 1;
   by("previous").hidden = state.place === -1;
+  by("previous").textContent = state.place > last ? "Back" : "Previous";
   by("show-overview").hidden = by("next").hidden = state.place === last + 1;
   by("next").textContent = state.place === -1 ? "Begin" : state.place === last ? "Finish" : "Next";
   document.body.classList.toggle("no-keys", !state.shortcuts);
@@ -163,6 +171,7 @@ const draw = () => {
   by("task").classList.toggle("pair", task.beside.length > 1);
   by("comment").value = judgement(state.place).comment;
   drawFields();
+  scrollable();
 };
 
 const go = place => {
@@ -204,17 +213,24 @@ const byKey = number => {
 
 const next = () => {
   const left = onTask() && begun(state.place) ? open(state.place) : [];
-  if (!left.length) return state.place <= last && go(state.place + 1);
+  if (!left.length) {
+    if (state.place === last) overview();
+    else if (state.place < last) go(state.place + 1);
+    return;
+  }
   const first = fieldOf(left[0]);
   say(plural(left.length, "question") + " still open here: answer, or clear the task to leave it out.");
   first.scrollIntoView({ block: "nearest" });
   first.querySelector("input").focus({ preventScroll: true });
 };
-const previous = () => state.place > -1 && go(state.place - 1);
+// From the overview one goes back to the task that one came from.
+let cameFrom = last;
+const overview = () => { cameFrom = state.place; go(last + 1); };
+const previous = () => state.place > -1 && go(state.place > last ? cameFrom : state.place - 1);
 
 by("next").addEventListener("click", next);
 by("previous").addEventListener("click", previous);
-by("show-overview").addEventListener("click", () => go(last + 1));
+by("show-overview").addEventListener("click", overview);
 by("questions").addEventListener("submit", event => event.preventDefault());
 by("clear").addEventListener("click", () => {
   Object.assign(judgement(state.place), { answers: {}, comment: "" });
@@ -255,6 +271,7 @@ document.addEventListener("keydown", event => {
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden") { stopClock(); save(); } else startClock();
 });
+addEventListener("resize", scrollable);
 addEventListener("pagehide", () => { stopClock(); save(); });
 setInterval(() => since !== null && keepTime(), 5000);
 // The same form in a second window: what was done there last holds here, too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,7 +162,7 @@ def _wrong_rater(
     if found["rater_group"] not in rubric.rater_groups:
         remedy = f"use one of {', '.join(rubric.rater_groups)}"
         yield "rater_group", f"is no group of the rubric {rubric.name}", remedy
-    if limit and not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) == int(limit)):
+    if limit and not re.fullmatch("[1-9][0-9]{0,8}", limit):
         yield "max_tasks", "is no number of tasks", "write a whole number from 1, or nothing"
 
 
