@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from collectors.import_files import importable_files
+from collectors.ratings.equitymedqa import import_equitymedqa
 from collectors.ratings.exports import read_export
 from collectors.ratings.handed_out import HandedOut, load_handed_out
 from collectors.ratings.imported import COMMENT_COLUMNS, Imported, write_imported
@@ -22,7 +23,9 @@ from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
 #: Released data sets by what ``--format`` calls them, each a function of the files.
-FORMATS: Mapping[str, Callable[[Sequence[Path]], Imported]] = {}
+FORMATS: Mapping[str, Callable[[Sequence[Path]], Imported]] = {
+    "equitymedqa": import_equitymedqa,
+}
 
 
 @dataclass(frozen=True)
