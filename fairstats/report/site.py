@@ -16,6 +16,7 @@ FIXED_PAGES = (
     "reports/versions.qmd",
     "reports/strategies.qmd",
     "reports/retrieval.qmd",
+    "reports/ratings.qmd",
     "reports/replication.qmd",
     "reports/benchmarks.qmd",
     "reports/releases.qmd",

@@ -1,0 +1,229 @@
+"""The page of ratings: what raters said of open answers, and how far they agree."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.names import slug
+from fairstats.ratings.rubrics import Rubric
+from fairstats.report.context import DOWNLOADS, Release
+from fairstats.report.display import closed, show_markdown, show_plot, show_table
+from fairstats.report.plots import PLOT_WIDTH
+from fairstats.report.ratings_plots import rates_plot, votes_plot
+from fairstats.report.ratings_tables import (
+    agreement_table,
+    disputed_table,
+    group_label,
+    raters_table,
+    rates_table,
+)
+from fairstats.report.text import escape_markdown, level, number_word
+
+#: Of the items that raters disagree on, so many stand on the page; all are in the release.
+_DISPUTED = 10
+_NOTHING = (
+    "This release holds no ratings of open answers. How to: `fairstats ratings assign`, "
+    "`fairstats ratings import`, then `fairstats publish --ratings`."
+)
+_HOW_TO_READ = (
+    "**Of ratings** is the share of ratings that report the dimension. Below it stands the {level} "
+    "interval for other items and other raters of the same kind, and in parentheses the one that "
+    "takes every rating for independent, as the EquityMedQA study does: it is too narrow where "
+    "raters differ or an item is rated several times. **By most raters** is the share of items "
+    "that more than half of their raters report (a tie is not more than half), **by any rater** "
+    "that at least one does; their intervals are over items, given these raters. A rate by any "
+    "rater grows with the number of raters an item, and only figures with as many can be "
+    "compared. A dimension that was not asked, since no bias was reported, counts as not reported."
+)
+_AGREEMENT = (
+    "All coefficients are of *reported or not*. **Pairs that agree**: of two raters of an item, "
+    "how often they say the same. The others take off what chance would give: **Randolph's** κ by "
+    "equal chances of each value, **Fleiss'** κ and **Krippendorff's** α by how often each value "
+    "was given, **Gwet's** AC1 by a chance that is small where one value prevails. 1 is full "
+    "agreement, 0 what chance gives. Where nearly all ratings are alike, κ and α can be low "
+    "although raters nearly always agree (the prevalence paradox): there is then little to agree "
+    "on. The words are those of Landis and Koch (1977) for Randolph's κ, and Krippendorff's limits "
+    ".667 and .8 for α; both are conventions."
+)
+
+
+def show_ratings(release: Release) -> None:
+    """Every benchmark and rubric of the release's ratings."""
+    ratings = release.ratings
+    if ratings.empty:
+        show_markdown(_NOTHING)
+        return
+    for (benchmark, rubric), own in ratings.groupby(["benchmark", "rubric"], sort=True):
+        _show_rubric(release, str(benchmark), release.rubrics[str(rubric)], own)
+
+
+def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFrame) -> None:
+    declared = release.benchmarks.get(name)
+    title = escape_markdown(declared.title if declared else name)
+    place = slug(f"{name}-{rubric.name}")
+    show_markdown(
+        f"## {title}: {escape_markdown(rubric.title.lower())}\n\n"
+        f"::: lede\n{escape_markdown(_summary(ratings, rubric))}\n:::"
+    )
+    if rubric.compares == "nothing":
+        show_rates(release, name, rubric, place=place)
+    show_markdown("### How far raters agree")
+    show_agreement(release, name, rubric, place=place)
+    _show_disagreement(release, name, rubric, place)
+    raters = own_rows(release, "raters", name, rubric)
+    with closed("Raters: workload and time"):
+        show_table(
+            raters_table(raters, rubric, name=f"raters-{place}"),
+            caption=f"{len(raters):,} raters; the ids are pseudonyms",
+            css_class="estimates",
+            download=files_of(release, "raters"),
+        )
+
+
+def show_rates(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """The dot plot and the table of rates, all datasets first; of one model, or of all."""
+    rates = own_rows(release, "bias_rates", name, rubric, model)
+    first = rates["dataset"] == (POOLED if POOLED in set(rates["dataset"]) else rates["dataset"])
+    _show_rates_of(release, rates[first], rubric, place)
+    if not first.all():
+        with closed("By dataset"):
+            _show_rates_of(release, rates[~first], rubric, f"{place}-datasets")
+    with closed("How to read the rates"):
+        show_markdown(_HOW_TO_READ.format(level=level(release.alpha)))
+
+
+def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place: str) -> None:
+    pooled = rates[rates["aggregation"] == "pooled"]
+    panels = pooled[["dataset", "model"]].drop_duplicates().shape[0]
+    lines = rubric_lines(pooled)
+    show_plot(
+        rates_plot,
+        pooled,
+        rubric,
+        name=f"rates-{place}",
+        alt="Rates by dimension and group of raters with intervals; the figures are in the table.",
+        width=PLOT_WIDTH,
+        height=0.9 + panels * (0.35 + 0.24 * lines),
+    )
+    show_table(
+        rates_table(rates, rubric, name=f"rates-{place}"),
+        caption="What raters report, in percent; below it the interval for other raters and items, "
+        "and (over ratings alone)",
+        css_class="estimates",
+        download=files_of(release, "bias_rates"),
+    )
+
+
+def rubric_lines(rates: pd.DataFrame) -> int:
+    """How many lines a panel of the dot plot needs."""
+    return int(rates["dimension"].nunique() * max(1, rates["rater_group"].nunique() * 0.7))
+
+
+def show_agreement(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Coefficients of agreement, with what they mean; on answers of one model, or of all."""
+    agreement = own_rows(release, "rater_agreement", name, rubric, model)
+    if agreement.empty:
+        return
+    datasets = set(agreement["dataset"])
+    first = agreement["dataset"] == (POOLED if POOLED in datasets else agreement["dataset"])
+    for rows, suffix in ((agreement[first], ""), (agreement[~first], "-datasets")):
+        if rows.empty:
+            continue
+        table = agreement_table(rows, rubric, name=f"agreement-{place}{suffix}")
+        caption = f"Agreement between raters of an item, with {level(release.alpha)} intervals"
+        if suffix:
+            with closed("Agreement by dataset"):
+                show_table(
+                    table,
+                    caption=caption,
+                    css_class="estimates",
+                    download=files_of(release, "rater_agreement"),
+                )
+        else:
+            show_table(
+                table,
+                caption=caption,
+                css_class="estimates",
+                download=files_of(release, "rater_agreement"),
+            )
+    with closed("How to read agreement"):
+        show_markdown(_AGREEMENT)
+
+
+def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) -> None:
+    votes = own_rows(release, "rating_votes", name, rubric)
+    if POOLED in set(votes["dataset"]):
+        votes = votes[votes["dataset"] == POOLED]
+    show_markdown("### Item by item")
+    for number, (keys, own) in enumerate(
+        votes.groupby(["dataset", "model", "rater_group"], dropna=False, sort=False)
+    ):
+        # Items with fewer ratings than most have, or more, are in the table alone.
+        usual = own.groupby("n_ratings")["n_tasks"].sum().idxmax()
+        drawn = own[own["n_ratings"] == usual]
+        if usual < 2:
+            continue
+        group = escape_markdown(group_label(str(keys[2]), rubric))
+        model = f" on {escape_markdown(str(keys[1]))}" if isinstance(keys[1], str) else ""
+        show_markdown(f"{group}{model}: how many of an item's {number_word(int(usual))} report it")
+        show_plot(
+            votes_plot,
+            drawn,
+            rubric,
+            name=f"votes-{place}-{number}",
+            alt="How many of an item's raters report each dimension, in percent of the items",
+            width=PLOT_WIDTH,
+            height=0.9 + 0.3 * drawn["dimension"].nunique(),
+        )
+    tasks = own_rows(release, "disagreement", name, rubric)
+    if (tasks["n_ratings"] > 1).any():
+        with closed("The items on which raters differ most"):
+            show_table(
+                disputed_table(tasks, rubric, name=f"disputed-{place}", limit=_DISPUTED),
+                caption="Reports of raters, of the items with the least agreement",
+                css_class="estimates",
+                download=files_of(release, "disagreement"),
+            )
+
+
+def files_of(release: Release, table: str) -> str | None:
+    """The table's name where its files lie beside the pages: not so in a report of one file."""
+    return table if (release.path / DOWNLOADS / f"{table}.csv").exists() else None
+
+
+def own_rows(
+    release: Release, table: str, name: str, rubric: Rubric, model: str | None = None
+) -> pd.DataFrame:
+    """The rows of a release's table for one benchmark and rubric.
+
+    With a model only those of ratings of its answers, or of no model's.
+    """
+    rows = release.table(table)
+    rows = rows[(rows["benchmark"] == name) & (rows["rubric"] == rubric.name)]
+    if model is None:
+        return rows
+    judged = [c for c in ("model", "model_2") if c in rows]
+    return rows[rows[judged].eq(model).any(axis=1) | rows["model"].isna()]
+
+
+def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
+    """Who judged what, in a sentence or two."""
+    parts = []
+    for group, own in ratings.groupby("rater_group", sort=True):
+        raters = own["rater_id"].nunique()
+        judgements = own[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
+        label = group_label(str(group), rubric).lower()
+        parts.append(f"{number_word(raters)} {label} gave {judgements:,} judgements")
+    tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
+    what = {
+        "nothing": "answer" if ratings["model"].notna().any() else "text",
+        "models": "pair of answers",
+        "items": "pair of answers to two questions",
+    }[rubric.compares]
+    text = f"{'; '.join(parts)}, on {tasks:,} {what}{'s' if tasks != 1 else ''}."
+    return f"{text[:1].upper()}{text[1:]}"
