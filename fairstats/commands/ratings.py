@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from fairstats.commands._shared import AsCsv, AsJson, plugin, print_table, says_what_is_wrong
+from fairstats.commands._shared import (
+    AsCsv,
+    AsJson,
+    RubricFiles,
+    plugin,
+    print_table,
+    says_what_is_wrong,
+)
 from fairstats.problems import InputError, Problem
 
 commands = typer.Typer(
@@ -76,7 +83,7 @@ def assign(
     for note in assigned.notes:
         typer.echo(note, err=True)
     print_table(assigned.groups, as_json=as_json, as_csv=as_csv)
-    typer.echo(f"{assigned.path}: keep key.csv from the raters", err=True)
+    typer.echo(f"keep {assigned.path / 'key.csv'} from the raters", err=True)
 
 
 @commands.command("import")
@@ -97,9 +104,7 @@ def import_ratings(
     name: Annotated[
         str | None, typer.Option(help="What to call the files; by default benchmark and rubric.")
     ] = None,
-    rubric_file: Annotated[
-        list[Path] | None, typer.Option(help="A rubric's .toml that is not built in; repeatable.")
-    ] = None,
+    rubric_file: RubricFiles = None,
 ) -> None:
     """Take in ratings: NAME.ratings.parquet, and comments apart, which are never published."""
     written = plugin("fairstats.ratings", "import")(
@@ -124,6 +129,6 @@ def _replicates(texts: list[str]) -> int | dict[str, int]:
         known = number.isascii() and number.isdigit() and len(number) < 5
         if not known or group in found or bool(equals) != bool(group) or (not group and texts[1:]):
             remedy = "write a number, or GROUP=NUMBER once for each group"
-            raise InputError([Problem("--replicates", "is unclear", remedy, value=text)])
+            raise InputError([Problem("--replicates", f"{text!r} is unclear", remedy)])
         found[group] = int(number)
     return found.get("", found)
