@@ -10,6 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairstats.agreement import fleiss_kappa as fleiss_kappa
+    from fairstats.agreement import gwet_ac1 as gwet_ac1
+    from fairstats.agreement import krippendorff_alpha as krippendorff_alpha
+    from fairstats.agreement import percent_agreement as percent_agreement
+    from fairstats.agreement import randolph_kappa as randolph_kappa
     from fairstats.analysis import analyze as analyze
     from fairstats.answers import read_answers as read_answers
     from fairstats.answers import write_answers as write_answers
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
     from fairstats.inference.clusters import design_effect as design_effect
     from fairstats.inference.clusters import sign_flip_test as sign_flip_test
     from fairstats.inference.cochran import cochran_q as cochran_q
+    from fairstats.inference.crossed import crossed_interval as crossed_interval
+    from fairstats.inference.crossed import pigeonhole_bootstrap as pigeonhole_bootstrap
     from fairstats.inference.effect_sizes import cohens_h_interval as cohens_h_interval
     from fairstats.inference.effect_sizes import odds_ratio as odds_ratio
     from fairstats.inference.equivalence import verdict as verdict
@@ -52,6 +59,8 @@ if TYPE_CHECKING:
     from fairstats.problems import InputError as InputError
     from fairstats.problems import Problem as Problem
     from fairstats.ranking import rank_models as rank_models
+    from fairstats.ratings.agreement import rating_agreement as rating_agreement
+    from fairstats.ratings.rates import bias_rates as bias_rates
     from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
     from fairstats.release_diff import diff_releases as diff_releases
@@ -75,6 +84,7 @@ _HOMES = {
     "adjust_pvalues": "fairstats.inference.multiplicity",
     "analyze": "fairstats.analysis",
     "answers_schema": "fairstats.schema",
+    "bias_rates": "fairstats.ratings.rates",
     "bootstrap": "fairstats.inference.bootstrap",
     "bounded_mean_interval": "fairstats.inference.bounded_mean",
     "bowker": "fairstats.inference.letters",
@@ -85,11 +95,15 @@ _HOMES = {
     "compare_policies": "fairstats.policies",
     "count_items": "fairstats.item_counts",
     "count_outcomes": "fairstats.counts",
+    "crossed_interval": "fairstats.inference.crossed",
     "design_effect": "fairstats.inference.clusters",
     "diff_releases": "fairstats.release_diff",
     "difference_interval": "fairstats.inference.paired_intervals",
+    "fleiss_kappa": "fairstats.agreement",
     "gee_logistic": "fairstats.regression",
+    "gwet_ac1": "fairstats.agreement",
     "item_patterns": "fairstats.items",
+    "krippendorff_alpha": "fairstats.agreement",
     "largest_cluster": "fairstats.open_voting",
     "load_benchmark": "fairstats.benchmarks",
     "majority_vote": "fairstats.voting",
@@ -99,11 +113,15 @@ _HOMES = {
     "minimum_detectable_difference": "fairstats.inference.power",
     "odds_ratio": "fairstats.inference.effect_sizes",
     "partly_paired_interval": "fairstats.inference.paired_intervals",
+    "percent_agreement": "fairstats.agreement",
+    "pigeonhole_bootstrap": "fairstats.inference.crossed",
     "power_mcnemar": "fairstats.inference.power",
     "proportion_interval": "fairstats.inference.intervals",
     "publish": "fairstats.release",
+    "randolph_kappa": "fairstats.agreement",
     "rank_models": "fairstats.ranking",
     "rank_sets": "fairstats.inference.ranks",
+    "rating_agreement": "fairstats.ratings.agreement",
     "read_answers": "fairstats.answers",
     "read_retrievals": "fairstats.retrievals",
     "retrieval_effects": "fairstats.snippet_effects",

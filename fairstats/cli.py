@@ -11,6 +11,7 @@ from fairstats.commands import (
     collecting,
     estimates,
     overlaps,
+    ratings,
     releases,
     serve,
     variants,
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 for group in (answers, collecting, variants, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
+app.add_typer(ratings.commands, name="ratings")
 
 
 def _version(wanted: bool) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
 from fairstats.problems import InputError, Problem, in_lines
+from fairstats.ratings.rubrics import Rubric, load_rubric
 
 # What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
 ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
@@ -29,6 +30,10 @@ Missing = Annotated[
 Files = Annotated[
     list[Path] | None,
     typer.Option("--benchmark-file", help="A benchmark's .toml that is not built in; repeatable."),
+]
+RubricFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--rubric-file", help="A rubric's .toml that is not built in; repeatable."),
 ]
 Alpha = Annotated[float, typer.Option(help="1 - confidence level.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -63,6 +68,10 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:
     return [load_benchmark(path) for path in files or []]
+
+
+def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
+    return [load_rubric(path) for path in files or []]
 
 
 def check_policy(missing: str | None) -> None:

@@ -110,8 +110,8 @@ def paired_bias_rates(
 
     Notes
     -----
-    The analysis released with EquityMedQA computes "exactly one" and "one or more" by one
-    expression, ``(a + b) == True`` on booleans, which is "one or more" both times.
+    The analysis released with EquityMedQA computes "one" and "both" by one expression,
+    ``(a + b) == True``, which on booleans is "one or more" each time.
 
     The interval is the exact bootstrap's over pairs. Pairs that share an item are taken for
     independent.

@@ -1,0 +1,158 @@
+"""Items as counts of ratings by category: what agreement coefficients are functions of.
+
+Who gave a rating does not matter to the coefficients of `fairstats.agreement`: an item is how many
+ratings it has in each category, and items that are alike are one kind with a multiplicity. Each
+coefficient is 1 − D_o / D_e, with D_o the observed disagreement and D_e that expected by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.results import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+Coefficient = Literal["percent", "randolph", "fleiss", "gwet_ac1", "krippendorff"]
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+@dataclass(frozen=True)
+class RatingCounts:
+    """Items with two or more ratings.
+
+    Attributes
+    ----------
+    categories : tuple
+        The K categories, in order.
+    kinds : ndarray of int, shape (k, K)
+        The distinct rows of counts, ascending: how many ratings an item has in each category.
+    many : ndarray of int, shape (k,)
+        How many items are like that.
+    """
+
+    categories: tuple[Hashable, ...]
+    kinds: IntArray
+    many: IntArray
+
+    @property
+    def n_items(self) -> int:
+        return int(self.many.sum())
+
+    @property
+    def n_ratings(self) -> int:
+        return int(self.many @ self.sizes)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """The number of ratings of an item of each kind."""
+        return self.kinds.sum(axis=1)
+
+    @cached_property
+    def agreeing(self) -> FloatArray:
+        """The share of an item's pairs of ratings that agree, for each kind."""
+        pairs = (self.kinds * (self.kinds - 1)).sum(axis=1)
+        return np.asarray(pairs / (self.sizes * (self.sizes - 1)))
+
+    @property
+    def used(self) -> int:
+        """How many categories any rating is in."""
+        return int((self.many @ self.kinds > 0).sum())
+
+    def disagreement(
+        self, many: npt.ArrayLike, coefficient: Coefficient, level: Level
+    ) -> tuple[FloatArray, FloatArray]:
+        """D_o and D_e where kinds have these multiplicities, of shape (..., k)."""
+        many = np.asarray(many, dtype=np.float64)
+        if coefficient == "krippendorff":
+            return self._by_coincidences(many, level)
+        n = many.sum(axis=-1)
+        observed = 1 - many @ self.agreeing / n
+        shares = many @ (self.kinds / self.sizes[:, None]) / n[..., None]
+        # A question has two answers at least, also where one alone is known.
+        k = max(len(self.categories), 2)
+        by_margins = 1 - (shares**2).sum(axis=-1)
+        expected = {
+            "percent": np.ones_like(observed),
+            "randolph": np.full_like(observed, 1 - 1 / k),
+            "fleiss": by_margins,
+            # Σ π (1 − π) is 1 − Σ π².
+            "gwet_ac1": 1 - by_margins / (k - 1),
+        }[coefficient]
+        return observed, np.asarray(expected)
+
+    def _by_coincidences(self, many: FloatArray, level: Level) -> tuple[FloatArray, FloatArray]:
+        k = len(self.categories)
+        pairs = self.kinds[:, :, None] * self.kinds[:, None, :]
+        pairs = pairs - self.kinds[:, :, None] * np.eye(k, dtype=np.int64)
+        each = (pairs / (self.sizes - 1)[:, None, None]).reshape(len(self.kinds), k * k)
+        coincidences = (many @ each).reshape(*many.shape[:-1], k, k)
+        totals = many @ self.kinds
+        distance = self._distance(totals, level)
+        n = totals.sum(axis=-1)
+        observed = (coincidences * distance).sum(axis=(-2, -1)) / n
+        chance = totals[..., :, None] * totals[..., None, :] * distance
+        return observed, np.asarray(chance.sum(axis=(-2, -1)) / (n * (n - 1)))
+
+    def _distance(self, totals: FloatArray, level: Level) -> FloatArray:
+        """The squared distances of Krippendorff's alpha."""
+        k = len(self.categories)
+        if level == "nominal":
+            return 1 - np.eye(k)
+        if level == "interval":
+            place = np.asarray(self.categories, dtype=np.float64)
+        else:
+            # Its ordinal distance is that between the mid-ranks of two categories.
+            place = np.cumsum(totals, axis=-1) - totals / 2
+        return np.asarray((place[..., :, None] - place[..., None, :]) ** 2)
+
+
+def counts_of_kinds(categories: Sequence[Hashable], counts: npt.ArrayLike) -> RatingCounts:
+    """Items with these counts, of shape (items, K); those with fewer than two ratings left out."""
+    rows = np.asarray(counts, dtype=np.int64).reshape(-1, len(categories))
+    rows = rows[rows.sum(axis=1) >= 2]
+    # Ascending, so that neither the order of items nor that of raters moves a resample.
+    kinds, many = np.unique(rows, axis=0, return_counts=True)
+    return RatingCounts(tuple(categories), kinds, many.astype(np.int64))
+
+
+def rating_counts(
+    ratings: pd.DataFrame | npt.ArrayLike, categories: Sequence[Hashable] | None, *, ordered: bool
+) -> RatingCounts:
+    """The counts of a table of labels, of shape (items, raters), nulls where there is no rating.
+
+    Raises
+    ------
+    ValueError
+        For a table of another shape, a label that is not among the categories, categories that
+        stand there twice, and text as ordered labels without `categories`.
+    """
+    cells = pd.DataFrame(ratings).astype(object).to_numpy()
+    labels = pd.Series(cells.ravel(), dtype=object)
+    observed = labels.dropna().unique()
+    if categories is None:
+        if ordered and any(isinstance(label, str) for label in observed):
+            raise ValueError("categories= has to give the order of labels that are text")
+        try:
+            categories = sorted(observed)
+        except TypeError:
+            raise ValueError(
+                "labels are of kinds that cannot be sorted; give categories="
+            ) from None
+    index = pd.Index(list(categories), dtype=object)
+    if index.has_duplicates:
+        raise ValueError(f"categories has {index[index.duplicated()][0]!r} twice")
+    place = index.get_indexer(labels)
+    place[labels.isna().to_numpy()] = -1
+    if len(unknown := labels[(place < 0) & labels.notna().to_numpy()]):
+        raise ValueError(f"the label {unknown.iloc[0]!r} is not among categories={list(index)!r}")
+    row = np.repeat(np.arange(len(cells)), cells.shape[1])[place >= 0]
+    width = max(len(index), 1)
+    cell = np.bincount(row * width + place[place >= 0], minlength=len(cells) * width)
+    return counts_of_kinds(tuple(index) or (None,), cell.reshape(len(cells), width))

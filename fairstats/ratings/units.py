@@ -1,0 +1,176 @@
+"""The units over which ratings are summarized: every dataset and group of raters, and all together.
+
+Judgements by persons and by models are never together; those of all datasets are ``pooled``, and
+so are those of all groups of persons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
+from fairstats.ratings.table import check_ratings
+
+#: What names a unit of the statistics of ratings.
+UNIT_COLUMNS = (
+    "benchmark",
+    "dataset",
+    "rubric",
+    "model",
+    "rater_kind",
+    "rater_group",
+    "dimension",
+)
+Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
+# Together: what a dataset's or a group's ratings can be pooled within.
+_WITHIN = ["benchmark", "rubric", "model", "rater_kind"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The ratings of one unit, in arrays of one length.
+
+    Attributes
+    ----------
+    names : dict
+        The values of `UNIT_COLUMNS`.
+    question : Question
+        What was asked.
+    value : ndarray of int
+        The place of each rating's value among the question's; −1 where there is none.
+    task, item, rater : ndarray of int
+        Whose they are, as numbers.
+    """
+
+    names: dict[str, object]
+    question: Question
+    value: npt.NDArray[np.int64]
+    task: npt.NDArray[np.int64]
+    item: npt.NDArray[np.int64]
+    rater: npt.NDArray[np.int64]
+
+    @property
+    def n_missing(self) -> int:
+        return int((self.value < 0).sum())
+
+    def rated(self) -> Unit:
+        """The ratings that have a value."""
+        there = self.value >= 0
+        arrays = (self.value, self.task, self.item, self.rater)
+        return Unit(self.names, self.question, *(array[there] for array in arrays))
+
+    def reported(self) -> npt.NDArray[np.bool_]:
+        """Whether each rating that has a value reports what the question asks for."""
+        counts = np.array([choice.reported for choice in self.question.choices])
+        return np.asarray(counts[self.value])
+
+    def counts(self, of: npt.NDArray[np.int64], kinds: int) -> npt.NDArray[np.int64]:
+        """How many ratings of each task are of each of so many kinds, of shape (tasks, kinds)."""
+        task = np.unique(self.task, return_inverse=True)[1]
+        tasks = int(task.max()) + 1 if len(task) else 0
+        cells = np.bincount(task * kinds + of, minlength=tasks * kinds)
+        return np.asarray(cells.reshape(tasks, kinds), dtype=np.int64)
+
+
+def one_answer_ratings(
+    ratings: pd.DataFrame, rubrics: Rubrics
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """The checked ratings by rubrics that do not compare models, and these rubrics.
+
+    Raises
+    ------
+    InputError
+        As `check_ratings`, and where a dataset or a group of raters is named ``pooled``.
+    """
+    given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
+    frame = check_ratings(ratings, rubrics=given)
+    for column in ("dataset", "rater_group"):
+        if (frame[column] == POOLED).any():
+            message = "is the name of all together"
+            raise InputError([Problem("<ratings>", message, "rename it", None, column, POOLED)])
+    known = load_rubrics(frame["rubric"].unique(), given)
+    known = {name: rubric for name, rubric in known.items() if rubric.compares != "models"}
+    return frame[frame["rubric"].isin(list(known))], known
+
+
+def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
+    """The units of checked ratings: datasets, groups and dimensions in order, all together last."""
+    numbered = frame[[*UNIT_COLUMNS]].assign(
+        value=_places(frame, rubrics),
+        task=_numbers(frame, ["benchmark", "rubric", "task_id"]),
+        item=_numbers(frame, ["benchmark", "rubric", "item_id"]),
+        rater=_numbers(frame, ["rater_id"]),
+    )
+    # Groups last, so that those of all datasets are pooled too.
+    together = with_all_groups(with_all_datasets(numbered))
+    found = together.groupby(list(UNIT_COLUMNS), dropna=False, sort=False, observed=True)
+    for key in sorted(found.indices, key=lambda key: _order(key, rubrics)):
+        rows = found.indices[key]
+        names = dict(zip(UNIT_COLUMNS, key, strict=True))
+        names["model"] = None if pd.isna(names["model"]) else names["model"]
+        question = rubrics[str(names["rubric"])].question(str(names["dimension"]))
+        arrays = (together[c].to_numpy()[rows] for c in ("value", "task", "item", "rater"))
+        yield Unit(names, question, *arrays)
+
+
+def unit_table(
+    rows: Iterable[Mapping[str, object]], columns: tuple[str, ...], types: Mapping[str, str]
+) -> pd.DataFrame:
+    """Rows as a table with these columns; those without a type are text."""
+    table = pd.DataFrame(list(rows), columns=list(columns))
+    return table.astype({column: types.get(column, "str") for column in columns})
+
+
+def _places(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> npt.NDArray[np.int64]:
+    places = np.full(len(frame), -1, dtype=np.int64)
+    groups = frame.groupby(["rubric", "dimension"], sort=False).indices
+    values = frame["value"].astype(object).to_numpy()
+    for (name, dimension), rows in groups.items():
+        index = pd.Index(rubrics[name].question(dimension).values, dtype=object)
+        places[rows] = index.get_indexer(values[rows])
+    return places
+
+
+def _numbers(frame: pd.DataFrame, columns: list[str]) -> npt.NDArray[np.int64]:
+    return frame.groupby(columns, sort=False).ngroup().to_numpy(dtype=np.int64)
+
+
+def with_all_datasets(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the ratings of all datasets together once more, where there are several."""
+    return _with_pooled(frame, frame, "dataset", _WITHIN)
+
+
+def with_all_groups(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the ratings of all groups of persons together once more, where there are several."""
+    persons = frame[frame["rater_kind"] == "person"]
+    return _with_pooled(frame, persons, "rater_group", [*_WITHIN, "dataset"])
+
+
+def _with_pooled(
+    frame: pd.DataFrame, rows: pd.DataFrame, column: str, within: list[str]
+) -> pd.DataFrame:
+    several = rows.groupby(within, dropna=False)[column].transform("nunique") > 1
+    return pd.concat([frame, rows[several].assign(**{column: POOLED})], ignore_index=True)
+
+
+def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[object, ...]:
+    benchmark, dataset, rubric, model, kind, group, dimension = key
+    asked = rubrics[str(rubric)]
+    groups = [*asked.rater_groups, POOLED]
+    return (
+        benchmark,
+        rubric,
+        "" if pd.isna(model) else str(model),
+        dataset == POOLED,
+        dataset,
+        kind != "person",
+        groups.index(str(group)) if group in groups else len(groups),
+        asked.dimensions.index(str(dimension)),
+    )

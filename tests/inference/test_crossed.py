@@ -1,0 +1,261 @@
+"""Intervals over items and raters, against other libraries and enumeration."""
+
+from __future__ import annotations
+
+import importlib.util
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.crossed import crossed_interval, pigeonhole_bootstrap
+from fairstats.inference.intervals import wilson
+
+ROOT = Path(__file__).parents[2]
+BOTH = [crossed_interval, lambda *table: pigeonhole_bootstrap(*table, n_resamples=99, rng=1)]
+
+
+def script():
+    spec = importlib.util.spec_from_file_location(
+        "crossed_coverage", ROOT / "benchmarks" / "crossed_coverage.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def limits(found) -> tuple[float, float]:
+    return float(found.ci_low), float(found.ci_high)
+
+
+def ratings(n_items, each, n_raters, *, seed=1, rate=0.3, of_raters=0.8):
+    """Ratings by raters who differ, of items that differ."""
+    rng = np.random.default_rng(seed)
+    items = np.repeat(np.arange(n_items), each)
+    raters = np.concatenate([rng.permutation(n_raters)[:each] for _ in range(n_items)])
+    latent = rng.standard_normal(len(items)) + 1.5 * rng.standard_normal(n_items)[items]
+    latent += of_raters * rng.standard_normal(n_raters)[raters]
+    return (latent > stats.norm.isf(rate)).astype(float), items, raters
+
+
+@pytest.mark.parametrize("interval", BOTH)
+def test_without_a_rating_nothing_is_known(interval):
+    found = interval([], [], [])
+    assert np.isnan(found.estimate)
+    assert limits(found) == (0, 1)
+    assert (int(found.n), found.ci_method) == (0, "none (no rating)")
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.25])
+def test_ratings_that_are_all_equal_leave_room_for_items_that_were_not_seen(value):
+    items, raters = np.repeat(np.arange(20), 3), np.tile(np.arange(3), 20)
+    found = crossed_interval(np.full(60, value), items, raters)
+    assert found.estimate == value
+    assert limits(found) == limits(bounded_mean_interval(np.full(20, value)))
+    assert found.ci_low < found.ci_high
+    assert found.ci_method == "wilson over items (all ratings are equal)"
+    # Twenty items, not sixty ratings.
+    if value == 0:
+        assert found.ci_high == wilson(0, 20).high
+    nothing = pigeonhole_bootstrap(np.full(60, value), items, raters, rng=1)
+    assert np.isnan(limits(nothing)).all()
+    assert nothing.ci_method == "none (the resamples do not vary)"
+
+
+def test_one_rater_says_nothing_of_raters():
+    values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
+    found = crossed_interval(values, np.arange(10), np.zeros(10))
+    assert "one rater" in found.ci_method
+    # Ten independent items: Wilson's interval with the t quantile, and n − 1 in the variance.
+    alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 9))
+    expected = wilson(3, 10, alpha=alpha, design_effect=10 / 9)
+    np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
+
+
+def test_one_item_says_nothing_of_items():
+    values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
+    found = crossed_interval(values, np.zeros(10), np.arange(10))
+    assert "one item" in found.ci_method
+    swapped = crossed_interval(values, np.arange(10), np.zeros(10))
+    assert limits(found) == limits(swapped)
+
+
+def test_one_rater_who_rates_one_item_often_is_one_observation():
+    found = crossed_interval([0, 1, 1], ["i"] * 3, ["r"] * 3)
+    assert found.ci_method == "wilson (one item, one rater)"
+    assert limits(found) == limits(bounded_mean_interval([2 / 3]))
+    assert found.n == 3
+
+
+def test_ratings_that_balance_out_are_not_more_than_independent_ones():
+    # Σ over each item and over each rater is 0: the two-way variance is negative.
+    found = crossed_interval([1, 0, 0, 1], [1, 1, 2, 2], ["a", "b", "a", "b"])
+    alone = wilson(2, 4)
+    assert found.ci_low < alone.low
+    assert found.ci_high > alone.high
+    larger = np.tile(np.eye(2), (10, 10)).ravel()
+    items, raters = np.divmod(np.arange(400), 20)
+    found = crossed_interval(larger, items, raters)
+    assert found.ci_low < wilson(200, 400).low
+
+
+def test_ratings_of_their_own_items_and_raters_are_independent():
+    values = np.repeat([1.0, 0.0], [12, 48])
+    found = crossed_interval(values, np.arange(60), np.arange(60))
+    alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 59))
+    expected = wilson(12, 60, alpha=alpha, design_effect=60 / 59)
+    np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
+
+
+@pytest.mark.parametrize("design", [(200, 3, 5), (60, 2, 12)])
+def test_the_variance_is_that_of_statsmodels_two_way_clusters(design):
+    values, items, raters = ratings(*design)
+    model = sm.OLS(values, np.ones(len(values)))
+    variances = [
+        float(model.fit(cov_type="cluster", cov_kwds={"groups": groups}).cov_params()[0, 0])
+        for groups in (items, raters, items * 100 + raters, np.c_[items, raters])
+    ]
+    # Large effects of raters: the two-way variance is the largest.
+    assert max(variances) == variances[3]
+    found = crossed_interval(values, items, raters)
+    freedom = variances[3] ** 2 / sum(
+        variance**2 / (len(np.unique(labels)) - 1)
+        for variance, labels in zip(
+            variances[:3], (items, raters, items * 100 + raters), strict=True
+        )
+    )
+    freedom = max(freedom, min(design[0], design[2]) - 1)
+    # The score interval is where |p̂ − p| = t √(p (1 − p) V / (p̂ (1 − p̂))).
+    p = float(found.estimate)
+    for limit in limits(found):
+        deviation = np.sqrt(limit * (1 - limit) / (p * (1 - p)) * variances[3])
+        assert abs(p - limit) == pytest.approx(stats.t.isf(0.025, freedom) * deviation, rel=1e-9)
+
+
+def test_neither_order_nor_names_nor_the_side_of_an_event_matter():
+    values, items, raters = ratings(40, 3, 6)
+    found = crossed_interval(values, items, raters)
+    order = np.random.default_rng(3).permutation(len(values))
+    named = crossed_interval(
+        values[order], [f"item {i}" for i in items[order]], [f"<b>{r}</b>" for r in raters[order]]
+    )
+    np.testing.assert_allclose(limits(named), limits(found), rtol=1e-12)
+    mirrored = crossed_interval(1 - values, items, raters)
+    np.testing.assert_allclose(1 - np.array(limits(mirrored))[::-1], limits(found), rtol=1e-12)
+    assert limits(crossed_interval(values, raters, items)) == pytest.approx(limits(found))
+
+
+def test_a_higher_level_is_wider():
+    table = ratings(40, 3, 6)
+    found, wider = crossed_interval(*table), crossed_interval(*table, alpha=0.01)
+    assert wider.ci_low < found.ci_low < found.ci_high < wider.ci_high
+    assert wider.ci_level == 0.99
+
+
+def test_the_pigeonhole_bootstrap_is_that_of_all_resamples():
+    values, items, raters = [1, 0, 1, 1, 0], [0, 0, 1, 1, 0], [0, 1, 0, 2, 2]
+    means = []
+    for of_items in product(range(2), repeat=2):
+        for of_raters in product(range(3), repeat=3):
+            weights = [
+                of_items.count(i) * of_raters.count(r) for i, r in zip(items, raters, strict=True)
+            ]
+            if sum(weights):
+                means.append(np.average(values, weights=weights))
+    found = pigeonhole_bootstrap(values, items, raters, n_resamples=40_000, rng=5, alpha=0.4)
+    ordered = np.sort(means)
+    expected = ordered[int(np.ceil(0.2 * len(means))) - 1], ordered[int(0.8 * len(means))]
+    assert limits(found) == pytest.approx(expected)
+    assert found.ci_method == "pigeonhole bootstrap percentile, 40000 resamples"
+
+
+def test_the_closed_form_is_the_variance_over_all_resamples():
+    values, items, raters = np.array([1, 0, 1, 1, 0.0]), [0, 0, 1, 1, 0], [0, 1, 0, 2, 2]
+    deviations = values - values.mean()
+    sums = [
+        sum(
+            e * of_items.count(i) * of_raters.count(r)
+            for e, i, r in zip(deviations, items, raters, strict=True)
+        )
+        for of_items in product(range(2), repeat=2)
+        for of_raters in product(range(3), repeat=3)
+    ]
+    totals = tuple(
+        pd.Series(deviations).groupby(labels).sum().to_numpy()
+        for labels in (items, raters, [10 * i + r for i, r in zip(items, raters, strict=True)])
+    )
+    assert script().closed_form(totals, 5) == pytest.approx(np.var(sums) / 25)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (([2], [1], [1]), "between 0 and 1"),
+        (([np.nan], [1], [1]), "between 0 and 1"),
+        (([[1]], [1], [1]), "shape"),
+        (([1, 0], [1], [1, 2]), "items must have the length"),
+        (([1, 0], [1, 2], [1]), "raters must have the length"),
+        (([1, 0], [1, None], [1, 2]), "items must not be null"),
+    ],
+)
+@pytest.mark.parametrize("interval", BOTH)
+def test_what_is_no_table_of_ratings_is_refused(interval, table, message):
+    with pytest.raises(ValueError, match=message):
+        interval(*table)
+
+
+def test_resampling_needs_a_source():
+    with pytest.raises(ValueError, match="rng"):
+        pigeonhole_bootstrap([1, 0], [1, 2], [1, 2])
+
+
+COVERAGE = pd.read_csv(ROOT / "benchmarks" / "results" / "crossed_coverage.csv")
+
+
+def test_the_simulation_is_that_of_the_script():
+    """Fewer simulations of one design, from the script, beside its file."""
+    rows = pd.DataFrame(script().coverage(0, ((50, 3, 11), 0.5, 0.5, 0.3), 100, 2, 9))
+    assert set(rows["method"]) == set(COVERAGE["method"])
+    keys = ["items", "rate", "of_items", "of_raters", "method"]
+    both = rows.merge(COVERAGE, on=keys, suffixes=("", "_file"))
+    assert len(both) == len(rows)
+    closed = both[both["method"] != "pigeonhole"]
+    np.testing.assert_allclose(closed["mean_width"], closed["mean_width_file"], rtol=0.1)
+    np.testing.assert_allclose(closed["coverage"], closed["coverage_file"], atol=0.08)
+
+
+def test_the_method_was_chosen_by_its_coverage():
+    little = COVERAGE[COVERAGE["of_raters"] < 1].groupby("method")
+    covers = little["coverage"].min()
+    enough = covers.index[covers >= 0.93]
+    assert set(enough) == {"closed_t", "crossed_interval", "pigeonhole", "two_way_t"}
+    assert little["mean_width"].mean()[enough].idxmin() == "crossed_interval"
+    none = COVERAGE[COVERAGE["of_raters"] == 0]
+    assert none.loc[none["method"] == "crossed_interval", "coverage"].min() >= 0.95
+    # What the docstring says no method can: few raters who differ widely in a rare event.
+    assert COVERAGE.groupby("method")["coverage"].min().max() < 0.9
+    own = COVERAGE[COVERAGE["method"] == "crossed_interval"]
+    worst = own.loc[own["coverage"].idxmin()]
+    assert (worst["raters"], worst["rate"], worst["of_raters"]) == (5, 0.03, 1.0)
+    assert round(float(worst["coverage"]), 2) == 0.79
+    # Over ratings as if they were independent the level is lost.
+    alone = COVERAGE[COVERAGE["method"].isin(["bca", "wilson"])]
+    assert alone.loc[alone["of_raters"] == 1, "coverage"].max() < 0.9
+
+
+def test_medperturb_clinicians_differ(shared_data):
+    table = pd.read_csv(shared_data("medperturb/dataset.csv"))
+    n = len(table)
+    values = np.concatenate([table[f"MANAGE_{k}"] for k in (1, 2, 3)])
+    raters = np.concatenate([table[f"Clinician_{k}"] for k in (1, 2, 3)])
+    found = crossed_interval(values, np.tile(np.arange(n), 3), raters)
+    alone = wilson(values.sum(), len(values))
+    assert (int(found.n), round(float(found.estimate), 4)) == (2400, 0.4533)
+    assert found.ci_high - found.ci_low > 2 * (alone.high - alone.low)
+    bootstrapped = pigeonhole_bootstrap(values, np.tile(np.arange(n), 3), raters, rng=1)
+    assert limits(bootstrapped) == pytest.approx(limits(found), abs=0.02)

@@ -1,0 +1,305 @@
+"""Agreement coefficients: what has no answer first, then R, the literature and enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.agreement import (
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    percent_agreement,
+    randolph_kappa,
+)
+from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.intervals import wilson
+from fairstats.inference.rating_counts import rating_counts
+
+R = Path(__file__).parent / "r"
+VALUES = pd.read_csv(R / "agreement.csv")
+DATA = pd.read_csv(R / "agreement_data.csv")
+FUNCTIONS = {
+    "percent": percent_agreement,
+    "randolph": randolph_kappa,
+    "fleiss": fleiss_kappa,
+    "gwet_ac1": gwet_ac1,
+    "krippendorff": krippendorff_alpha,
+}
+BY_LAW = ("fleiss", "gwet_ac1", "krippendorff")
+BY_MARGINS = ("fleiss", "krippendorff")
+
+
+def limits(found) -> tuple[float, float]:
+    return found.ci_low, found.ci_high
+
+
+def binary(rng, n, m, rate=0.3):
+    shares = rng.beta(2 * rate, 2 * (1 - rate), size=(n, 1))
+    return (rng.random((n, m)) < shares).astype(int)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    "ratings", [[], np.empty((0, 3)), [["a", None], [None, "b"]], [[None, None]]]
+)
+def test_without_an_item_that_two_have_rated_nothing_is_known(name, ratings):
+    found = FUNCTIONS[name](ratings)
+    assert np.isnan(found.estimate)
+    assert (found.n, found.n_ratings) == (0, 0)
+    assert found.note == "no item has two ratings"
+    expected = {"percent": (0, 1), "randolph": (-1, 1)}.get(name)
+    if expected is None:
+        assert np.isnan(limits(found)).all()
+        assert found.ci_method == "none (no item has two ratings)"
+    else:
+        assert limits(found) == expected
+        assert found.ci_method.startswith("none")
+
+
+@pytest.mark.parametrize("categories", [None, ["absent", "present"], ["absent", "x", "y"]])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_ratings_that_are_all_equal(name, categories):
+    ratings = [["absent"] * 3] * 30
+    found = FUNCTIONS[name](ratings, categories=categories)
+    if name in BY_MARGINS:
+        assert np.isnan([found.estimate, *limits(found)]).all()
+        assert found.note == "0 / 0: all ratings are 'absent'"
+        assert found.note in found.ci_method
+        return
+    assert found.estimate == 1
+    assert found.note == ""
+    # Never an interval without a width: thirty items say so much.
+    assert found.ci_high == 1
+    k = len(categories or "ab")
+    least = float(wilson(30, 30).low)
+    chance = {"percent": 0, "randolph": 1 / k, "gwet_ac1": 0}[name]
+    assert found.ci_low == pytest.approx((least - chance) / (1 - chance))
+
+
+def test_the_library_refuses_what_is_0_over_0():
+    with pytest.raises(ValueError, match="more than one value"):
+        krippendorff.alpha([[1, 1, 1], [1, 1, 1]], level_of_measurement="nominal")
+
+
+@pytest.mark.parametrize("name", BY_LAW)
+def test_unanimous_items_of_two_categories_have_a_width_too(name):
+    found = FUNCTIONS[name]([["yes"] * 3] * 20 + [["no"] * 3] * 30)
+    assert found.estimate == 1
+    assert found.ci_high == 1
+    assert 0.7 < found.ci_low < 1
+    assert "do not vary" in found.ci_method
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_one_item(name):
+    found = FUNCTIONS[name]([["yes", "no", "no"]])
+    assert found.n == 1
+    assert np.isfinite(found.estimate)
+    assert -1 <= found.ci_low < found.estimate < found.ci_high <= 1
+
+
+@pytest.mark.parametrize("name", BY_MARGINS)
+def test_an_interval_needs_resamples_that_say_something(name):
+    # Of 100 items one has a report: 0.99¹⁰⁰, 37 % of the resamples, have none.
+    found = FUNCTIONS[name]([["yes", "yes", "no"]] + [["no"] * 3] * 99)
+    assert np.isfinite(found.estimate)
+    assert np.isnan(limits(found)).all()
+    assert found.ci_method == "none (undefined in too many resamples)"
+    assert "0.37 of the resamples" in found.note
+    assert np.isfinite(limits(gwet_ac1([["yes", "yes", "no"]] + [["no"] * 3] * 99))).all()
+    # Of 100 items four: e⁻⁴, less than 5 %.
+    found = FUNCTIONS[name]([["yes", "yes", "no"]] * 4 + [["no"] * 3] * 96)
+    assert found.ci_low < found.estimate < found.ci_high
+    assert "0.017 of the resamples" in found.note
+
+
+@pytest.mark.parametrize(
+    "row", list(VALUES.itertuples()), ids=lambda row: f"{row.set} {row.coefficient}"
+)
+def test_r_gives_the_same(row):
+    ratings = DATA[DATA["set"] == row.set].pivot(index="item", columns="rater", values="rating")
+    categories = range(1, row.categories + 1)
+    if row.coefficient in FUNCTIONS:
+        found = FUNCTIONS[row.coefficient](ratings, categories=categories)
+    else:
+        found = krippendorff_alpha(ratings, row.coefficient, categories=categories)
+    assert found.estimate == pytest.approx(row.estimate, abs=1e-12)
+    assert found.ci_low < found.estimate < found.ci_high
+    rated = ratings.notna().sum(axis=1)
+    assert found.n == (rated >= 2).sum()
+    assert found.n_ratings == rated[rated >= 2].sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "set_", "level", "printed"),
+    [
+        ("fleiss", "ten", "nominal", "0.20993"),
+        ("randolph", "ten", "nominal", "0.22253"),
+        ("krippendorff", "three", "nominal", "0.69136"),
+        ("krippendorff", "three", "interval", "0.81084"),
+    ],
+)
+def test_worked_examples(name, set_, level, printed):
+    ratings = DATA[DATA["set"] == set_].pivot(index="item", columns="rater", values="rating")
+    arguments = (level,) if name == "krippendorff" else ()
+    assert f"{FUNCTIONS[name](ratings, *arguments).estimate:.5f}" == printed
+
+
+def enumerated(ratings, name, alpha):
+    """The limits from every one of the nⁿ resamples of items, undefined ones left out."""
+    n, m = ratings.shape
+    values = []
+    for draw in product(range(n), repeat=n):
+        x = ratings[list(draw)]
+        p, k = x.mean(), x.sum(axis=1)
+        observed = ((k * (k - 1) + (m - k) * (m - k - 1)) / (m * (m - 1))).mean()
+        if name == "gwet_ac1":
+            chance = 2 * p * (1 - p)
+        elif p in (0, 1):
+            continue
+        elif name == "fleiss":
+            chance = p**2 + (1 - p) ** 2
+        else:
+            chance = 1 - 2 * p * (1 - p) * n * m / (n * m - 1)
+        values.append((observed - chance) / (1 - chance))
+    values = np.sort(values)
+    share = np.arange(1, len(values) + 1) / len(values)
+    low = values[np.flatnonzero(share >= alpha / 2 - 1e-9)[0]]
+    high = values[np.flatnonzero(1 - share + 1 / len(values) >= alpha / 2 - 1e-9)[-1]]
+    return low, high
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+@pytest.mark.parametrize("name", BY_LAW)
+def test_the_exact_law_is_that_of_all_resamples(name, alpha):
+    ratings = np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    found = FUNCTIONS[name](ratings, alpha=alpha)
+    assert found.ci_method == "bootstrap percentile, exact"
+    assert found.ci_level == 1 - alpha
+    assert limits(found) == pytest.approx(enumerated(ratings, name, alpha), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", BY_LAW)
+def test_the_exact_law_is_that_of_many_resamples(name):
+    ratings = binary(np.random.default_rng(4), 150, 4)
+    found = FUNCTIONS[name](ratings)
+    # A gap, and so another number of ratings for one item, and the law is resampled.
+    gap = ratings.astype(float)
+    gap[0, 0] = np.nan
+    drawn = FUNCTIONS[name](gap, n_resamples=20_000, rng=3)
+    assert drawn.ci_method == "bootstrap percentile, 20000 resamples"
+    assert limits(drawn) == pytest.approx(limits(found), abs=0.012)
+
+
+def test_percent_and_randolph_are_means_over_items():
+    ratings = binary(np.random.default_rng(4), 60, 3)
+    shares = [np.mean([a == b, a == c, b == c]) for a, b, c in ratings]
+    expected = bounded_mean_interval(shares, method="percentile")
+    found = percent_agreement(ratings)
+    assert limits(found) == (float(expected.ci_low), float(expected.ci_high))
+    assert found.ci_method == "bootstrap percentile, exact"
+    kappa = randolph_kappa(ratings)
+    assert limits(kappa) == pytest.approx((2 * found.ci_low - 1, 2 * found.ci_high - 1))
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_resamples_are_computed_as_the_library_does(level):
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        ratings = rng.integers(1, 5, size=(12, 4)).astype(float)
+        ratings[rng.random(ratings.shape) < 0.3] = np.nan
+        table = rating_counts(ratings, [1, 2, 3, 4], ordered=False)
+        observed, expected = table.disagreement(table.many, "krippendorff", level)
+        library = krippendorff.alpha(
+            ratings.T, value_domain=[1, 2, 3, 4], level_of_measurement=level
+        )
+        assert 1 - observed / expected == pytest.approx(library, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_neither_the_order_of_items_nor_that_of_raters_moves_an_interval(name):
+    rng = np.random.default_rng(6)
+    ratings = rng.choice(["a", "b", "c"], size=(30, 4), p=[0.6, 0.3, 0.1]).astype(object)
+    ratings[rng.random(ratings.shape) < 0.2] = None
+    found = FUNCTIONS[name](ratings)
+    shuffled = np.array([rng.permutation(row) for row in rng.permutation(ratings)], dtype=object)
+    assert FUNCTIONS[name](shuffled) == found
+    assert FUNCTIONS[name](pd.DataFrame(ratings)) == found
+    assert found.to_frame().columns.tolist()[2:5] == ["estimate", "ci_low", "ci_high"]
+
+
+def test_the_note_explains_high_agreement_beside_a_low_coefficient():
+    # 95 items unanimous, five with one of three reports: 96.7 % of pairs agree, kappa is below 0.
+    rare = [["yes", "no", "no"]] * 5 + [["no"] * 3] * 95
+    for name in BY_MARGINS:
+        found = FUNCTIONS[name](rare)
+        assert found.estimate < 0
+        assert found.note.startswith("96.7% of pairs agree, but 98.3% of ratings")
+        assert "prevalence paradox" in found.note
+    for name in ("percent", "randolph", "gwet_ac1"):
+        found = FUNCTIONS[name](rare)
+        assert found.estimate > 0.9
+        assert found.note == ""
+    # Raters who do disagree, and raters who agree by any measure.
+    assert fleiss_kappa([["yes", "no"]] * 5 + [["no", "no"], ["yes", "yes"]]).note == ""
+    assert fleiss_kappa([["yes", "yes"]] * 40 + [["no", "no"]] * 40 + [["no", "yes"]]).note == ""
+
+
+def test_declared_categories_count_for_randolph_and_for_order():
+    ratings = [["none", "none"], ["severe", "none"], ["severe", "severe"]]
+    severity = ["none", "minor", "severe"]
+    assert randolph_kappa(ratings).estimate == pytest.approx(1 / 3)
+    assert randolph_kappa(ratings, categories=severity).estimate == pytest.approx(1 / 2)
+    apart = krippendorff_alpha(ratings, "ordinal", categories=severity)
+    # Nobody said minor: two categories in use, at any level.
+    assert apart.estimate == pytest.approx(krippendorff_alpha(ratings).estimate)
+
+
+def test_levels_differ_where_near_is_not_far():
+    near = [["none", "minor"], ["severe", "severe"], ["none", "none"], ["minor", "none"]]
+    severity = ["none", "minor", "severe"]
+    ordinal = krippendorff_alpha(near, "ordinal", categories=severity)
+    assert ordinal.estimate > krippendorff_alpha(near, categories=severity).estimate
+    assert ordinal.level == "ordinal"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([["a", "b"]],), {"categories": ["a"]}, "'b' is not among"),
+        (([["a", "b"]],), {"categories": ["a", "b", "a"]}, "'a' twice"),
+        (([["a", "b"]], "ordinal"), {}, "categories= has to give the order"),
+        (([["a", "b"]], "interval"), {"categories": ["a", "b"]}, "have to be numbers"),
+        (([["a", "b"]], "ratio"), {}, "level='ratio' is unknown"),
+        (([["a", 1]],), {}, "cannot be sorted"),
+        (([["a", "b"]],), {"alpha": 1}, "alpha"),
+        (([["a", "b"]],), {"n_resamples": 0}, "n_resamples"),
+        (([["a", "b"]],), {"rng": None}, "rng"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        krippendorff_alpha(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("decision", "randolph", "alpha"),
+    [("MANAGE", 0.2833, 0.2773), ("VISIT", 0.5233, 0.3265), ("RESOURCE", 0.4283, 0.3331)],
+)
+def test_medperturb(shared_data, decision, randolph, alpha):
+    table = pd.read_csv(shared_data("medperturb/dataset.csv"))
+    ratings = table[[f"{decision}_{k}" for k in (1, 2, 3)]]
+    found = randolph_kappa(ratings)
+    assert round(found.estimate, 4) == randolph
+    by_margins = krippendorff_alpha(ratings)
+    assert round(by_margins.estimate, 4) == alpha
+    assert by_margins.ci_method == "bootstrap percentile, exact"
+    # Nearly the same coefficients; so are their intervals, of 800 items.
+    assert limits(fleiss_kappa(ratings)) == pytest.approx(limits(by_margins), abs=0.001)
+    assert (found.n, found.n_ratings) == (800, 2400)
