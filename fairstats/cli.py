@@ -11,6 +11,8 @@ from fairstats.commands import (
     collecting,
     estimates,
     overlaps,
+    rating_figures,
+    rating_models,
     ratings,
     releases,
     serve,
@@ -26,6 +28,8 @@ app = typer.Typer(
 )
 for group in (answers, collecting, variants, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
+ratings.commands.add_typer(rating_figures.commands)
+ratings.commands.add_typer(rating_models.commands)
 app.add_typer(ratings.commands, name="ratings")
 
 

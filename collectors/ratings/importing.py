@@ -15,6 +15,7 @@ from collectors.ratings.exports import read_export
 from collectors.ratings.handed_out import HandedOut, load_handed_out
 from collectors.ratings.imported import COMMENT_COLUMNS, Imported, write_imported
 from collectors.ratings.judgements import Judgement
+from collectors.ratings.medperturb import import_medperturb
 from collectors.ratings.sheets import read_sheet
 from collectors.ratings.tables import import_tables
 from fairstats.names import slug
@@ -22,9 +23,17 @@ from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
+
+def _import_medperturb(paths: Sequence[Path]) -> Imported:
+    frames = [import_medperturb(path) for path in paths]
+    comments = pd.DataFrame(columns=list(COMMENT_COLUMNS))
+    return Imported(pd.concat(frames, ignore_index=True), comments)
+
+
 #: Released data sets by what ``--format`` calls them, each a function of the files.
 FORMATS: Mapping[str, Callable[[Sequence[Path]], Imported]] = {
     "equitymedqa": import_equitymedqa,
+    "medperturb": _import_medperturb,
 }
 
 

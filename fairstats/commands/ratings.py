@@ -13,9 +13,11 @@ from fairstats.commands._shared import (
     RubricFiles,
     plugin,
     print_table,
+    read_price,
     says_what_is_wrong,
 )
 from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import load_rubric
 
 commands = typer.Typer(
     no_args_is_help=True, help="Ratings of open answers: hand out, take in, analyze."
@@ -118,6 +120,84 @@ def import_ratings(
     for note in written.notes:
         typer.echo(note, err=True)
     for path in written.paths:
+        typer.echo(path)
+
+
+@commands.command()
+@says_what_is_wrong
+def ask(
+    items: Annotated[Path, typer.Option(help="CSV or JSON Lines, a row a task, as for assign.")],
+    rubric: Annotated[str, typer.Option(help="A rubric's name or .toml.")],
+    model: Annotated[
+        str, typer.Option(help="The rater: a known model, its name at the service, or embedded.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
+    benchmark: Annotated[
+        str | None, typer.Option(help="What is rated; by default the name of the items file.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset of items that name none.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
+    ] = None,
+    model_name: Annotated[str | None, typer.Option(help="Its name in the ratings.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The longest reply.")] = None,
+    temperature: Annotated[float, typer.Option(help="Where the service takes it.")] = 0.0,
+    samples: Annotated[int, typer.Option(help="How often to ask each task.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Ask the first tasks only.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Requests under way at once.")] = 8,
+    rpm: Annotated[int | None, typer.Option(help="The most requests a minute.")] = None,
+    tpm: Annotated[int | None, typer.Option(help="The most tokens a minute.")] = None,
+    price: Annotated[
+        str | None, typer.Option(help="PROMPT,COMPLETION in dollars for a million tokens.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before it costs more.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds until a request is repeated.")] = 120.0,
+    retries: Annotated[int, typer.Option(help="How often a request is repeated.")] = 5,
+    keep_failures: Annotated[
+        bool, typer.Option("--keep-failures", help="Do not ask again what failed before.")
+    ] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Ask through the service's Batch API.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked, and its cost.")
+    ] = False,
+) -> None:
+    """Let a model rate: its ratings are marked as a model's, and pooled with nobody's.
+
+    Every reply is kept before it counts; the same command again asks only what is missing.
+    """
+    try:
+        path = plugin("fairstats.ratings", "ask")(
+            items,
+            load_rubric(rubric),
+            model=model,
+            out=out,
+            benchmark=benchmark,
+            dataset=dataset,
+            base_url=base_url,
+            model_name=model_name,
+            samples=samples,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            concurrency=concurrency,
+            limit=limit,
+            rpm=rpm,
+            tpm=tpm,
+            price=None if price is None else read_price(price),
+            max_cost=max_cost,
+            timeout=timeout,
+            retries=retries,
+            keep_failures=keep_failures,
+            batch=batch,
+            dry_run=dry_run,
+        )
+    except KeyboardInterrupt as interrupted:
+        typer.echo(str(interrupted) or "interrupted", err=True)
+        raise typer.Exit(130) from None
+    if not dry_run:
         typer.echo(path)
 
 

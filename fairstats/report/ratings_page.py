@@ -113,7 +113,8 @@ def show_rates(
     rates = own_rows(release, "bias_rates", name, rubric, model)
     first = all_datasets(rates)
     _show_rates_of(release, rates[first], rubric, place)
-    if not first.all():
+    # The report on one model has the datasets in its release.
+    if not first.all() and model is None:
         with closed("By dataset"):
             _show_rates_of(release, rates[~first], rubric, f"{place}-datasets")
     with closed("How to read the rates"):
@@ -160,7 +161,7 @@ def show_agreement(
         return
     first = all_datasets(agreement)
     for rows, suffix in ((agreement[first], ""), (agreement[~first], "-datasets")):
-        if rows.empty:
+        if rows.empty or (suffix and model is not None):
             continue
         table = agreement_table(rows, rubric, name=f"agreement-{place}{suffix}")
         caption = f"Agreement between raters of an item, with {level(release.alpha)} intervals"
@@ -192,7 +193,7 @@ def show_preferences(
         return
     first = all_datasets(preferences)
     for rows, suffix in ((preferences[first], ""), (preferences[~first], "-datasets")):
-        if rows.empty:
+        if rows.empty or (suffix and model is not None):
             continue
         with closed("By dataset") if suffix else nullcontext():
             shown = rows[["dataset", "model", "model_2", "rater_group"]].drop_duplicates()
