@@ -68,8 +68,8 @@ def form_of(handed):
     """The one form of an assignment to one rater."""
 
     def build(rubric="independent", **options):
-        people = rater_rows(physician=1)
-        assigned = handed(rubric, raters=people, replicates=1, **options)
+        options = {"raters": rater_rows(physician=1), "replicates": 1} | options
+        assigned = handed(rubric, **options)
         (form,) = assigned.path.glob("forms/*.html")
         return assigned, form
 
@@ -271,8 +271,10 @@ def test_hostile_texts_are_shown_as_they_are(sitting, form_of):
     rows = [
         {"item_id": f"q{i}", "question": text, "answer": text} for i, text in enumerate(HOSTILE)
     ]
-    _, form = form_of(items=rows)
+    name = 'R"><script>alert(1)</script>' + "m" * 100
+    _, form = form_of(items=rows, raters=[{"rater_id": name, "rater_group": "physician"}])
     tab = sitting(form, width=360)
+    assert tab.locator(".rater").inner_text() == f"Rater {name}"
     shown = set()
     press(tab, "n")
     for _ in rows:
