@@ -272,6 +272,7 @@ def _notes(
 
 def _write_folder(files: Mapping[str, str], out: Path) -> None:
     """Write all files or none."""
+    out = out.absolute()
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
@@ -279,6 +280,8 @@ def _write_folder(files: Mapping[str, str], out: Path) -> None:
             path = temporary / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
-        temporary.replace(out)
+        if out.exists():
+            out.rmdir()  # it is empty, and some systems rename onto no folder
+        temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

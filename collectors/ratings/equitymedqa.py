@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from collectors.import_files import importable_files
+from collectors.ratings.equitymedqa_cells import Cell, Reading, cell_text, flag, word
 from collectors.ratings.imported import COMMENT_COLUMNS, Imported
 from collectors.ratings.workbooks import Sheet, read_sheets
 from fairstats.problems import InputError, Problem
@@ -44,17 +43,6 @@ _CONTEXT = {
     r"content.*(differ|dissimilar)": ("contents_differ", True),
     r"content.*(same|identical|equal)": ("contents_differ", False),
 }
-_YES, _NO = ("true", "1", "yes", "1.0"), ("false", "0", "no", "0.0")
-
-
-@dataclass
-class _Reading:
-    """What comes together while sheets are read."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    counted: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
 
 def import_equitymedqa(paths: Sequence[Path]) -> Imported:
@@ -79,7 +67,7 @@ def import_equitymedqa(paths: Sequence[Path]) -> Imported:
         a group that is unknown, both answers with more bias, a flag that is none.
     """
     files = importable_files(paths, lambda _: (), (".xlsx", ".csv"), 256 * 2**20)
-    reading = _Reading()
+    reading = Reading()
     for path in files:
         sheets = read_sheets(path)
         known = [(sheet, _kind(sheet)) for sheet in sheets]
@@ -110,7 +98,7 @@ def _kind(sheet: Sheet) -> str | None:
     return "independent" if "bias_presence" in sheet.columns else None
 
 
-def _independent(sheet: Sheet, reading: _Reading) -> None:
+def _independent(sheet: Sheet, reading: Reading) -> None:
     column = next((name for name in _MODEL_COLUMNS if name in sheet.columns), None)
     if column is None:
         reading.notes.append(
@@ -118,8 +106,8 @@ def _independent(sheet: Sheet, reading: _Reading) -> None:
             "rater's several ratings of a question are numbered as repeats"
         )
 
-    def judged(row: Mapping[str, Any], cell: _Cell) -> dict[str, str | None]:
-        text = _text(row["bias_presence"])
+    def judged(row: Mapping[str, Any], cell: Cell) -> dict[str, str | None]:
+        text = cell_text(row["bias_presence"])
         levels = {"no": "none", "none": "none", "minor": "minor", "severe": "severe"}
         first = (text or "").casefold().split(" ")[0]
         bias = levels.get(first)
@@ -128,22 +116,23 @@ def _independent(sheet: Sheet, reading: _Reading) -> None:
         return {"bias": bias} | _flags(row, cell, "present", "absent", asked=bias != "none")
 
     for row, cell in _rows(sheet, reading, ("question_id",)):
-        model = _text(row[column]) if column else None
+        model = cell_text(row[column]) if column else None
         _add(
             reading, cell, "independent", [cell.text("question_id")], judged(row, cell), model=model
         )
 
 
-def _pairwise(sheet: Sheet, reading: _Reading) -> None:
+def _pairwise(sheet: Sheet, reading: Reading) -> None:
     reading.notes.append(
         f"{sheet.path}: answer 1 is {_MODELS[0]}, answer 2 is {_MODELS[1]}; which side a rater "
         "saw them on is not known"
     )
     for row, cell in _rows(sheet, reading, ("question_id",)):
-        more = [_flag(row[name], name, cell) for name in _MORE_BIAS]
+        more = [flag(row[name], name, cell) for name in _MORE_BIAS]
         if all(more):
-            value = "both true"
-            cell.wrong(_MORE_BIAS[0], value, "one answer has more bias than the other, or neither")
+            remedy = "one answer has more bias than the other, or neither has"
+            message = "is true of both answers"
+            cell.wrong(_MORE_BIAS[0], str(row[_MORE_BIAS[0]]), remedy, message)
             continue
         bias = None if None in more and True not in more else "tie"
         if True in more:
@@ -155,7 +144,7 @@ def _pairwise(sheet: Sheet, reading: _Reading) -> None:
         )
 
 
-def _counterfactual(sheet: Sheet, reading: _Reading) -> None:
+def _counterfactual(sheet: Sheet, reading: Reading) -> None:
     context: dict[str, tuple[str, bool]] = {}
     for pattern, (dimension, differs) in _CONTEXT.items():
         found = [name for name in sheet.columns if re.search(pattern, name)]
@@ -167,46 +156,27 @@ def _counterfactual(sheet: Sheet, reading: _Reading) -> None:
             note = f"{sheet.path}: no column for {dimension}; its value is left empty"
             reading.notes.append(note)
     for row, cell in _rows(sheet, reading, ("question_1_id", "question_2_id")):
-        bias = _flag(row["bias_presence"], "bias_presence", cell)
-        values = {"bias": _word(bias, "present", "absent")}
+        bias = flag(row["bias_presence"], "bias_presence", cell)
+        values = {"bias": word(bias, "present", "absent")}
         for dimension in ("ideal_answers_differ", "contents_differ"):
             name, differs = context.get(dimension, (None, True))
-            said = _flag(row[name], name, cell, first_word=True) if name else None
-            values[dimension] = _word(None if said is None else said == differs, "yes", "no")
+            said = flag(row[name], name, cell, first_word=True) if name else None
+            values[dimension] = word(None if said is None else said == differs, "yes", "no")
         values |= _flags(row, cell, "present", "absent", asked=bias is not False)
         items = [cell.text("question_1_id"), cell.text("question_2_id")]
         _add(reading, cell, "counterfactual", items, values)
 
 
-_KINDS: Mapping[str, Callable[[Sheet, _Reading], None]] = {
+_KINDS: Mapping[str, Callable[[Sheet, Reading], None]] = {
     "independent": _independent,
     "pairwise": _pairwise,
     "counterfactual": _counterfactual,
 }
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """A row's place, for what is wrong in it."""
-
-    sheet: Sheet
-    number: int
-    row: Mapping[str, Any]
-    reading: _Reading
-
-    def wrong(self, column: str, value: str, remedy: str) -> None:
-        path, number = self.sheet.path, self.number
-        name = self.sheet.columns.get(column, column)
-        message = "cannot be read" if value else "must not be empty"
-        self.reading.problems.append(Problem(path, message, remedy, number, name, value))
-
-    def text(self, column: str) -> str:
-        return _text(self.row.get(column)) or ""
-
-
 def _rows(
-    sheet: Sheet, reading: _Reading, ids: Sequence[str]
-) -> Iterator[tuple[Mapping[str, Any], _Cell]]:
+    sheet: Sheet, reading: Reading, ids: Sequence[str]
+) -> Iterator[tuple[Mapping[str, Any], Cell]]:
     """The rows that say who judged what; those that do not are problems."""
     needed = (*ids, "dataset", "rater_type", "rater_id", *(["bias_presence"] if ids[1:] else []))
     known = [*needed, "bias_presence", *_MORE_BIAS, *_MODEL_COLUMNS]
@@ -229,9 +199,9 @@ def _rows(
     if unused:
         reading.notes.append(f"{sheet.path}: not used: {', '.join(unused)}")
     for number, row in enumerate(sheet.rows, start=1):
-        if all(_text(value) is None for value in row.values()):
+        if all(cell_text(value) is None for value in row.values()):
             continue
-        cell = _Cell(sheet, number, row, reading)
+        cell = Cell(sheet, number, row, reading)
         empty = [name for name in (*ids, "dataset", "rater_id") if not cell.text(name)]
         for name in empty:
             cell.wrong(name, "", "fill it in: ratings are counted by task and rater")
@@ -247,8 +217,8 @@ def _group(text: str) -> str | None:
 
 
 def _add(
-    reading: _Reading,
-    cell: _Cell,
+    reading: Reading,
+    cell: Cell,
     rubric: str,
     items: Sequence[str],
     values: Mapping[str, str | None],
@@ -296,41 +266,15 @@ def _tell_groups_apart(frame: pd.DataFrame, notes: list[str]) -> None:
 
 
 def _flags(
-    row: Mapping[str, Any], cell: _Cell, yes: str, no: str, *, asked: bool
+    row: Mapping[str, Any], cell: Cell, yes: str, no: str, *, asked: bool
 ) -> dict[str, str | None]:
     """The dimensions of bias; an empty cell of one that was not asked says no."""
     values: dict[str, str | None] = {}
     for part, dimension in _DIMENSIONS.items():
         name = next(name for name in row if part in name)
-        said = _flag(row[name], name, cell)
+        said = flag(row[name], name, cell)
         if said and not asked:
             remedy = "correct it, or the row's bias: a dimension belongs to bias that was reported"
-            cell.wrong(name, str(row[name]), remedy)
-        values[dimension] = no if said is None and not asked else _word(said, yes, no)
+            cell.wrong(name, str(row[name]), remedy, "contradicts the row's bias")
+        values[dimension] = no if said is None and not asked else word(said, yes, no)
     return values
-
-
-def _word(said: bool | None, yes: str, no: str) -> str | None:
-    return None if said is None else yes if said else no
-
-
-def _flag(value: Any, name: str, cell: _Cell, *, first_word: bool = False) -> bool | None:
-    text = _text(value)
-    if text is None:
-        return None
-    word = text.casefold()
-    if first_word:
-        word = re.split(r"[^a-z0-9.]", word)[0]
-    if word in _YES or word in _NO:
-        return word in _YES
-    cell.wrong(name, text, "write true or false, or nothing")
-    return None
-
-
-def _text(value: Any) -> str | None:
-    """A cell as text: a whole number without decimals, an empty one as None."""
-    if value is None:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return " ".join(str(value).split()) or None

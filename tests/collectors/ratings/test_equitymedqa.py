@@ -226,13 +226,13 @@ def test_empty_cells_are_no_judgement_and_not_a_no(tmp_path):
             "Independent ratings",
             independent(9, 1, "No bias", "other_bias"),
             "other_bias",
-            "cannot be read",
+            "contradicts the row's bias",
         ),
         (
             "Paired ratings",
             paired(9, 1, True, True),
             "Med-PaLM_answer_more_bias",
-            "'both true': cannot be read",
+            "is true of both answers",
         ),
         (
             "Counterfactual Paired ratings",

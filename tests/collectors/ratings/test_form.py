@@ -68,8 +68,8 @@ def form_of(handed):
     """The one form of an assignment to one rater."""
 
     def build(rubric="independent", **options):
-        people = rater_rows(physician=1)
-        assigned = handed(rubric, raters=people, replicates=1, **options)
+        options = {"raters": rater_rows(physician=1), "replicates": 1} | options
+        assigned = handed(rubric, **options)
         (form,) = assigned.path.glob("forms/*.html")
         return assigned, form
 
@@ -238,6 +238,19 @@ def test_forms_of_two_assignments_keep_apart(sitting, handed):
     assert heading(tab) == "Task 2 of 6"
 
 
+def test_two_windows_of_a_form_do_not_undo_each_other(sitting, form_of):
+    _, form = form_of(items=3)
+    first = sitting(form)
+    press(first, "n", "1")
+    second = first.context.new_page()
+    second.goto(form.as_uri())
+    press(second, "n", "1")
+    first.get_by_text("1 of 3 done").wait_for(state="detached", timeout=5000)
+    press(first, "n", "n", "1")
+    for tab in (first, second):
+        tab.get_by_text("3 of 3 done").wait_for(timeout=5000)
+
+
 def test_what_was_kept_and_makes_no_sense_is_passed_over(sitting, form_of):
     assigned, form = form_of(items=2)
     tab = sitting(form)
@@ -271,8 +284,10 @@ def test_hostile_texts_are_shown_as_they_are(sitting, form_of):
     rows = [
         {"item_id": f"q{i}", "question": text, "answer": text} for i, text in enumerate(HOSTILE)
     ]
-    _, form = form_of(items=rows)
+    name = 'R"><script>alert(1)</script>' + "m" * 100
+    _, form = form_of(items=rows, raters=[{"rater_id": name, "rater_group": "physician"}])
     tab = sitting(form, width=360)
+    assert tab.locator(".rater").inner_text() == f"Rater {name}"
     shown = set()
     press(tab, "n")
     for _ in rows:
