@@ -179,9 +179,7 @@ def answer_files(
             inside = sorted(
                 p
                 for p in path.rglob("*")
-                if p.suffix.lower() in SUFFIXES
-                and not p.name.endswith(_NO_ANSWERS)
-                and p.is_file()
+                if p.suffix.lower() in SUFFIXES and not p.name.endswith(_NO_ANSWERS) and p.is_file()
             )
             if not inside:
                 problems.append(
