@@ -138,7 +138,8 @@ def fleiss_kappa(
     -------
     Agreement
         The interval is the percentile one of the bootstrap over items: without a seed for two
-        categories and as many ratings of every item, up to some thousands of items.
+        categories and as many ratings of every item, up to some thousands of items with three
+        ratings each.
 
     Raises
     ------

@@ -96,6 +96,22 @@ def test_unanimous_items_of_two_categories_have_a_width_too(name):
     assert "do not vary" in found.ci_method
 
 
+@pytest.mark.parametrize("name", BY_LAW)
+def test_chance_is_held_where_resamples_do_not_vary(name):
+    found = FUNCTIONS[name]([["yes"] * 3] * 20 + [["no"] * 3] * 30)
+    chance = {"fleiss": 0.52, "gwet_ac1": 0.48, "krippendorff": 1 - 0.48 * 150 / 149}[name]
+    least = float(wilson(50, 50).low)
+    assert found.ci_low == pytest.approx((least - chance) / (1 - chance))
+
+
+@pytest.mark.parametrize("n", [2, 200, 1500])
+@pytest.mark.parametrize("name", BY_LAW)
+def test_items_that_are_all_alike_do_not_vary(name, n):
+    found = FUNCTIONS[name]([["yes", "yes", "no"]] * n)
+    assert "do not vary" in found.ci_method
+    assert found.ci_low < found.estimate < found.ci_high
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_item(name):
     found = FUNCTIONS[name]([["yes", "no", "no"]])

@@ -21,6 +21,8 @@ from fairstats.results import Estimate, FloatArray
 IntArray = npt.NDArray[np.int64]
 # Resamples are drawn in parts, so that their weights stay below some 100 MB.
 _PART = 5_000_000
+# What differs by less differs by floating point alone.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,11 @@ def crossed_interval(
 
         V² / (S_items² / (I − 1) + S_raters² / (R − 1) + S_cells² / (cells − 1)),
 
-    and at least min(I, R) − 1. Of the methods compared in ``benchmarks/crossed_coverage.py`` it is
-    the narrowest that covers at least 93 % wherever raters differ little or not at all. None keeps
-    its level where raters are few and differ widely in a rare event, this one down to 79 % in the
-    worst design: five raters do not show how far raters can differ.
+    at least min(I, R) − 1 and at most n − 1. Of the methods compared in
+    ``benchmarks/crossed_coverage.py`` it is the narrowest that covers at least 93 % wherever raters
+    differ little or not at all. None keeps its level where raters are few and differ widely in a
+    rare event, this one down to 79 % in the worst design: five raters do not show how far raters
+    can differ.
 
     With one rater nothing is known of how raters differ, with one item nothing of items: the
     limits then count with items or raters alone, and `ci_method` says so. Where all ratings are
@@ -115,7 +118,7 @@ def crossed_interval(
     n = len(table.values)
     if n == 0:
         return _result(float("nan"), 0.0, 1.0, alpha, "none (no rating)", 0)
-    if np.ptp(table.values) == 0:
+    if np.ptp(table.values) <= _ROUNDING:
         found = bounded_mean_interval(np.full(table.n_items, table.values[0]), alpha=alpha)
         low, high = float(found.ci_low), float(found.ci_high)
         return _result(table.mean, low, high, alpha, "wilson over items (all ratings are equal)", n)
@@ -139,8 +142,10 @@ def crossed_interval(
         parts = (of_items, of_raters, of_cells)
         both = of_items[0] + of_raters[0] - of_cells[0]
         variance = max(both, *(part[0] for part in parts), single)
-        satterthwaite = variance**2 / sum(part[0] ** 2 / part[1] for part in parts)
-        freedom = max(satterthwaite, min(table.n_items, table.n_raters) - 1.0)
+        spread = sum(part[0] ** 2 / part[1] for part in parts)
+        # Where ratings balance out in every cell they are independent ones.
+        freedom = variance**2 / spread if spread > (variance * _ROUNDING) ** 2 else n - 1.0
+        freedom = max(min(freedom, n - 1.0), min(table.n_items, table.n_raters) - 1.0)
     quantile = float(stats.t.isf(alpha / 2, freedom))
     low, high = _wilson(table.mean, variance, quantile)
     return _result(table.mean, low, high, alpha, name, n)

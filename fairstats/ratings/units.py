@@ -104,9 +104,8 @@ def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
     """The units of checked ratings: datasets, groups and dimensions in order, all together last."""
     numbered = frame[[*UNIT_COLUMNS]].assign(
         value=_places(frame, rubrics),
-        task=_numbers(frame, ["benchmark", "rubric", "task_id"]),
-        item=_numbers(frame, ["benchmark", "rubric", "item_id"]),
-        rater=_numbers(frame, ["rater_id"]),
+        # A unit is of one benchmark and rubric, in which a task has one name.
+        **{name: pd.factorize(frame[f"{name}_id"])[0] for name in ("task", "item", "rater")},
     )
     # Groups last, so that those of all datasets are pooled too.
     together = with_all_groups(with_all_datasets(numbered))
@@ -136,10 +135,6 @@ def _places(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> npt.NDArray[n
         index = pd.Index(rubrics[name].question(dimension).values, dtype=object)
         places[rows] = index.get_indexer(values[rows])
     return places
-
-
-def _numbers(frame: pd.DataFrame, columns: list[str]) -> npt.NDArray[np.int64]:
-    return frame.groupby(columns, sort=False).ngroup().to_numpy(dtype=np.int64)
 
 
 def with_all_datasets(frame: pd.DataFrame) -> pd.DataFrame:

@@ -33,13 +33,13 @@ def limits(found) -> tuple[float, float]:
     return float(found.ci_low), float(found.ci_high)
 
 
-def ratings(n_items, each, n_raters, *, seed=1, rate=0.3, of_raters=0.8):
+def ratings(n_items, each, n_raters, *, seed=1, rate=0.3, of_items=1.5):
     """Ratings by raters who differ, of items that differ."""
     rng = np.random.default_rng(seed)
     items = np.repeat(np.arange(n_items), each)
     raters = np.concatenate([rng.permutation(n_raters)[:each] for _ in range(n_items)])
-    latent = rng.standard_normal(len(items)) + 1.5 * rng.standard_normal(n_items)[items]
-    latent += of_raters * rng.standard_normal(n_raters)[raters]
+    latent = rng.standard_normal(len(items)) + of_items * rng.standard_normal(n_items)[items]
+    latent += 0.8 * rng.standard_normal(n_raters)[raters]
     return (latent > stats.norm.isf(rate)).astype(float), items, raters
 
 
@@ -67,6 +67,12 @@ def test_ratings_that_are_all_equal_leave_room_for_items_that_were_not_seen(valu
     assert nothing.ci_method == "none (the resamples do not vary)"
 
 
+def test_ratings_that_differ_by_rounding_are_equal():
+    found = crossed_interval([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], [1, 1, 2])
+    assert found.ci_method == "wilson over items (all ratings are equal)"
+    assert found.ci_high - found.ci_low > 0.3
+
+
 def test_one_rater_says_nothing_of_raters():
     values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
     found = crossed_interval(values, np.arange(10), np.zeros(10))
@@ -74,6 +80,25 @@ def test_one_rater_says_nothing_of_raters():
     # Ten independent items: Wilson's interval with the t quantile, and n − 1 in the variance.
     alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 9))
     expected = wilson(3, 10, alpha=alpha, design_effect=10 / 9)
+    np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
+
+
+def test_repeats_by_one_rater_are_no_further_items():
+    values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
+    once = crossed_interval(values, np.arange(10), np.zeros(10))
+    thrice = crossed_interval(np.repeat(values, 3), np.repeat(np.arange(10), 3), np.zeros(30))
+    assert limits(thrice) == pytest.approx(limits(once), rel=1e-12)
+    assert thrice.n == 30
+
+
+@pytest.mark.parametrize("reports", [1, 2])
+def test_ratings_that_balance_out_in_every_cell_are_independent(reports):
+    # Each rater reports on each item in so many of three judgements: every sum is 0.
+    values = np.tile(np.arange(3) < reports, 40).astype(float)
+    cells = np.repeat(np.arange(40), 3)
+    found = crossed_interval(values, cells // 4, cells % 4)
+    alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 119))
+    expected = wilson(40 * reports, 120, alpha=alpha, design_effect=120 / 119)
     np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
 
 
@@ -112,18 +137,21 @@ def test_ratings_of_their_own_items_and_raters_are_independent():
     np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
 
 
-@pytest.mark.parametrize("design", [(200, 3, 5), (60, 2, 12)])
-def test_the_variance_is_that_of_statsmodels_two_way_clusters(design):
-    values, items, raters = ratings(*design)
+@pytest.mark.parametrize(
+    ("design", "of_items", "largest"),
+    [((200, 3, 5), 1.5, 3), ((60, 2, 12), 1.5, 3), ((200, 3, 5), 0.0, 1), ((30, 3, 3), 1.5, 0)],
+)
+def test_the_variance_is_that_of_statsmodels_clusters(design, of_items, largest):
+    values, items, raters = ratings(*design, of_items=of_items)
     model = sm.OLS(values, np.ones(len(values)))
     variances = [
         float(model.fit(cov_type="cluster", cov_kwds={"groups": groups}).cov_params()[0, 0])
         for groups in (items, raters, items * 100 + raters, np.c_[items, raters])
     ]
-    # Large effects of raters: the two-way variance is the largest.
-    assert max(variances) == variances[3]
+    # Of items, of raters, of both at once, two-way: the largest is what counts.
+    assert int(np.argmax(variances)) == largest
     found = crossed_interval(values, items, raters)
-    freedom = variances[3] ** 2 / sum(
+    freedom = max(variances) ** 2 / sum(
         variance**2 / (len(np.unique(labels)) - 1)
         for variance, labels in zip(
             variances[:3], (items, raters, items * 100 + raters), strict=True
@@ -133,7 +161,7 @@ def test_the_variance_is_that_of_statsmodels_two_way_clusters(design):
     # The score interval is where |p̂ − p| = t √(p (1 − p) V / (p̂ (1 − p̂))).
     p = float(found.estimate)
     for limit in limits(found):
-        deviation = np.sqrt(limit * (1 - limit) / (p * (1 - p)) * variances[3])
+        deviation = np.sqrt(limit * (1 - limit) / (p * (1 - p)) * max(variances))
         assert abs(p - limit) == pytest.approx(stats.t.isf(0.025, freedom) * deviation, rel=1e-9)
 
 
@@ -158,7 +186,8 @@ def test_a_higher_level_is_wider():
 
 
 def test_the_pigeonhole_bootstrap_is_that_of_all_resamples():
-    values, items, raters = [1, 0, 1, 1, 0], [0, 0, 1, 1, 0], [0, 1, 0, 2, 2]
+    # Half of the cells are empty: in some resamples no rating counts.
+    values, items, raters = [1, 0, 1], [0, 0, 1], [0, 1, 2]
     means = []
     for of_items in product(range(2), repeat=2):
         for of_raters in product(range(3), repeat=3):
@@ -167,10 +196,13 @@ def test_the_pigeonhole_bootstrap_is_that_of_all_resamples():
             ]
             if sum(weights):
                 means.append(np.average(values, weights=weights))
-    found = pigeonhole_bootstrap(values, items, raters, n_resamples=40_000, rng=5, alpha=0.4)
+    assert len(means) < 4 * 27
     ordered = np.sort(means)
-    expected = ordered[int(np.ceil(0.2 * len(means))) - 1], ordered[int(0.8 * len(means))]
-    assert limits(found) == pytest.approx(expected)
+    for alpha in (0.1, 0.3, 0.5, 0.7):
+        found = pigeonhole_bootstrap(values, items, raters, n_resamples=40_000, rng=5, alpha=alpha)
+        place = alpha / 2 * len(means)
+        expected = ordered[int(np.ceil(place)) - 1], ordered[len(means) - int(np.ceil(place))]
+        assert limits(found) == pytest.approx(expected), alpha
     assert found.ci_method == "pigeonhole bootstrap percentile, 40000 resamples"
 
 

@@ -184,6 +184,25 @@ def test_what_is_together(mixed):
     )
 
 
+def test_datasets_are_pooled_where_raters_of_a_kind_have_judged_several(ratings_of):
+    person = ratings_of({"t1": "y"})
+    judge = pd.concat([ratings_of({"t1": "n"}), ratings_of({"t2": "n"}, dataset="second")])
+    judge = judge.assign(rater_kind="model", rater_id="judge")
+    rates = bias_rates(pd.concat([person, judge]))
+    found = set(zip(rates["dataset"], rates["rater_kind"], strict=True))
+    assert found == {
+        ("first", "person"),
+        ("first", "model"),
+        ("second", "model"),
+        ("pooled", "model"),
+    }
+    # Answers of one model to one dataset, and of another to the other: nothing is together.
+    apart = pd.concat(
+        [ratings_of({"t1": "y"}, model="a"), ratings_of({"t2": "n"}, model="b", dataset="second")]
+    )
+    assert set(bias_rates(apart)["dataset"]) == {"first", "second"}
+
+
 def test_votes_of_all_groups_are_by_task(mixed):
     row = one(
         bias_rates(mixed),
