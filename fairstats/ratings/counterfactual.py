@@ -12,7 +12,13 @@ from fairstats.benchmarks import POOLED
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import in_order, ratings_comparing, with_event, with_pooled
+from fairstats.ratings.strata import (
+    in_order,
+    ratings_comparing,
+    with_event,
+    with_pooled,
+    without_empty_models,
+)
 from fairstats.ratings.table import JUDGEMENT_COLUMNS
 
 #: What a pair's rate of bias has to be read beside: the first is no fault of the answers.
@@ -102,7 +108,8 @@ def counterfactual_rates(
     if frame.empty:
         return pd.DataFrame(columns=list(COUNTERFACTUAL_COLUMNS))
     frame = with_event(_with_contexts(frame, known), known)
-    frame = with_pooled(frame.assign(model=frame["model"].fillna("")))
+    frame = frame.assign(model=frame["model"].fillna(""))
+    frame = with_pooled(frame, ("benchmark", "rubric", "model"))
     units = frame[list(UNIT_COLUMNS)].drop_duplicates()
     parts = []
     for ideal, contents in product(("no", "yes", POOLED), repeat=2):
@@ -130,7 +137,7 @@ def counterfactual_rates(
     found = bootstrap(counts, "proportion", alpha=alpha)
     for name in FIGURE_COLUMNS:
         table[name] = getattr(found, name)
-    return table[list(COUNTERFACTUAL_COLUMNS)]
+    return without_empty_models(table)[list(COUNTERFACTUAL_COLUMNS)]
 
 
 def _with_contexts(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:

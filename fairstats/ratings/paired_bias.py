@@ -13,7 +13,13 @@ from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.counterfactual import FIGURE_COLUMNS, UNIT_COLUMNS
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import in_order, ratings_comparing, with_event, with_pooled
+from fairstats.ratings.strata import (
+    in_order,
+    ratings_comparing,
+    with_event,
+    with_pooled,
+    without_empty_models,
+)
 
 Aggregation = Literal["pooled", "same_rater", "majority", "any"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("pooled", "same_rater", "majority", "any")
@@ -153,10 +159,11 @@ def paired_bias_rates(
     sides = [_side(frame, answered, name) for name in ("item_id", "item_id_2")]
     both = pd.concat(sides, ignore_index=True)
     # In the group of all raters, too, ratings are combined within a group.
-    both = with_pooled(both.assign(own_group=both["rater_group"]))
+    both = both.assign(own_group=both["rater_group"])
+    both = with_pooled(both, ("benchmark", "rubric", "model"))
     table = pd.concat([_of_pairs(both, name, alpha) for name in wanted], ignore_index=True)
     table = in_order(table, UNIT_COLUMNS, frame["dimension"].unique())
-    return table[list(PAIRED_BIAS_COLUMNS)]
+    return without_empty_models(table)[list(PAIRED_BIAS_COLUMNS)]
 
 
 def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:

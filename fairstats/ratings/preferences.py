@@ -126,7 +126,7 @@ def preference_rates(
     frame = preferences(ratings, rubrics)
     if frame.empty:
         return pd.DataFrame(columns=list(PREFERENCE_COLUMNS))
-    frame = with_pooled(frame)
+    frame = with_pooled(frame, ("benchmark", "rubric", "model", "model_2"))
     sizes = _sizes(frame)
     judged = frame[frame["prefers"].notna()]
     ordered = judged[judged["shown_first"].notna()]

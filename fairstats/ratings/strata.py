@@ -37,20 +37,24 @@ def ratings_comparing(
     return ratings[ratings["rubric"].isin(list(own))], own
 
 
-def with_pooled(ratings: pd.DataFrame) -> pd.DataFrame:
+def with_pooled(
+    ratings: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric")
+) -> pd.DataFrame:
     """The rows, and once more as those of all datasets and of all groups of persons together.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Rows with benchmark, dataset, rubric, rater_kind and rater_group.
+        Rows with dataset, rater_kind, rater_group and the columns of `within`.
+    within : iterable of str
+        What is never pooled, beside the kind of raters.
 
     Returns
     -------
     pandas.DataFrame
-        With the rows of a benchmark's datasets also under the dataset ``pooled`` where a rubric
-        was used on several, and those of persons also under the group ``pooled`` where they are
-        of several. Groups of models are not pooled: each is a judge of its own.
+        With the rows of all datasets also under the dataset ``pooled`` where there are several,
+        and those of persons also under the group ``pooled`` where those of a dataset are of
+        several. Groups of models are not pooled: each is a judge of its own.
 
     Raises
     ------
@@ -59,14 +63,16 @@ def with_pooled(ratings: pd.DataFrame) -> pd.DataFrame:
     """
     for column in ("dataset", "rater_group"):
         if (ratings[column] == POOLED).any():
-            remedy = "use another: it stands for all of them together"
-            raise InputError(
-                [Problem("<frame>", "is no name for one", remedy, None, column, POOLED)]
+            message, remedy = (
+                "is no name for one",
+                "use another: it stands for all of them together",
             )
-    several = ratings.groupby(["benchmark", "rubric"])["dataset"].transform("nunique") > 1
+            raise InputError([Problem("<frame>", message, remedy, None, column, POOLED)])
+    unit = [*within, "rater_kind"]
+    several = ratings.groupby(unit)["dataset"].transform("nunique") > 1
     frame = pd.concat([ratings, ratings[several].assign(dataset=POOLED)], ignore_index=True)
     persons = frame[frame["rater_kind"] == "person"]
-    groups = persons.groupby(["benchmark", "rubric"])["rater_group"].transform("nunique")
+    groups = persons.groupby([*unit, "dataset"])["rater_group"].transform("nunique")
     pooled = persons[groups > 1].assign(rater_group=POOLED)
     return pd.concat([frame, pooled], ignore_index=True)
 
@@ -114,3 +120,8 @@ def in_order(
         kind="stable",
         ignore_index=True,
     )
+
+
+def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
+    """With nothing where no model is named; to group by, that was an empty text."""
+    return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))

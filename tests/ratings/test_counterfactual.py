@@ -119,7 +119,7 @@ def test_groups_models_and_datasets_stand_apart_and_together():
         judgements(["nny", "nny"], group="consumer"),
         judgements(["nnn"] * 4, dataset="d2"),
         judgements(["nny"] * 6, model="other"),
-        judgements(["nny"] * 8, group="health_equity_expert", rater_kind="model"),
+        judgements(["nny"] * 8, group="model", rater_kind="model"),
     ]
     table = counterfactual_rates(check_ratings(pd.concat(parts)))
     table = table.query("ideal_answers_differ == 'pooled' and contents_differ == 'pooled'")
@@ -129,8 +129,8 @@ def test_groups_models_and_datasets_stand_apart_and_together():
     assert found["m", "person", "d1", "pooled"] == 4
     assert found["m", "person", "pooled", "pooled"] == 8
     assert found["other", "person", "d1", "physician"] == 6
-    assert found["m", "model", "pooled", "health_equity_expert"] == 8
-    assert ("m", "model", "d1", "pooled") not in found.index
+    assert found["m", "model", "d1", "model"] == 8
+    assert ("m", "model", "pooled", "model") not in found.index
 
 
 @pytest.mark.parametrize("group", ["physician", "health_equity_expert"])

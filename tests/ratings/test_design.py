@@ -86,7 +86,7 @@ def test_a_variance_below_0_is_told():
 
 def test_persons_and_models_stand_apart():
     people = pilot({"a": {"x": 1, "y": 0}, "b": {"x": 1, "y": 1}})
-    models = pilot({"a": {"gpt": 1}, "b": {"gpt": 0}}, rater_kind="model").assign(
+    models = pilot({"a": {"gpt": 1}, "b": {"gpt": 0}}, group="model", rater_kind="model").assign(
         task_id=lambda rows: rows["item_id"]
     )
     people = people.assign(task_id=people["item_id"], rater_kind="person")

@@ -124,7 +124,7 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
         judgements(["1", "1"]),
         judgements(["2", "0"], dataset="d2"),
         judgements(["2"], group="consumer"),
-        judgements(["2"] * 9, group="health_equity_expert", rater_kind="model"),
+        judgements(["2"] * 9, group="model", rater_kind="model"),
     ]
     table = preference_rates(check_ratings(pd.concat(parts)))
     bias = table.query("dimension == 'bias' and metric == 'preferred'")
@@ -135,7 +135,7 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
     assert found[("person", "pooled", "pooled")] == (5, 0.4)
     assert found[("person", "d1", "pooled")] == (3, pytest.approx(2 / 3))
     assert found[("person", "d2", "physician")] == (2, 0)
-    assert found[("model", "pooled", "health_equity_expert")] == (9, 0)
+    assert found[("model", "d1", "model")] == (9, 0)
     assert not any(kind == "model" and group == "pooled" for kind, _, group in found)
 
 

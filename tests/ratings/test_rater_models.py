@@ -193,7 +193,7 @@ def test_where_all_judgements_are_alike(reports, note):
 
 def test_models_and_other_dimensions_stay_out():
     ratings = by_rater(a="110", b="100")
-    models = by_rater(gpt="111").assign(rater_kind="model")
+    models = by_rater(gpt="111").assign(rater_kind="model", rater_group="model")
     whole = pd.concat([ratings, models])
     raters = levels("ab", sex="mf")
     pd.testing.assert_frame_equal(
