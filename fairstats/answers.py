@@ -18,6 +18,7 @@ import pandas as pd
 from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
 from fairstats.schema import answers_schema, check_answers, duplicate_problems
+from fairstats.whole_files import whole_file
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
 #: How the name of a file of retrievals ends; it may lie in a folder of answers.
@@ -101,13 +102,8 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     """Write a frame as parquet (zstd) under a temporary name, and rename it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(path) as temporary:
         frame.to_parquet(temporary, compression="zstd", index=False)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 

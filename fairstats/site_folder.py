@@ -13,7 +13,6 @@ Everything but ``v/`` is made from ``v/`` alone, so that it can be made again an
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from pathlib import Path
 from fairstats.names import digest
 from fairstats.report.context import RELEASES, Release, releases_of
 from fairstats.report.feed import FEED, atom_feed, release_entry
+from fairstats.whole_files import whole_file
 
 try:
     import fcntl
@@ -80,13 +80,8 @@ def assemble(site: Path) -> None:
         path = site / name
         if path.is_file() and path.read_bytes() == content:
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
+        with whole_file(path) as temporary:
             temporary.write_bytes(content)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
     for name in extra_files(site, made):
         (site / name).unlink()
     for folder in (site / LATEST, site / API):

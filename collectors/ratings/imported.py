@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS
 from fairstats.report.downloads import table_csv
+from fairstats.whole_files import whole_file
 
 #: The columns of a file of comments.
 COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")
@@ -63,14 +63,9 @@ def write_imported(
         raise InputError([Problem(str(one), message, remedy) for one in taken])
     if not text:
         return [write_ratings(imported.ratings, path, rubrics=rubrics)]
-    out.mkdir(parents=True, exist_ok=True)
-    temporary = apart.with_name(f".{apart.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(apart) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
         write_ratings(imported.ratings, path, rubrics=rubrics)
-        temporary.replace(apart)
-    finally:
-        temporary.unlink(missing_ok=True)
     return [path, apart]
 
 
