@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from collectors.batch import has_batch, run_batch
 from collectors.campaign import Campaign, noted_names
@@ -33,7 +33,7 @@ Replies = dict[Slot, Reply]
 
 @dataclass(frozen=True)
 class Terms:
-    """Whom to ask, and what it may use; what each means, `collectors.chat.collect` says.
+    """Whom to ask, and what it may use; what is not named here is one of `AskingOptions`.
 
     Parameters
     ----------
@@ -68,6 +68,54 @@ class Terms:
         print(said, "", _printable(tasks[0].prompt.text), sep="\n")
 
 
+class AskingOptions(TypedDict, total=False):
+    """How to ask; the defaults are those of `terms_of`.
+
+    Parameters
+    ----------
+    base_url : str, optional
+        The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
+        key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
+        named by its address may go without one.
+    temperature : float
+        Sent where the service takes it.
+    concurrency : int
+        How many requests are under way at once. The embedded model takes one at a time.
+    rpm, tpm : int, optional
+        The most requests, and the most tokens, a minute.
+    price : tuple of float, optional
+        Dollars for a million prompt and completion tokens, by default those of ``models.toml``.
+    max_cost : float, optional
+        The most that the whole campaign may cost, in dollars; needs a price.
+    timeout : float
+        Seconds until a request that gets no reply is asked again.
+    retries : int
+        How often a request is asked again by the client, which waits as long as the service says.
+    keep_failures : bool
+        Whether requests that failed for good in an earlier run are left as they are.
+    batch : bool
+        Ask through the service's Batch API (``/files`` and ``/batches``).
+    poll_s : float
+        Seconds between two looks at a batch.
+    progress : bool
+        Whether to show a progress bar on the standard error output.
+    """
+
+    base_url: str | None
+    temperature: float
+    concurrency: int
+    rpm: int | None
+    tpm: int | None
+    price: tuple[float, float] | None
+    max_cost: float | None
+    timeout: float
+    retries: int
+    keep_failures: bool
+    batch: bool
+    poll_s: float
+    progress: bool
+
+
 def terms_of(
     model: str,
     *,
@@ -86,7 +134,7 @@ def terms_of(
     poll_s: float = 30,
     progress: bool = True,
 ) -> Terms:
-    """Check what was asked for; the arguments are those of `collectors.chat.collect`.
+    """Check what was asked for; the arguments are `AskingOptions`.
 
     Raises
     ------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Unpack
 
-from collectors.asking import ask_tasks, open_journal, terms_of
+from collectors.asking import AskingOptions, ask_tasks, open_journal, terms_of
 from collectors.checking import answers_path, check_numbers, check_writable, version_of, wrong
 from collectors.compaction import answer_rows, check_replaceable
 from collectors.embedded import EMBEDDED_MODEL
@@ -27,26 +28,14 @@ def collect(
     strategy: str = "plain",
     retrievals: Path | None = None,
     top_k: int | None = None,
-    base_url: str | None = None,
     benchmark_version: str | None = None,
     model_name: str | None = None,
     max_tokens: int | None = None,
-    temperature: float = 0,
     samples: int = 1,
-    concurrency: int = 8,
     limit: int | None = None,
     shard: str | None = None,
-    rpm: int | None = None,
-    tpm: int | None = None,
-    price: tuple[float, float] | None = None,
-    max_cost: float | None = None,
-    timeout: float = 120,
-    retries: int = 5,
-    keep_failures: bool = False,
-    batch: bool = False,
-    poll_s: float = 30,
     dry_run: bool = False,
-    progress: bool = True,
+    **options: Unpack[AskingOptions],
 ) -> Path:
     """Collect a model's answers to a benchmark into one parquet file.
 
@@ -72,47 +61,23 @@ def collect(
     top_k : int, optional
         How many snippets at most, by default `TOP_K`; a variant for which none was found is asked
         without.
-    base_url : str, optional
-        The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
-        key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
-        named by its address may go without one.
     benchmark_version : str, optional
         The version of the benchmark that the items are; needed where it declares several.
     model_name : str, optional
         What to call the model in the answers, by default `model`.
     max_tokens : int, optional
         The longest reply, by default the strategy's in `STRATEGIES`.
-    temperature : float
-        Sent where the service takes it.
     samples : int
         How often to ask each variant; the number of the sample, from 0, is sent as the seed.
-    concurrency : int
-        How many requests are under way at once. The embedded model takes one at a time.
     limit : int, optional
         Ask the first so many items only, each in all its variants.
     shard : str, optional
         ``k/n``: ask the k-th of n parts of the items only, into a journal of its own, for
         `collectors.merging.merge`.
-    rpm, tpm : int, optional
-        The most requests, and the most tokens, a minute.
-    price : tuple of float, optional
-        Dollars for a million prompt and completion tokens, by default those of ``models.toml``.
-    max_cost : float, optional
-        The most that the whole campaign may cost, in dollars; needs a price.
-    timeout : float
-        Seconds until a request that gets no reply is asked again.
-    retries : int
-        How often a request is asked again by the client, which waits as long as the service says.
-    keep_failures : bool
-        Whether requests that failed for good in an earlier run are left as they are.
-    batch : bool
-        Ask through the service's Batch API (``/files`` and ``/batches``).
-    poll_s : float
-        Seconds between two looks at a batch.
     dry_run : bool
         Print what would be asked and what it may cost, and ask nothing.
-    progress : bool
-        Whether to show a progress bar on the standard error output.
+    **options
+        How to ask, see `collectors.asking.AskingOptions`.
 
     Returns
     -------
@@ -133,24 +98,8 @@ def collect(
         After Ctrl-C; what was answered is in the journal.
     """
     check_numbers(max_tokens=max_tokens, samples=samples, limit=limit)
-    terms = terms_of(
-        model,
-        # A strategy that is unknown is told of below, with those that there are.
-        max_tokens=max_tokens or STRATEGIES.get(strategy, 1),
-        base_url=base_url,
-        temperature=temperature,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        price=price,
-        max_cost=max_cost,
-        timeout=timeout,
-        retries=retries,
-        keep_failures=keep_failures,
-        batch=batch,
-        poll_s=poll_s,
-        progress=progress,
-    )
+    # A strategy that is unknown is told of below, with those that there are.
+    terms = terms_of(model, max_tokens=max_tokens or STRATEGIES.get(strategy, 1), **options)
     version = version_of(benchmark, benchmark_version)
     part = Shard.parse(shard) if shard else None
     every = load_items(benchmark)
