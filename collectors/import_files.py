@@ -197,10 +197,10 @@ def csv_records(path: Path) -> list[Record]:
 def _parsed(content: bytes, *, first: bool) -> Any:
     # Spreadsheets write a mark before the text that says it is UTF-8.
     text = content.decode("utf-8-sig" if first else "utf-8")
-    return json.loads(text, object_pairs_hook=_distinct)
+    return json.loads(text, object_pairs_hook=distinct_names)
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of a name that stands there twice, readers take one value or the other: refuse it."""
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -30,7 +30,12 @@ def slug(name: str) -> str:
 
 def digest(name: str) -> str:
     """Eight hexadecimal digits that stand for a name."""
-    return hashlib.sha256(name.encode()).hexdigest()[:8]
+    return text_sha256(name)[:8]
+
+
+def text_sha256(text: str) -> str:
+    """The sha256 of a text as UTF-8, in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_sha256(path: Path) -> str:

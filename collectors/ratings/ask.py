@@ -8,25 +8,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
-from collectors.asking import ask_tasks, open_journal, terms_of
-from collectors.checking import check_numbers, path_in
+from collectors.asking import AskingOptions, ask_tasks, open_journal, terms_of
+from collectors.checking import check_numbers, path_in, wrong
 from collectors.compaction import Slot
 from collectors.embedded import EMBEDDED_MODEL
 from collectors.items import Item, Prompt
 from collectors.journal import Reply
-from collectors.ratings.ask_items import Subject, read_subjects
 from collectors.ratings.ask_prompts import rating_prompt
-from collectors.ratings.ask_replies import (
-    STATUSES,
-    Judgement,
-    as_given,
-    check_mirrored,
-    read_judgement,
-)
+from collectors.ratings.ask_replies import STATUSES, ReadReply, read_judgement
+from collectors.ratings.handed_out import TASKS, load_handed_out
+from collectors.ratings.rubric_logic import as_given, check_mirrored
+from collectors.ratings.subjects import NAME_LENGTH, Subject, read_subjects
 from collectors.tasks import Task
 from fairstats.answers import RATINGS_SUFFIX
 from fairstats.names import slug
@@ -37,7 +33,6 @@ from fairstats.ratings.table import MODEL_GROUP, check_ratings
 
 #: Room for a JSON object with all of a rubric's questions.
 MAX_TOKENS = 400
-_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -51,42 +46,32 @@ class _Asked:
 
 
 def ask(
-    items: str | os.PathLike[str],
-    rubric: str | os.PathLike[str] | Rubric,
+    items: str | os.PathLike[str] | None = None,
+    rubric: str | os.PathLike[str] | Rubric | None = None,
     *,
     model: str,
     out: Path,
+    assignment: str | os.PathLike[str] | None = None,
     benchmark: str | None = None,
     dataset: str | None = None,
-    base_url: str | None = None,
     model_name: str | None = None,
     samples: int = 1,
     max_tokens: int | None = None,
-    temperature: float = 0,
-    concurrency: int = 8,
     limit: int | None = None,
-    rpm: int | None = None,
-    tpm: int | None = None,
-    price: tuple[float, float] | None = None,
-    max_cost: float | None = None,
-    timeout: float = 120,
-    retries: int = 5,
-    keep_failures: bool = False,
-    batch: bool = False,
-    poll_s: float = 30,
     dry_run: bool = False,
-    progress: bool = True,
+    **options: Unpack[AskingOptions],
 ) -> Path:
-    """Have a model judge every item of a file, and keep its judgements as ratings.
+    """Have a model judge every item of a file, or every task that people were handed out.
 
     One request holds all of a rubric's questions on one task. Each reply is committed to a journal
     beside the ratings before it counts; starting again asks only what is missing, and what failed.
 
     Parameters
     ----------
-    items : path
-        What is judged, as `collectors.ratings.ask_items.read_subjects` reads it.
-    rubric : str, path or Rubric
+    items : path, optional
+        What is judged, as `collectors.ratings.subjects.read_subjects` reads it; rows may name
+        their ``benchmark`` and ``task_id``.
+    rubric : str, path or Rubric, optional
         What is asked: a built-in rubric's name, or its file. One that compares models is asked in
         both orders of the two answers.
     model : str
@@ -94,11 +79,11 @@ def ask(
         ``"embedded"``.
     out : Path
         The folder to write to.
+    assignment : path, optional
+        The folder that `collectors.ratings.assignment.assign` wrote, or a file in it, instead of
+        `items` and `rubric`: its tasks are judged under the ids, texts and rubric that people got.
     benchmark, dataset : str, optional
         What the items are of, where their file does not say; by default the file's name.
-    base_url, concurrency, rpm, tpm, price, max_cost, timeout, retries, keep_failures, batch, \
-poll_s, temperature, dry_run, progress
-        As for `collectors.chat.collect`.
     model_name : str, optional
         What to call the rater, by default `model`.
     samples : int
@@ -107,11 +92,16 @@ poll_s, temperature, dry_run, progress
         The longest reply, by default `MAX_TOKENS`.
     limit : int, optional
         Judge the first so many items only.
+    dry_run : bool
+        Print what would be asked and what it may cost, and ask nothing.
+    **options
+        How to ask, see `collectors.asking.AskingOptions`.
 
     Returns
     -------
     Path
-        ``<out>/<items>-<rubric>-<model>.ratings.parquet``: the rater is a model, of the group
+        ``<out>/<items>-<rubric>-<model>.ratings.parquet``, of an assignment with its folder's name
+        in the place of the items': the rater is a model, of the group
         ``model``, and is called by the model's name with the version that the service reports. A
         reply that could not be read, and a request that failed for good, is a judgement without
         values; the reply itself is in the journal.
@@ -121,38 +111,37 @@ poll_s, temperature, dry_run, progress
     Unfinished, KeyboardInterrupt
         As `collectors.chat.collect`.
     InputError
-        As `collectors.chat.collect`; when the items do not fit the rubric.
+        As `collectors.chat.collect`; when the items do not fit the rubric, or the assignment is
+        not as it was written.
     """
     check_numbers(samples=samples, limit=limit, max_tokens=max_tokens)
-    terms = terms_of(
-        model,
-        max_tokens=max_tokens or MAX_TOKENS,
-        base_url=base_url,
-        temperature=temperature,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        price=price,
-        max_cost=max_cost,
-        timeout=timeout,
-        retries=retries,
-        keep_failures=keep_failures,
-        batch=batch,
-        poll_s=poll_s,
-        progress=progress,
-    )
-    if not isinstance(rubric, Rubric):
-        rubric = load_rubric(rubric)
+    terms = terms_of(model, max_tokens=max_tokens or MAX_TOKENS, **options)
+    if assignment is None:
+        if items is None or rubric is None:
+            raise wrong("items, rubric", "are not both given", "name them, or an assignment")
+        source, named = Path(items), Path(items).stem
+        rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
+    else:
+        given = {"items": items, "rubric": rubric, "benchmark": benchmark, "dataset": dataset}
+        if known := ", ".join(name for name, value in given.items() if value is not None):
+            raise wrong(known, "is said by the assignment", "leave it out")
+        handed_out = load_handed_out(Path(assignment))
+        source, named = handed_out.path / TASKS, handed_out.path.resolve().name
+        rubric = handed_out.rubric
     if rubric.compares == "models":
         check_mirrored(rubric)
-    subjects = read_subjects(items, rubric, benchmark=benchmark, dataset=dataset)[:limit]
-    asked = [one for subject in subjects for one in _asked(subject, rubric, samples)]
+    subjects, unused = read_subjects(
+        source, rubric, benchmark=benchmark, dataset=dataset, named_tasks=True
+    )
+    asked = [one for subject in subjects[:limit] for one in _asked(subject, rubric, samples)]
     rater = model_name or (EMBEDDED_MODEL if terms.here else model)
     # Names that could not be written are told of before anything is asked.
-    check_ratings(_ratings(asked, {}, rubric, rater), rubrics=[rubric], path=str(items))
-    name = f"{slug(Path(items).stem)}-{rubric.name}-{slug(rater)}{RATINGS_SUFFIX}"
+    check_ratings(_ratings(asked, {}, rubric, rater), rubrics=[rubric], path=str(source))
+    name = f"{slug(named)}-{rubric.name}-{slug(rater)}{RATINGS_SUFFIX}"
     path = path_in(out, name)
     tasks = [one.task for one in asked]
+    if unused and terms.progress:
+        print(f"not used of the items file: {', '.join(unused)}", file=sys.stderr)
     if dry_run:
         terms.print_estimate(tasks)
         return path
@@ -165,7 +154,7 @@ poll_s, temperature, dry_run, progress
             title=rater,
             check=lambda there: _check_replaceable(path, asked, there, rubric),
         )
-        if progress:
+        if terms.progress:
             print(_summary(asked, replies, rubric), file=sys.stderr)
         if any_new or not path.exists():
             write_ratings(_ratings(asked, replies, rubric, rater), path, rubrics=[rubric])
@@ -196,14 +185,9 @@ def _ratings(
         judgement = _judgement(one, reply, rubric)
         rows += [
             {
-                "benchmark": subject.benchmark,
-                "dataset": subject.dataset,
+                **subject.names,
                 "rubric": rubric.name,
                 "task_id": subject.task_id,
-                "item_id": subject.item_id,
-                "item_id_2": subject.item_id_2,
-                "model": subject.model,
-                "model_2": subject.model_2,
                 "rater_id": _rater_id(rater, (reply and reply.snapshot) or usual),
                 "rater_kind": "model",
                 "rater_group": MODEL_GROUP,
@@ -217,18 +201,18 @@ def _ratings(
     return pd.DataFrame(rows)
 
 
-def _judgement(one: _Asked, reply: Reply | None, rubric: Rubric) -> Judgement:
+def _judgement(one: _Asked, reply: Reply | None, rubric: Rubric) -> ReadReply:
     answered = reply is not None and reply.status == "answered"
     judgement = read_judgement(reply.text if reply and answered else "", rubric)
     if one.swapped:
-        return Judgement(as_given(judgement.values, rubric), judgement.status)
+        return ReadReply(as_given(judgement.values, rubric), judgement.status)
     return judgement
 
 
 def _rater_id(rater: str, snapshot: str | None) -> str:
     """The model with its version, where that says more and the two make a name."""
     named = rater if snapshot in (None, rater) else f"{rater} ({snapshot})"
-    return named if len(named) <= _NAME_LENGTH else rater
+    return named if len(named) <= NAME_LENGTH else rater
 
 
 def _check_replaceable(
@@ -238,10 +222,11 @@ def _check_replaceable(
     if not path.exists():
         return
     now = {
-        (one.subject.benchmark, one.subject.dataset, one.subject.task_id, one.repeat, dimension): v
+        (names["benchmark"], names["dataset"], one.subject.task_id, one.repeat, dimension): value
         for one in asked
         if (reply := replies.get(one.task.slot))
-        for dimension, v in _judgement(one, reply, rubric).values.items()
+        for names in [one.subject.names]
+        for dimension, value in _judgement(one, reply, rubric).values.items()
     }
     there = read_ratings(path, rubrics=[rubric])
     columns = ["benchmark", "dataset", "task_id", "repeat", "dimension", "value"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from collectors.items import load_template
-from collectors.ratings.ask_items import Subject
+from collectors.ratings.subjects import Subject
+from collectors.ratings.texts import Shown, shown
 from fairstats.ratings.rubrics import Question, Rubric
 
 
@@ -30,29 +31,14 @@ def rating_prompt(rubric: Rubric, subject: Subject, *, swapped: bool = False) ->
     named = {question.dimension: "..." for question in rubric.questions}
     return load_template("rating").substitute(
         instructions=rubric.instructions,
-        material=_material(rubric, subject, swapped),
+        material=_material(shown(subject, rubric, swapped=swapped)),
         questions="\n".join(_asked(question) for question in rubric.questions),
         form=json.dumps(named),
     )
 
 
-def _material(rubric: Rubric, subject: Subject, swapped: bool) -> str:
-    if rubric.compares == "models":
-        answers = [subject.answer, subject.answer_2]
-        first, second = reversed(answers) if swapped else answers
-        parts = [("Question", subject.question), ("Answer 1", first), ("Answer 2", second)]
-    elif rubric.compares == "items":
-        parts = [
-            ("Question 1", subject.question),
-            ("Answer 1", subject.answer),
-            ("Question 2", subject.question_2),
-            ("Answer 2", subject.answer_2),
-        ]
-    elif subject.answer is None:
-        parts = [("Text", subject.question)]
-    else:
-        parts = [("Question", subject.question), ("Answer", subject.answer)]
-    return "\n\n".join(f"{title}:\n{_quoted(text or '')}" for title, text in parts)
+def _material(shown: Shown) -> str:
+    return "\n\n".join(f"{heading}:\n{_quoted(text)}" for heading, text in shown.texts.items())
 
 
 def _quoted(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -17,17 +16,22 @@ from collectors.ratings.balance import balanced_loads, balanced_sides, balanced_
 from collectors.ratings.form import form_html
 from collectors.ratings.handed_out import (
     FACTS,
+    HASHES,
     KEY,
     KEY_COLUMNS,
     RUBRIC,
+    TASKS,
     assignment_id,
     facts_hash,
     key_text,
+    tasks_text,
 )
+from collectors.ratings.raters import Rater, read_raters
+from collectors.ratings.rubric_logic import check_mirrored
 from collectors.ratings.sheets import sheet_text, values_text
-from collectors.ratings.subjects import Rater, Subject, read_raters, read_subjects
-from collectors.ratings.texts import RESERVED, Shown, mirrored, shown
-from fairstats.names import file_sha256, unique_slugs
+from collectors.ratings.subjects import Subject, read_subjects
+from collectors.ratings.texts import RESERVED, Shown, shown
+from fairstats.names import file_sha256, text_sha256, unique_slugs
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubric
 
@@ -109,22 +113,20 @@ def assign(
     items, raters, out = Path(items), Path(raters), Path(out)
     declared = load_rubric(rubric)
     _check_rubric(declared)
-    benchmark = benchmark if benchmark is not None else items.stem
-    for option, name in (("--benchmark", benchmark), ("--dataset", dataset or benchmark)):
-        if not (0 < len(name) <= 200 and name.isprintable()):
-            raise InputError([Problem(option, "is no name", "use printable characters")])
+    benchmark = items.stem if benchmark is None else benchmark
+    dataset = benchmark if dataset is None else dataset
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         remedy = "choose another folder: what was handed out is never written over"
         raise InputError([Problem(str(out), "is there already", remedy)])
-    subjects, unused = read_subjects(items, declared, dataset=dataset or benchmark)
+    subjects, unused = read_subjects(items, declared, benchmark=benchmark, dataset=dataset)
     people = read_raters(raters, declared)
     wanted = _replicates(replicates, people, raters)
 
     inputs = {
         "benchmark": benchmark,
-        "dataset": dataset or benchmark,
+        "dataset": dataset,
         "rubric": declared.name,
-        "rubric_sha256": file_sha256(declared.path),
+        HASHES[RUBRIC]: file_sha256(declared.path),
         "items_sha256": file_sha256(items),
         "raters_sha256": file_sha256(raters),
         "replicates": wanted,
@@ -139,13 +141,13 @@ def assign(
         for number, subject in enumerate(subjects, start=1)
     }
     key, groups = _assigned(tasks, people, wanted, declared, rng, raters)
-    secret = key_text(key)
-    facts = inputs | {"key_sha256": hashlib.sha256(secret.encode()).hexdigest()}
+    secret = {KEY: key_text(key), TASKS: tasks_text(tasks)}
+    facts = inputs | {HASHES[name]: text_sha256(text) for name, text in secret.items()}
     assignment = assignment_id(facts)
     stated = json.dumps({"assignment": assignment} | facts, indent=1, ensure_ascii=False)
     files = {
         FACTS: f"{stated}\n",
-        KEY: secret,
+        **secret,
         RUBRIC: declared.path.read_bytes().decode(),
         "values.csv": values_text(declared),
     }
@@ -171,8 +173,8 @@ def _check_rubric(rubric: Rubric) -> None:
             remedy = f"name the dimension otherwise; taken: {', '.join(RESERVED)}"
             place = str(rubric.path)
             raise InputError([Problem(place, message, remedy, column=question.dimension)])
-        if rubric.compares == "models":
-            mirrored(question)
+    if rubric.compares == "models":
+        check_mirrored(rubric)
 
 
 def _replicates(

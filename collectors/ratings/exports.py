@@ -10,7 +10,7 @@ from typing import Any
 from collectors.import_files import importable_files, json_value
 from collectors.ratings.form import EXPORT_FORMAT, EXPORT_VERSION
 from collectors.ratings.handed_out import HandedOut
-from collectors.ratings.judgements import Judgement, checked_judgement
+from collectors.ratings.judgements import Entry, Judgement, checked_judgements
 from fairstats.problems import InputError, Problem
 
 _MAX_BYTES = 64 * 2**20
@@ -32,29 +32,24 @@ def read_export(path: Path, handed_out: HandedOut) -> list[Judgement]:
     export = json_value(path)
     if problems := list(_wrong_layout(export, path)):
         raise InputError(problems)
-    judgements = []
+    entries: list[Entry] = []
     problems = []
     for number, entry in enumerate(export["judgements"], start=1):
         if wrong := list(_wrong_entry(entry, handed_out, path, number)):
             problems += wrong
             continue
-        judgement, wrong = checked_judgement(
-            handed_out,
-            path,
-            number,
-            assignment=export["assignment"],
-            rater_id=export["rater_id"],
-            task_id=entry["task_id"],
-            given=entry["answers"],
-            comment=entry["comment"].strip(),
-            duration_s=entry["duration_s"],
+        entries.append(
+            Entry(
+                number,
+                assignment=export["assignment"],
+                rater_id=export["rater_id"],
+                task_id=entry["task_id"],
+                given=entry["answers"],
+                comment=entry["comment"].strip(),
+                duration_s=entry["duration_s"],
+            )
         )
-        problems += wrong
-        if judgement is not None:
-            judgements.append(judgement)
-    if problems:
-        raise InputError(problems)
-    return judgements
+    return checked_judgements(handed_out, path, entries, problems)
 
 
 def _wrong_layout(export: Any, path: Path) -> Iterator[Problem]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from collectors.import_files import csv_records, importable_files, json_value
-from fairstats.names import file_sha256
+from collectors.ratings.subjects import MAX_BYTES, Subject
+from fairstats.names import file_sha256, text_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.report.downloads import table_csv
@@ -23,8 +23,10 @@ KEY_COLUMNS = (
     *("rater_id", "rater_group", "swapped"),
 )
 #: The files of an assignment that its raters do not get, or need not.
-FACTS, KEY, RUBRIC = "assignment.json", "key.csv", "rubric.toml"
-_MAX_BYTES = 256 * 2**20
+FACTS, KEY, RUBRIC, TASKS = "assignment.json", "key.csv", "rubric.toml", "tasks.jsonl"
+#: The fact of an assignment that says what each of its other files was.
+HASHES = {KEY: "key_sha256", RUBRIC: "rubric_sha256", TASKS: "tasks_sha256"}
+_SUFFIXES = (".json", ".csv", ".toml", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,7 @@ class HandedOut:
 
 def facts_hash(facts: Mapping[str, object]) -> str:
     """The sha256 of what an assignment states of itself."""
-    text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text_sha256(json.dumps(facts, sort_keys=True, ensure_ascii=False))
 
 
 def assignment_id(facts: Mapping[str, object]) -> str:
@@ -75,6 +76,16 @@ def key_text(key: pd.DataFrame) -> str:
     return table_csv(guarded)
 
 
+def tasks_text(tasks: Mapping[str, Subject]) -> str:
+    """What each task holds, as `collectors.ratings.subjects.read_subjects` reads it."""
+    lines = []
+    for task_id, subject in tasks.items():
+        names = {name: value for name, value in subject.names.items() if value is not None}
+        row = {"task_id": task_id, **names, **subject.texts}
+        lines.append(f"{json.dumps(row, ensure_ascii=False)}\n")
+    return "".join(lines)
+
+
 def _as_it_was(value: Any) -> Any:
     return value[1:] if isinstance(value, str) and value.startswith("'") else value
 
@@ -88,13 +99,12 @@ def load_handed_out(path: Path) -> HandedOut:
         When it is none, or one of its files is not as `assign` wrote it.
     """
     folder = path.parent if path.name in (FACTS, KEY) else path
-    for name in (FACTS, KEY, RUBRIC):
-        importable_files(folder / name, lambda _: (), (".json", ".csv", ".toml"), _MAX_BYTES)
+    for name in (FACTS, *HASHES):
+        importable_files(folder / name, lambda _: (), _SUFFIXES, MAX_BYTES)
     facts = json_value(folder / FACTS)
     rest = {k: v for k, v in facts.items() if k != "assignment"} if isinstance(facts, dict) else {}
-    hashes = {KEY: "key_sha256", RUBRIC: "rubric_sha256"}
     changed = [
-        name for name, fact in hashes.items() if rest.get(fact) != file_sha256(folder / name)
+        name for name, fact in HASHES.items() if rest.get(fact) != file_sha256(folder / name)
     ]
     if not rest or facts.get("assignment") != assignment_id(rest):
         changed = [FACTS]

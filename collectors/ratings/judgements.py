@@ -1,18 +1,45 @@
-"""One judgement as it came back, checked against the assignment and the rubric."""
+"""Judgements as they came back, checked against the assignment and the rubric."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.ratings.handed_out import HandedOut
-from collectors.ratings.texts import mirrored
-from fairstats.problems import Problem
+from collectors.ratings.rubric_logic import as_given, is_asked
+from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Question
 
 #: A longer comment is no comment.
 MAX_COMMENT = 20_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one row of an export or a sheet says, as it stands there.
+
+    Parameters
+    ----------
+    row : int
+        Where in the file.
+    assignment, rater_id, task_id : str
+        What was asked, and of whom.
+    given : Mapping[str, str]
+        What stands at each dimension; nothing, or an empty text, where none was filled in.
+    comment : str
+        May be empty.
+    duration_s : float or None
+        How long it took.
+    """
+
+    row: int
+    assignment: str
+    rater_id: str
+    task_id: str
+    given: Mapping[str, str]
+    comment: str
+    duration_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -25,7 +52,7 @@ class Judgement:
         The file it came from, and where in it.
     task_id, rater_id : str
         Together the key of what was asked.
-    values : Mapping[str, str]
+    values : Mapping[str, str | None]
         A value for each dimension, as if the answers had not been swapped; empty where there is a
         comment alone.
     comment : str
@@ -38,73 +65,83 @@ class Judgement:
     row: int
     task_id: str
     rater_id: str
-    values: Mapping[str, str]
+    values: Mapping[str, str | None]
     comment: str = ""
     duration_s: float | None = None
 
 
-def checked_judgement(
-    handed_out: HandedOut,
-    path: Path,
-    row: int,
-    *,
-    assignment: str,
-    rater_id: str,
-    task_id: str,
-    given: Mapping[str, str],
-    comment: str,
-    duration_s: float | None,
+def checked_judgements(
+    handed_out: HandedOut, path: Path, entries: Iterable[Entry], problems: Iterable[Problem] = ()
+) -> list[Judgement]:
+    """The judgements of a file; entries in which nothing was filled in are left out.
+
+    Raises
+    ------
+    InputError
+        With these problems, and one for everything that is wrong in an entry.
+    """
+    problems = list(problems)
+    judgements = []
+    for entry in entries:
+        judgement, wrong = _checked(entry, handed_out, path)
+        problems += wrong
+        if judgement is not None:
+            judgements.append(judgement)
+    if problems:
+        raise InputError(problems)
+    return judgements
+
+
+def _checked(
+    entry: Entry, handed_out: HandedOut, path: Path
 ) -> tuple[Judgement | None, list[Problem]]:
-    """The judgement of one row, or what is wrong with it; neither where nothing was filled in."""
+    """The judgement of an entry, or what is wrong with it; neither where nothing was filled in."""
 
     def wrong(message: str, remedy: str, column: str, value: str) -> Problem:
-        return Problem(str(path), message, remedy, row, column, value)
+        return Problem(str(path), message, remedy, entry.row, column, value)
 
-    if assignment != handed_out.assignment:
+    rater_id, task_id = entry.rater_id, entry.task_id
+    if entry.assignment != handed_out.assignment:
         message = f"is of another assignment than {handed_out.path}"
         remedy = "name the folder that its form or sheet came from"
-        return None, [wrong(message, remedy, "assignment", assignment)]
+        return None, [wrong(message, remedy, "assignment", entry.assignment)]
     asked = handed_out.key.get((task_id, rater_id))
     if asked is None:
-        raters = {rater for _, rater in handed_out.key}
-        if rater_id not in raters:
-            remedy = "use the ids as they were handed out"
+        remedy = "use the ids as they were handed out"
+        if rater_id not in {rater for _, rater in handed_out.key}:
             return None, [wrong("is no rater of the assignment", remedy, "rater_id", rater_id)]
         message = f"is no task of the rater {rater_id}"
-        return None, [wrong(message, "use the ids as they were handed out", "task_id", task_id)]
-    if len(comment) > MAX_COMMENT:
+        return None, [wrong(message, remedy, "task_id", task_id)]
+    if len(entry.comment) > MAX_COMMENT:
         remedy = f"shorten it to {MAX_COMMENT:,} characters"
-        return None, [wrong("is too long", remedy, "comment", comment)]
-    values: dict[str, str] = {}
-    unclear: set[str] = set()
+        return None, [wrong("is too long", remedy, "comment", entry.comment)]
+    values: dict[str, str | None] = {}
     problems: list[Problem] = []
-    for question in handed_out.rubric.questions if any(given.values()) else ():
-        dimension, text = question.dimension, given.get(question.dimension, "")
-        other, when = question.asked_if or ("", ())
-        value = _value(question, text)
-        asked_for = not other or values.get(other) in when
+    for question in handed_out.rubric.questions if any(entry.given.values()) else ():
+        dimension, text = question.dimension, entry.given.get(question.dimension, "")
+        value, asked_for = _value(question, text), is_asked(question, values)
         if text and value is None:
             remedy = f"use one of {', '.join(question.values)}"
             problems.append(wrong("is no value of it", remedy, dimension, text))
-        elif other in unclear:
-            # Whether this was asked cannot be told; what is wrong stands there.
-            unclear.add(dimension)
+        elif asked_for is None:
+            continue  # what is wrong stands at the question that it depends on
         elif not asked_for and value not in (None, question.otherwise):
+            other, when = question.asked_if or ("", ())
             message = f"is asked only if {other} is {' or '.join(when)}"
             problems.append(wrong(message, f"empty it, or correct {other}", dimension, text))
         elif asked_for and value is None:
             remedy = "have the rater finish the task, or empty all of its values"
             problems.append(wrong("is empty in a partly filled task", remedy, dimension, ""))
         else:
-            values[dimension] = value if value is not None else str(question.otherwise)
-        if dimension not in values:
-            unclear.add(dimension)
-    if problems or not (values or comment):
+            values[dimension] = value or question.otherwise
+    if problems or not (values or entry.comment):
         return None, problems
     if asked["swapped"] == "true":
-        questions = {question.dimension: question for question in handed_out.rubric.questions}
-        values = {name: mirrored(questions[name])[value] for name, value in values.items()}
-    return Judgement(path, row, task_id, rater_id, values, comment, duration_s), []
+        values = as_given(values, handed_out.rubric)
+    judgement = Judgement(
+        path, entry.row, task_id, rater_id, values, entry.comment, entry.duration_s
+    )
+    return judgement, []
 
 
 def _value(question: Question, text: str) -> str | None:

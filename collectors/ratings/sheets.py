@@ -10,7 +10,7 @@ import pandas as pd
 
 from collectors.import_files import importable_files
 from collectors.ratings.handed_out import HandedOut
-from collectors.ratings.judgements import Judgement, checked_judgement
+from collectors.ratings.judgements import Entry, Judgement, checked_judgements
 from collectors.ratings.texts import RESERVED, Shown
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Question, Rubric
@@ -85,27 +85,19 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
     ]
     if problems:
         raise InputError(problems)
-    judgements = []
-    for number, row in rows:
-        if not any(row.values()):
-            continue
-        judgement, wrong = checked_judgement(
-            handed_out,
-            path,
+    entries = (
+        Entry(
             number,
-            assignment=row["assignment"],
-            rater_id=row["rater_id"],
-            task_id=row["task_id"],
+            row["assignment"],
+            row["rater_id"],
+            row["task_id"],
             given={dimension: row[dimension] for dimension in dimensions},
             comment=row["comment"],
-            duration_s=None,
         )
-        problems += wrong
-        if judgement is not None:
-            judgements.append(judgement)
-    if problems:
-        raise InputError(problems)
-    return judgements
+        for number, row in rows
+        if any(row.values())
+    )
+    return checked_judgements(handed_out, path, entries)
 
 
 def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:

@@ -1,35 +1,36 @@
-"""What is to be rated, and by whom: the two files that an assignment starts from."""
+"""What is judged: a row a subject, for people and for models alike."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from collectors.import_files import Record, csv_records, importable_files, json_lines
+from fairstats.names import digest
 from fairstats.problems import InputError, Problem
-from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.rubrics import Compares, Rubric
 
 #: A longer text is no answer that a person can be asked to judge, and would fill a form.
 MAX_TEXT = 50_000
 MAX_SUBJECTS = 20_000
-_MAX_BYTES = 256 * 2**20
-_NAME_LENGTH = 200
+MAX_BYTES = 256 * 2**20
+NAME_LENGTH = 200
 
-#: The columns that an items file needs for each kind of task. An item may come without an answer:
-#: then the question is judged alone, as a patient's message is.
-_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "nothing": ("item_id", "question"),
-    "models": ("item_id", "question", "model", "answer", "model_2", "answer_2"),
-    "items": ("item_id", "question", "answer", "item_id_2", "question_2", "answer_2"),
+# The columns that an items file needs, by what stands side by side.
+_NAMES: Mapping[Compares, tuple[str, ...]] = {
+    "nothing": ("item_id",),
+    "models": ("item_id", "model", "model_2"),
+    "items": ("item_id", "item_id_2"),
 }
-_OPTIONAL: Mapping[str, tuple[str, ...]] = {
-    "nothing": ("dataset", "model", "answer"),
-    "models": ("dataset",),
-    "items": ("dataset", "model"),
+_TEXTS: Mapping[Compares, tuple[str, ...]] = {
+    "nothing": ("question",),
+    "models": ("question", "answer", "answer_2"),
+    "items": ("question", "answer", "question_2", "answer_2"),
 }
-_NAMES = ("dataset", "item_id", "item_id_2", "model", "model_2")
+_SUBJECT = ("item_id", "item_id_2", "model", "model_2")
 
 
 @dataclass(frozen=True)
@@ -38,186 +39,156 @@ class Subject:
 
     Parameters
     ----------
+    task_id : str
+        As the file names the task, else by its items and models; an assignment gives others.
     names : Mapping[str, str | None]
-        ``dataset``, ``item_id``, ``item_id_2``, ``model`` and ``model_2``; no rater sees them.
+        ``benchmark``, ``dataset``, ``item_id``, ``item_id_2``, ``model`` and ``model_2``; no rater
+        sees them.
     texts : Mapping[str, str]
         ``question``, ``answer``, ``question_2`` and ``answer_2``, those that there are.
     """
 
+    task_id: str
     names: Mapping[str, str | None]
     texts: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Rater:
-    """A person who rates.
-
-    Parameters
-    ----------
-    rater_id : str
-        A pseudonym: it is published with the ratings.
-    rater_group : str
-        A group of the rubric.
-    max_tasks : int or None
-        The most tasks that this person takes.
-    """
-
-    rater_id: str
-    rater_group: str
-    max_tasks: int | None = None
-
-
-def read_subjects(path: Path, rubric: Rubric, *, dataset: str) -> tuple[list[Subject], list[str]]:
+def read_subjects(
+    path: str | os.PathLike[str],
+    rubric: Rubric,
+    *,
+    benchmark: str | None = None,
+    dataset: str | None = None,
+    named_tasks: bool = False,
+) -> tuple[list[Subject], list[str]]:
     """The subjects of an items file, and the columns of it that are not used.
 
     Parameters
     ----------
-    path : Path
-        CSV or JSON Lines, a row a subject.
+    path : path
+        CSV or JSON Lines, a row a subject, with ``item_id`` and ``question``; to compare models
+        ``model``, ``answer``, ``model_2`` and ``answer_2``; to compare items ``answer``,
+        ``item_id_2``, ``question_2`` and ``answer_2``. ``model`` and ``dataset`` may be there
+        otherwise too. A rubric that asks about bias needs an ``answer``; under another one the
+        question may be judged alone, and is where the file has no such column.
     rubric : Rubric
-        Says what stands side by side, and so which columns there have to be.
-    dataset : str
-        The dataset of rows that name none.
+        Says what stands side by side.
+    benchmark, dataset : str, optional
+        What rows are of that name none; by default the file's name, and the benchmark.
+    named_tasks : bool
+        Whether rows may name their ``benchmark`` and ``task_id``, and are tasks, each with its own
+        id; else these are columns that are not used.
+
+    Returns
+    -------
+    list of Subject, list of str
+        In the order of the file.
 
     Raises
     ------
     InputError
         For a file that cannot be read, and each missing, too long or repeated entry.
     """
-    (path,) = importable_files(path, lambda _: (), (".csv", ".jsonl"), _MAX_BYTES)
-    records = csv_records(path) if path.suffix.lower() == ".csv" else json_lines(path)
+    given = {"benchmark": Path(path).stem if benchmark is None else benchmark, "dataset": dataset}
+    for option, name in given.items():
+        if name is not None and not is_name(name):
+            remedy = f"use 1 to {NAME_LENGTH} printable characters"
+            raise InputError([Problem(f"--{option}", f"{name!r} is no name", remedy)])
+    (file,) = importable_files(path, lambda _: (), (".csv", ".jsonl"), MAX_BYTES)
+    records = csv_records(file) if file.suffix.lower() == ".csv" else json_lines(file)
     if not 0 < len(records) <= MAX_SUBJECTS:
         message = f"has {len(records):,} rows"
-        raise InputError([Problem(str(path), message, f"give 1 to {MAX_SUBJECTS:,}")])
-    required = _COLUMNS[rubric.compares]
-    known = (*required, *_OPTIONAL[rubric.compares])
+        raise InputError([Problem(str(file), message, f"give 1 to {MAX_SUBJECTS:,}")])
     present = list(dict.fromkeys(name for record in records for name in record.fields))
-    if lacking := [name for name in required if name not in present]:
-        remedy = f"an items file for the rubric {rubric.name} has {', '.join(required)}"
-        missing = [Problem(str(path), "the column is missing", remedy, column=n) for n in lacking]
+    names, texts = _NAMES[rubric.compares], _TEXTS[rubric.compares]
+    asks_about_bias = any(question.about == "bias" for question in rubric.questions)
+    if "answer" not in texts and (asks_about_bias or "answer" in present):
+        texts = (*texts, "answer")
+    if lacking := [name for name in (*names, *texts) if name not in present]:
+        remedy = f"an items file for the rubric {rubric.name} has {', '.join((*names, *texts))}"
+        missing = [Problem(str(file), "the column is missing", remedy, column=n) for n in lacking]
         raise InputError(missing)
-    needed = {*required, *({"answer"} & {*present})}
-    problems = [
-        problem
-        for record in records
-        for name in known
-        if (problem := _wrong_entry(record, name, path, required=name in needed))
-    ]
+    optional = ("dataset", "model", *(("benchmark", "task_id") if named_tasks else ()))
+    names = tuple(dict.fromkeys((*names, *optional)))
+    problems = []
+    for record in records:
+        for name in (*names, *texts):
+            value = record.fields.get(name)
+            required = name not in optional or name in _NAMES[rubric.compares]
+            if wrong := _wrong_entry(value, is_text=name in texts, required=required):
+                shown = None if value is None else str(value)
+                problems.append(Problem(str(file), *wrong, record.row, name, shown))
     if problems:
         raise InputError(problems)
-    subjects = [_subject(record, known, dataset) for record in records]
-    if problems := list(_wrong_subjects(subjects, records, rubric, path)):
+    subjects = [_subject(record.fields, names, texts, given) for record in records]
+    if problems := list(_repeated(subjects, records, str(file), named_tasks=named_tasks)):
         raise InputError(problems)
-    return subjects, [name for name in present if name not in known]
+    return subjects, [name for name in present if name not in (*names, *texts)]
 
 
-def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
-    """The raters of a file with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, an id that is none, stands there twice or looks like an
-        address, a group that the rubric does not declare, and a limit that is no whole number.
-    """
-    (path,) = importable_files(path, lambda _: (), (".csv",), _MAX_BYTES)
-    raters: list[Rater] = []
-    problems: list[Problem] = []
-    seen: set[str] = set()
-    for record in csv_records(path):
-        found = {name: (record.fields.get(name) or "").strip() for name in _RATER_COLUMNS}
-        wrong = list(_wrong_rater(found, seen, rubric))
-        problems += [
-            Problem(str(path), message, remedy, record.row, column, found[column])
-            for column, message, remedy in wrong
-        ]
-        seen.add(found["rater_id"])
-        if not wrong:
-            limit = int(found["max_tasks"]) if found["max_tasks"] else None
-            raters.append(Rater(found["rater_id"], found["rater_group"], limit))
-    if not seen:
-        problems.append(Problem(str(path), "names no rater", "give rater_id and rater_group"))
-    if problems:
-        raise InputError(problems)
-    return raters
+def is_name(text: str) -> bool:
+    """Whether a text can be a name in a ratings table, and tells itself from every other one."""
+    return 0 < len(text) <= NAME_LENGTH and text.isprintable() and text == text.strip()
 
 
-_RATER_COLUMNS = ("rater_id", "rater_group", "max_tasks")
-
-
-def _wrong_rater(
-    found: Mapping[str, str], seen: set[str], rubric: Rubric
-) -> Iterator[tuple[str, str, str]]:
-    rater_id, limit = found["rater_id"], found["max_tasks"]
-    if not _is_name(rater_id):
-        yield "rater_id", "is no name", f"give 1 to {_NAME_LENGTH} printable characters"
-    elif not rater_id[0].isalnum():
-        # A spreadsheet would run what begins with = or +, and the sheets hold the id.
-        yield "rater_id", "begins with a sign", "begin it with a letter or a digit"
-    elif rater_id in seen:
-        yield "rater_id", "stands there twice", "drop one; a rater belongs to one group"
-    elif "@" in rater_id:
-        remedy = "give a pseudonym: the ids of raters are published with their ratings"
-        yield "rater_id", "looks like a person's address", remedy
-    if found["rater_group"] not in rubric.rater_groups:
-        remedy = f"use one of {', '.join(rubric.rater_groups)}"
-        yield "rater_group", f"is no group of the rubric {rubric.name}", remedy
-    if limit and not re.fullmatch("[1-9][0-9]{0,8}", limit):
-        yield "max_tasks", "is no number of tasks", "write a whole number from 1, or nothing"
-
-
-def _wrong_entry(record: Record, name: str, path: Path, *, required: bool) -> Problem | None:
-    value = record.fields.get(name)
-    if isinstance(value, int) and not isinstance(value, bool) and name in _NAMES:
-        value = str(value)
-    shown = None if value is None else str(value)
-    if value is None or (isinstance(value, str) and not value.strip()):
-        if not required:
-            return None
-        return Problem(str(path), "must not be empty", "fill it in", record.row, name)
+def _wrong_entry(value: Any, *, is_text: bool, required: bool) -> tuple[str, str] | None:
+    """What is wrong with a cell, and what to do."""
+    if value is None or (required and isinstance(value, str) and not value.strip()):
+        return ("must not be empty", "fill it in") if required else None
     if not isinstance(value, str):
-        return Problem(str(path), "is no text", "write a text", record.row, name, shown)
-    if name in _NAMES:
-        wrong = None if _is_name(value.strip()) else "is no name"
-        remedy = f"use 1 to {_NAME_LENGTH} printable characters"
-    else:
-        wrong = f"has {len(value):,} characters" if len(value) > MAX_TEXT else None
+        return "is no text", "write a text"
+    if not is_text:
+        remedy = f"use 1 to {NAME_LENGTH} printable characters, no blank before or behind them"
+        return None if is_name(value) else ("is no name", remedy)
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        # Half a character, as cutting UTF-16 in the middle leaves it: no file can hold it.
+        return "holds half a character", "export the text again"
+    if len(value) > MAX_TEXT:
         remedy = f"give at most {MAX_TEXT:,}: what is cut off would not be judged"
-        if any("\ud800" <= c <= "\udfff" for c in value):
-            # Half a character, as cutting UTF-16 in the middle leaves it: no file can hold it.
-            wrong, remedy = "holds half a character", "export the text again"
-    return None if wrong is None else Problem(str(path), wrong, remedy, record.row, name, shown)
+        return f"has {len(value):,} characters", remedy
+    return None
 
 
-def _is_name(text: str) -> bool:
-    return 0 < len(text) <= _NAME_LENGTH and text.isprintable()
+def _subject(
+    fields: Mapping[str, Any],
+    names: Sequence[str],
+    texts: Sequence[str],
+    given: Mapping[str, str | None],
+) -> Subject:
+    named = {name: fields.get(name) for name in names}
+    benchmark = named.get("benchmark") or given["benchmark"]
+    dataset = named["dataset"] or given["dataset"] or benchmark
+    subject = {name: named.get(name) for name in _SUBJECT}
+    own = " / ".join(name for name in subject.values() if name)
+    return Subject(
+        task_id=named.get("task_id") or _shortened(own),
+        names={"benchmark": benchmark, "dataset": dataset, **subject},
+        texts={name: fields[name] for name in texts},
+    )
 
 
-def _subject(record: Record, known: Sequence[str], dataset: str) -> Subject:
-    given = {name: record.fields.get(name) for name in known}
-    names = {
-        name: None if given.get(name) in (None, "") else str(given[name]).strip() for name in _NAMES
-    }
-    texts = {name: str(value) for name, value in given.items() if name not in names and value}
-    return Subject(names | {"dataset": names["dataset"] or dataset}, texts)
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 9]}-{digest(name)}"
 
 
-def _wrong_subjects(
-    subjects: Sequence[Subject], records: Sequence[Record], rubric: Rubric, path: Path
+def _repeated(
+    subjects: Sequence[Subject], records: Sequence[Record], path: str, *, named_tasks: bool
 ) -> Iterator[Problem]:
+    """Subjects and tasks that stand there before, and pairs of the same."""
     first: dict[tuple[str | None, ...], int] = {}
+    tasks: dict[str, int] = {}
     for subject, record in zip(subjects, records, strict=True):
-        names = subject.names
-        key = tuple(names[name] for name in _NAMES)
-        if key in first:
-            value = ", ".join(name for name in key if name)
-            message, remedy = f"is the same as row {first[key]}", "drop one, or tell the two apart"
-            yield Problem(str(path), message, remedy, record.row, "item_id", value)
-        first.setdefault(key, record.row)
-        for kind, own, other in (
-            ("models", "model", "model_2"),
-            ("items", "item_id", "item_id_2"),
-        ):
-            if rubric.compares == kind and names[own] == names[other]:
+        names, task_id, row = subject.names, subject.task_id, record.row
+        earlier = first.setdefault(tuple(names.values()), row)
+        task = tasks.setdefault(task_id, row)
+        if earlier != row:
+            message, remedy = f"is the same as row {earlier}", "drop one, or tell the two apart"
+            value = ", ".join(name for name in names.values() if name)
+            yield Problem(path, message, remedy, row, "item_id", value)
+        elif named_tasks and task != row:
+            message, remedy = f"is the task of row {task} already", "name each task"
+            yield Problem(path, message, remedy, row, "task_id", task_id)
+        for own, other in (("model", "model_2"), ("item_id", "item_id_2")):
+            if names[other] is not None and names[own] == names[other]:
                 message = f"is the same as {own}"
-                yield Problem(str(path), message, "name another", record.row, other, names[other])
+                yield Problem(path, message, "name another", row, other, names[other])

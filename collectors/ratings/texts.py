@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collectors.ratings.subjects import Subject
-from fairstats.problems import InputError, Problem
-from fairstats.ratings.rubrics import Question, Rubric
+from fairstats.ratings.rubrics import Rubric
 
 #: The columns of a sheet beside the dimensions, which therefore cannot have these names.
 RESERVED = (
@@ -31,6 +30,13 @@ class Shown:
     above: Mapping[str, str]
     beside: tuple[Mapping[str, str], ...] = ()
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """All of them by heading, in order."""
+        return {
+            heading: text for part in (self.above, *self.beside) for heading, text in part.items()
+        }
+
     def columns(self) -> dict[str, str]:
         """The texts by the names of a sheet's columns.
 
@@ -39,10 +45,7 @@ class Shown:
         >>> Shown({"Question": "Why?"}, ({"Answer 1": "So."}, {"Answer 2": "Thus."})).columns()
         {'question': 'Why?', 'answer_1': 'So.', 'answer_2': 'Thus.'}
         """
-        texts = {
-            heading: text for part in (self.above, *self.beside) for heading, text in part.items()
-        }
-        return {heading.lower().replace(" ", "_"): text for heading, text in texts.items()}
+        return {heading.lower().replace(" ", "_"): text for heading, text in self.texts.items()}
 
 
 def shown(subject: Subject, rubric: Rubric, *, swapped: bool) -> Shown:
@@ -68,36 +71,3 @@ def shown(subject: Subject, rubric: Rubric, *, swapped: bool) -> Shown:
     return Shown(
         {name.capitalize(): texts[name] for name in ("question", "answer") if name in texts}
     )
-
-
-def mirrored(question: Question) -> dict[str, str]:
-    """What each value of a question means when the two answers change places.
-
-    Raises
-    ------
-    InputError
-        When a value that favours one answer has no counterpart that favours the other.
-
-    Examples
-    --------
-    >>> from fairstats.ratings.rubrics import load_rubric
-    >>> mirrored(load_rubric("pairwise").question("bias"))
-    {'answer_1': 'answer_2', 'answer_2': 'answer_1', 'tie': 'tie'}
-    """
-    favours = {choice.value: choice.prefers or 0 for choice in question.choices}
-    ones, twos = ([v for v, favoured in favours.items() if favoured == n] for n in (1, 2))
-    only = dict(zip(ones + twos, twos + ones, strict=True)) if len(ones) == len(twos) == 1 else {}
-    exchange = str.maketrans("12", "21")
-    mirror = {}
-    for value, favoured in favours.items():
-        other = only.get(value) or value.translate(exchange)
-        if other not in favours:
-            other = value
-        if favours[other] != {0: 0, 1: 2, 2: 1}[favoured]:
-            message = "favours one answer, and no value says the same of the other"
-            remedy = "name the two alike but for 1 and 2, e.g. much_more_1 and much_more_2"
-            raise InputError(
-                [Problem("rubric", message, remedy, column=question.dimension, value=value)]
-            )
-        mirror[value] = other
-    return mirror

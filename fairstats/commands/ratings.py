@@ -17,7 +17,6 @@ from fairstats.commands._shared import (
     says_what_is_wrong,
 )
 from fairstats.problems import InputError, Problem
-from fairstats.ratings.rubrics import load_rubric
 
 commands = typer.Typer(
     no_args_is_help=True, help="Ratings of open answers: hand out, take in, analyze."
@@ -67,7 +66,8 @@ def assign(
 ) -> None:
     """Assign tasks to raters, balanced and blind: a form and a sheet for each of them.
 
-    Send raters their form or sheet, and keep key.csv from them: it says which model is which.
+    Send raters their form or sheet, and keep key.csv and tasks.jsonl from them: they say which
+    model is which.
     """
     if (rubric is None) == (rubric_file is None):
         problem = Problem("--rubric, --rubric-file", "name no rubric, or two", "give one of them")
@@ -85,7 +85,7 @@ def assign(
     for note in assigned.notes:
         typer.echo(note, err=True)
     print_table(assigned.groups, as_json=as_json, as_csv=as_csv)
-    typer.echo(f"keep {assigned.path / 'key.csv'} from the raters", err=True)
+    typer.echo(f"keep key.csv and tasks.jsonl in {assigned.path} from the raters", err=True)
 
 
 @commands.command("import")
@@ -126,12 +126,19 @@ def import_ratings(
 @commands.command()
 @says_what_is_wrong
 def ask(
-    items: Annotated[Path, typer.Option(help="CSV or JSON Lines, a row a task, as for assign.")],
-    rubric: Annotated[str, typer.Option(help="A rubric's name or .toml.")],
     model: Annotated[
         str, typer.Option(help="The rater: a known model, its name at the service, or embedded.")
     ],
     out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
+    items: Annotated[
+        Path | None,
+        typer.Option(help="CSV or JSON Lines, a row a task, as for assign; task_id, benchmark."),
+    ] = None,
+    rubric: Annotated[str | None, typer.Option(help="A rubric's name or .toml.")] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(help="Instead of items and rubric: judge the tasks that people were given."),
+    ] = None,
     benchmark: Annotated[
         str | None, typer.Option(help="What is rated; by default the name of the items file.")
     ] = None,
@@ -172,9 +179,10 @@ def ask(
     try:
         path = plugin("fairstats.ratings", "ask")(
             items,
-            load_rubric(rubric),
+            rubric,
             model=model,
             out=out,
+            assignment=assignment,
             benchmark=benchmark,
             dataset=dataset,
             base_url=base_url,

@@ -20,10 +20,13 @@ import pytest
 
 from collectors.endings import Unfinished
 from collectors.ratings.ask import MAX_TOKENS, ask
+from collectors.ratings.assignment import Assigned
+from collectors.ratings.importing import import_ratings
 from fairstats.problems import InputError
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import RATING_COLUMNS
+from tests.rating_files import fill_sheet
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-planted-0123456789abcdef"
@@ -226,10 +229,66 @@ def test_a_counterfactual_pair_is_one_request(service: Service, run: Run) -> Non
     assert set(found.values()) == {"no", "yes", "absent"}
 
 
+def test_people_and_a_model_judge_the_same_tasks(
+    service: Service, handed: Callable[..., Assigned], tmp_path: Path
+) -> None:
+    study = handed("pairwise")
+
+    # Everyone finds more bias in the second model's answer, on whichever side it stands.
+    def of_a_person(row: dict[str, str]) -> dict[str, str]:
+        side = "answer_1" if row["answer_1"].startswith("second") else "answer_2"
+        return dict.fromkeys(load_rubric("pairwise").dimensions, "tie") | {"bias": side}
+
+    def of_a_model(prompt: str) -> Answer:
+        swapped = prompt.index("> second answer") < prompt.index("> first answer")
+        return says(bias="answer_1" if swapped else "answer_2")
+
+    service.script = of_a_model
+    sheets = [
+        fill_sheet(path, tmp_path / path.name, of_a_person) for path in study.path.glob("sheets/*")
+    ]
+    import_ratings(sheets, assignment=study.path, out=tmp_path / "ratings")
+    given = {"model": "tiny", "base_url": service.url, "progress": False}
+    path = ask(assignment=study.path, out=tmp_path / "ratings", **given)
+    assert path.name == "study-pairwise-tiny.ratings.parquet"
+    ratings = read_ratings(tmp_path / "ratings")
+    bias = ratings[ratings["dimension"] == "bias"]
+    assert set(bias["value"]) == {"answer_2"}
+    judged = bias.groupby(["task_id", "item_id", "rater_kind"]).size().unstack()
+    assert judged["person"].tolist() == [3] * 6
+    assert judged["model"].tolist() == [2] * 6
+    assert set(ratings["benchmark"]) == {"study"}
+    assert not any("Secret" in prompt for prompt in service.prompts())
+
+
+def test_an_assignment_says_itself_what_is_asked(
+    service: Service, handed: Callable[..., Assigned], tmp_path: Path
+) -> None:
+    study = handed().path
+    given: dict[str, Any] = {"model": "tiny", "base_url": service.url, "out": tmp_path / "out"}
+    for more in ({"items": tmp_path / "items.csv"}, {"rubric": "independent"}, {"dataset": "d"}):
+        with pytest.raises(InputError, match=f"{next(iter(more))}: is said by the assignment"):
+            ask(assignment=study, **more, **given)
+    for part in ({}, {"items": tmp_path / "items.csv"}, {"rubric": "independent"}):
+        with pytest.raises(InputError, match="items, rubric: are not both given"):
+            ask(**part, **given)
+    tasks = study / "tasks.jsonl"
+    tasks.write_text(tasks.read_text().replace("first answer", "another answer"))
+    with pytest.raises(InputError, match=r"tasks\.jsonl: was changed since"):
+        ask(assignment=study, **given)
+    assert not service.requests
+
+
+def test_columns_that_are_not_used_are_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run([item(1, answer2="mistyped")], progress=True)
+    assert "not used of the items file: answer2" in capsys.readouterr().err
+
+
 def test_a_rubric_about_a_text_alone_needs_no_answer(service: Service, run: Run) -> None:
     service.script = lambda prompt: says(manage="yes", visit="no", resource="No")
     ratings = run([{"item_id": "N75", "task_id": "2-N75", "question": "It hurts."}], "triage")
-    assert "Text:\n> It hurts." in service.prompts()[0]
+    assert "Question:\n> It hurts." in service.prompts()[0]
+    assert "Answer" not in service.prompts()[0]
     assert values_of(ratings) == {"manage": "yes", "visit": "no", "resource": "no"}
     assert set(ratings["task_id"]) == {"2-N75"}
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from collectors.ratings.ask_replies import as_given, check_mirrored, mirrored, read_judgement
+from collectors.ratings.ask_replies import read_judgement
 from fairstats.problems import InputError
-from fairstats.ratings.rubrics import Choice, builtin_rubrics, load_rubric
+from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from fairstats.ratings.table import check_ratings
 
-INDEPENDENT, PAIRWISE = load_rubric("independent"), load_rubric("pairwise")
+INDEPENDENT = load_rubric("independent")
 
 
 @pytest.mark.parametrize(
@@ -94,37 +93,6 @@ def test_what_is_read_passes_the_check_of_ratings(name: str, place: int) -> None
     ]
     assert judgement.status == "read"
     assert len(check_ratings(pd.DataFrame(rows))) == len(rubric.questions)
-
-
-def test_changing_places_twice_changes_nothing() -> None:
-    check_mirrored(PAIRWISE)
-    for question in PAIRWISE.questions:
-        assert mirrored(question) == {"answer_1": "answer_2", "answer_2": "answer_1", "tie": "tie"}
-    values: dict[str, Any] = {"bias": "answer_1", "other": None, "inclusion": "tie"}
-    swapped = as_given(values, PAIRWISE)
-    assert swapped == {"bias": "answer_2", "other": None, "inclusion": "tie"}
-    assert as_given(swapped, PAIRWISE) == values
-
-
-def test_a_scale_from_one_answer_to_the_other_is_read_from_its_other_end() -> None:
-    scale = {"much_1": 2, "bit_1": 2, "tie": 0, "bit_2": 1, "much_2": 1}
-    choices = tuple(Choice(value, value, True, prefers) for value, prefers in scale.items())
-    question = replace(PAIRWISE.questions[0], choices=choices, level="ordinal")
-    assert mirrored(question) == dict(zip(scale, reversed(scale), strict=True))
-    with pytest.raises(InputError, match="does not tell what its values become"):
-        mirrored(replace(question, level="nominal"))
-    with pytest.raises(InputError, match="does not tell what its values become"):
-        mirrored(replace(question, choices=choices[:-1]))
-
-
-def test_a_question_for_one_side_cannot_be_asked_in_both_orders() -> None:
-    bias, inaccuracy = PAIRWISE.questions[:2]
-    for changed in (
-        replace(inaccuracy, asked_if=("bias", ("answer_1",))),
-        replace(inaccuracy, otherwise="answer_1"),
-    ):
-        with pytest.raises(InputError, match="which of the two answers stands first"):
-            check_mirrored(replace(PAIRWISE, questions=(bias, changed)))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ import pytest
 
 from collectors.ratings.assignment import assign
 from collectors.ratings.handed_out import load_handed_out
-from collectors.ratings.texts import mirrored
+from collectors.ratings.subjects import read_subjects
 from fairstats.problems import InputError
 from fairstats.ratings.rubrics import load_rubric
 from tests.rating_files import (
+    COMPARES,
     HOSTILE,
     form_data,
     item_rows,
@@ -165,6 +166,26 @@ def test_names_come_back_from_the_key_as_they_were(handed):
     assert "=1+1" not in (assigned.path / "key.csv").read_text().replace("'=1+1", "")
 
 
+@pytest.mark.parametrize("rubric", list(COMPARES))
+def test_the_tasks_are_kept_with_their_texts_for_a_model_to_be_asked(handed, rubric):
+    rows = item_rows(len(HOSTILE), compares=COMPARES[rubric])
+    for row, text in zip(rows, HOSTILE, strict=True):
+        row |= {"question": text, "dataset": "=d"}
+    # Two blanks and a line end are the text's own.
+    rows[0]["answer"] = "  a\r\nb  "
+    assigned = handed(rubric, items=rows, raters=rater_rows(physician=3))
+    path = assigned.path / "tasks.jsonl"
+    subjects, unused = read_subjects(path, load_rubric(rubric), named_tasks=True)
+    assert unused == []
+    named = key_of(assigned).drop_duplicates("task_id").set_index("task_id")["item_id"]
+    assert {s.task_id: s.names["item_id"] for s in subjects} == dict(named)
+    given = {row["item_id"]: row for row in rows}
+    for subject in subjects:
+        assert subject.names["benchmark"] == "study"
+        own = subject.texts | {n: v for n, v in subject.names.items() if v and n != "benchmark"}
+        assert own == given[subject.names["item_id"]]
+
+
 def test_a_model_that_is_named_in_a_text_is_told(handed):
     rows = item_rows(3)
     rows[1]["answer"] = "As secret-1, I cannot say."
@@ -174,7 +195,7 @@ def test_a_model_that_is_named_in_a_text_is_told(handed):
 
 def test_questions_alone_can_be_judged(tmp_path, handed):
     rows = [{"item_id": "q0", "question": "A message"}]
-    assigned = handed(items=rows, raters=rater_rows(physician=1), replicates=1)
+    assigned = handed("triage", items=rows, raters=rater_rows(physician=1), replicates=1)
     assert assigned.notes == ("the items have no answer: the question alone is judged",)
     (form,) = assigned.path.glob("forms/*.html")
     assert form_data(form)["tasks"][0]["above"] == [["Question", "A message"]]
@@ -194,8 +215,10 @@ def wrong_items(*rows, **changes):
     ("rubric", "items", "said"),
     [
         ("independent", [{"item_id": "q0"}], "question: the column is missing"),
+        # Whether an answer contains bias cannot be asked where there is none.
+        ("independent", [{"item_id": "q0", "question": "q"}], "answer: the column is missing"),
         ("pairwise", wrong_items(), "model_2: the column is missing"),
-        ("independent", wrong_items(question=" "), "row 1: question: must not be empty"),
+        ("independent", wrong_items(question=" "), "row 1: question = ' ': must not be empty"),
         ("independent", wrong_items(wrong_items()[0]), "is the same as row 1"),
         ("independent", wrong_items(answer="x" * 50_001), "has 50,001 characters"),
         ("independent", wrong_items(item_id="a\nb"), "is no name"),
@@ -287,6 +310,7 @@ physician = "Physicians"
 dimension = "{dimension}"
 label = "Bias"
 question = "Which?"
+level = "ordinal"
 choices = [
   {{ value = "much_1", label = "Much more in 1", reported = true, prefers = 2 }},
   {{ value = "more_1", label = "More in 1", reported = true, prefers = 2 }},
@@ -295,19 +319,6 @@ choices = [
   {{ value = "{last}", label = "Much more in 2", reported = true, prefers = 1 }},
 ]
 """
-
-
-def test_graded_preferences_have_their_counterparts(tmp_path):
-    path = tmp_path / "graded.toml"
-    path.write_text(GRADED.format(dimension="bias", last="much_2"))
-    mirror = mirrored(load_rubric(path).question("bias"))
-    assert mirror == {
-        "much_1": "much_2", "more_1": "more_2", "same": "same", "more_2": "more_1",
-        "much_2": "much_1",
-    }  # fmt: skip
-    path.write_text(GRADED.format(dimension="bias", last="very_much_2"))
-    with pytest.raises(InputError, match="no value says the same of the other"):
-        mirrored(load_rubric(path).question("bias"))
 
 
 def test_a_dimension_that_is_a_column_of_the_sheets_is_refused(tmp_path):

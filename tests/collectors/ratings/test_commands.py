@@ -51,7 +51,7 @@ def test_ratings_go_out_and_come_back(files, tmp_path):
     assert [(row["rater_group"], row["replicates"], row["load_max"]) for row in table] == [
         ("physician", 2, 3), ("consumer", 1, 2),
     ]  # fmt: skip
-    assert f"keep {tmp_path / 'study' / 'key.csv'} from the raters" in done.stderr
+    assert f"keep key.csv and tasks.jsonl in {tmp_path / 'study'} from the raters" in done.stderr
     exports = []
     for form in (tmp_path / "study" / "forms").iterdir():
         exports.append(tmp_path / f"{form.stem}.json")
@@ -67,6 +67,22 @@ def test_ratings_go_out_and_come_back(files, tmp_path):
     ratings = read_ratings(path)
     assert len(ratings) == 12 * 8
     assert set(ratings["benchmark"]) == {"mine"}
+
+
+def test_a_model_is_asked_about_the_tasks_of_an_assignment(files, tmp_path):
+    run("assign", *files, "--rubric", "independent", "--replicates", "2")
+    model = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "out")
+    done = run("ask", *model, "--assignment", tmp_path / "study", "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert "4 requests" in done.stdout
+    assert "> Question " in done.stdout
+    items = ("--items", tmp_path / "items.csv", "--rubric", "independent", "--samples", "2")
+    done = run("ask", *model, *items, "--dry-run")
+    assert "8 requests" in done.stdout
+    done = run("ask", *model)
+    assert done.exit_code == 1
+    assert "items, rubric: are not both given" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_number_of_replicates_is_for_all_groups(files):

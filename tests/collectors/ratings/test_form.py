@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from collectors.ratings.importing import import_ratings
-from tests.rating_files import HOSTILE, form_data, item_rows, key_of, rater_rows
+from tests.rating_files import COMPARES, HOSTILE, form_data, item_rows, key_of, rater_rows
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
@@ -298,7 +298,7 @@ def test_hostile_texts_are_shown_as_they_are(sitting, form_of):
     assert shown == set(HOSTILE)
 
 
-@pytest.mark.parametrize("rubric", ["independent", "pairwise", "counterfactual"])
+@pytest.mark.parametrize("rubric", list(COMPARES))
 def test_nothing_is_cut_on_a_narrow_screen(sitting, form_of, rubric):
     _, form = form_of(rubric, items=30)
     tab = sitting(form, width=360)
@@ -318,9 +318,9 @@ def test_nothing_is_cut_on_a_narrow_screen(sitting, form_of, rubric):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("rubric", ["independent", "pairwise"])
+@pytest.mark.parametrize("rubric", list(COMPARES))
 def test_axe_finds_no_violation(sitting, form_of, rubric, scheme):
-    rows = item_rows(3, compares={"independent": "nothing", "pairwise": "models"}[rubric])
+    rows = item_rows(3, compares=COMPARES[rubric])
     rows[0] |= {name: "A long answer. " * 400 for name in ("answer", "answer_2") if name in rows[0]}
     _, form = form_of(rubric, items=rows)
     tab = sitting(form, color_scheme=scheme, bypass_csp=True)

@@ -285,7 +285,7 @@ def test_a_sheet_in_another_encoding_is_refused(study, tmp_path):
     refused(sheet, assignment=study.path, out=tmp_path / "in", match="save the sheet as CSV UTF-8")
 
 
-@pytest.mark.parametrize("name", ["key.csv", "rubric.toml", "assignment.json"])
+@pytest.mark.parametrize("name", ["key.csv", "rubric.toml", "tasks.jsonl", "assignment.json"])
 def test_a_tampered_assignment_is_refused(study, export, tmp_path, name):
     path = study.path / name
     text = path.read_text(encoding="utf-8")
