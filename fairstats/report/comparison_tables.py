@@ -12,7 +12,12 @@ from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.display import ACCENT_A, ACCENT_B
 from fairstats.report.plots import plot_theme
-from fairstats.report.ratings_tables import dimension_label, group_label, panel_label
+from fairstats.report.ratings_tables import (
+    axis_label,
+    dimension_label,
+    group_label,
+    panel_label,
+)
 from fairstats.report.tables import breakable
 from fairstats.report.text import (
     escape_html,
@@ -64,6 +69,7 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
                 **{share: _share(figures.loc[share]) for share in _SHARES},
                 "difference": _difference(difference),
                 "p": p_value(difference["p_value"]),
+                "first": _shown_first(figures),
             }
         )
     frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
@@ -76,8 +82,9 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
             indifferent="Neither, %",
             difference="Difference, points",
             p="By tasks",
+            first="Shown first, points",
         )
-        .fmt_passthrough(columns=[*_SHARES, "difference"], escape=False)
+        .fmt_passthrough(columns=[*_SHARES, "difference", "first"], escape=False)
         .cols_align("left")
     )
 
@@ -99,6 +106,13 @@ def _share(row: Mapping[Any, Any]) -> str:
     return f"<strong>{100 * row['estimate']:.1f}</strong><br><small>{limits}</small>"
 
 
+def _shown_first(figures: pd.DataFrame) -> str:
+    if "position_difference" not in figures.index:
+        return "not known"
+    row = figures.loc["position_difference"]
+    return f"{_difference(row)}<br><small>{p_value(row['p_value'])}</small>"
+
+
 def _difference(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
@@ -111,13 +125,16 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
 
     Parameters
     ----------
-    preferences, rubric
+    preferences : pandas.DataFrame
+        As for `preference_table`, with ``least`` and ``most``, the ends of the scale.
+    rubric : Rubric
         As for `preference_table`.
     """
     from plotnine import (
         aes,
         coord_flip,
         facet_wrap,
+        geom_blank,
         geom_linerange,
         geom_point,
         ggplot,
@@ -134,10 +151,10 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         for row in rows.to_dict("records")
     ]
     rows = rows.assign(
-        **{c: 100 * rows[c] for c in ("estimate", "ci_low", "ci_high")},
+        **{c: 100 * rows[c] for c in ("estimate", "ci_low", "ci_high", "least", "most")},
         label=pd.Categorical(
-            [dimension_label(d, rubric) for d in rows["dimension"]],
-            [question.label for question in rubric.questions][::-1],
+            [axis_label(d, rubric) for d in rows["dimension"]],
+            [axis_label(d, rubric) for d in rubric.dimensions][::-1],
         ),
         which=pd.Categorical(
             rows["metric"].map(dict(zip(_SHARES, preferred, strict=False))), preferred
@@ -149,18 +166,14 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         ggplot(rows, aes("label", "estimate", color="which"))
         + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.1, position=beside)
         + geom_point(size=2.2, position=beside)
+        + geom_blank(aes(y="least"))
+        + geom_blank(aes(y="most"))
         + facet_wrap("panel", ncol=1)
         + scale_color_manual(dict(zip(preferred, (ACCENT_B, ACCENT_A), strict=True)))
         + coord_flip()
         + labs(x="", y="% of ratings", color="")
         + plot_theme()
     )
-
-
-def position_rows(preferences: pd.DataFrame) -> pd.DataFrame:
-    """What raters preferred by the side on which it was shown, over the rubric's first question."""
-    shown = preferences[preferences["metric"] == "first_shown_preferred"]
-    return shown[(shown["dimension"] == "bias") & shown["estimate"].notna()]
 
 
 def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,11 @@ _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8
 def dimension_label(dimension: str, rubric: Rubric) -> str:
     """A dimension as readers see it."""
     return rubric.question(dimension).label
+
+
+def axis_label(dimension: str, rubric: Rubric) -> str:
+    """The same in lines short enough for the axis of a plot."""
+    return textwrap.fill(rubric.question(dimension).label, 24)
 
 
 def group_label(group: str, rubric: Rubric) -> str:
@@ -197,9 +203,11 @@ def in_words(by_name: pd.DataFrame) -> str:
             said.append("for tentative conclusions by α")
         else:
             said.append("by α no single rating can be relied on")
+    # The notes in full are in the table of the release.
+    if by_name["note"].fillna("").str.contains("prevalence paradox").any():
+        said.append("nearly all ratings are alike (prevalence paradox)")
     text = "; ".join(said)
-    notes = [note for note in by_name["note"].dropna().unique() if note]
-    return f"{text[:1].upper()}{text[1:]}" + "".join(f". {n[:1].upper()}{n[1:]}" for n in notes)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _word(kappa: float) -> str:
