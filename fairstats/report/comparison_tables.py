@@ -16,6 +16,7 @@ from fairstats.report.ratings_tables import (
     axis_label,
     dimension_label,
     group_label,
+    in_panels,
     panel_label,
 )
 from fairstats.report.tables import breakable
@@ -72,7 +73,7 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
                 "first": _shown_first(figures),
             }
         )
-    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
@@ -81,7 +82,7 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
             preferred_2="Prefer the second, %",
             indifferent="Neither, %",
             difference="Difference, points",
-            p="By tasks",
+            p="By items",
             first="Shown first, points",
         )
         .fmt_passthrough(columns=[*_SHARES, "difference", "first"], escape=False)
@@ -203,7 +204,7 @@ def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
             "records"
         )
     ]
-    frame = pd.DataFrame(rows).sort_values("panel", kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows))
     return (
         GT(frame, rowname_col="model", groupname_col="panel", id=name)
         .tab_stubhead("Model")
@@ -263,7 +264,7 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
                 },
             }
         )
-    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     labels = {names[cell]: label for cell, label in columns.items()}
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)

@@ -11,6 +11,7 @@ import pandas as pd
 from fairstats.benchmarks import POOLED
 from fairstats.names import slug
 from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import MODEL_GROUP
 from fairstats.report.comparison_tables import (
     counterfactual_table,
     paired_bias_table,
@@ -328,7 +329,7 @@ def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) 
             name=f"votes-{place}-{number}",
             alt="How many of an item's raters report each dimension, in percent of the items",
             width=PLOT_WIDTH,
-            height=0.9 + 0.3 * drawn["dimension"].nunique(),
+            height=0.9 + 0.4 * drawn["dimension"].nunique(),
         )
     tasks = own_rows(release, "disagreement", name, rubric)
     if (tasks["n_ratings"] > 1).any():
@@ -368,6 +369,8 @@ def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
         raters = own["rater_id"].nunique()
         judgements = own[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
         label = group_label(str(group), rubric).lower()
+        if group == MODEL_GROUP and raters == 1:
+            label = "model"
         parts.append(f"{number_word(raters)} {label} gave {judgements:,} judgements")
     tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
     s = "" if tasks == 1 else "s"

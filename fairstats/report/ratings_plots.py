@@ -39,6 +39,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         geom_linerange,
         geom_point,
         ggplot,
+        guide_legend,
         guides,
         labs,
         position_dodge,
@@ -76,6 +77,8 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     )
     if len(groups) == 1:
         plot = plot + guides(color=False)
+    elif len(groups) > 4:
+        plot = plot + guides(color=guide_legend(title="", nrow=2))
     return plot + facet_wrap("panel", ncol=1) if len(set(panels)) > 1 else plot
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import MODEL_GROUP
 from fairstats.report.tables import breakable
 from fairstats.report.text import MINUS, escape_html, percent, percent_range
 
@@ -41,14 +42,14 @@ def dimension_label(dimension: str, rubric: Rubric) -> str:
 
 def axis_label(dimension: str, rubric: Rubric) -> str:
     """The same in lines short enough for the axis of a plot."""
-    return textwrap.fill(rubric.question(dimension).label, 24)
+    return textwrap.fill(rubric.question(dimension).label, 28)
 
 
 def group_label(group: str, rubric: Rubric) -> str:
     """A group of raters as readers see it."""
     if group == POOLED:
         return "All raters"
-    return "Models as raters" if group == "model" else rubric.rater_groups[group]
+    return "Models" if group == MODEL_GROUP else rubric.rater_groups[group]
 
 
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
@@ -86,7 +87,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         cells[f"{row['aggregation']}-{place}"] = _rate(row)
     columns = [f"{aggregation}-{i}" for i in range(len(groups)) for aggregation in _AGGREGATIONS]
     frame = pd.DataFrame(list(rows.values())).reindex(columns=["panel", "dimension", *columns])
-    frame = frame.sort_values("panel", kind="stable", ignore_index=True).fillna("")
+    frame = in_panels(frame).fillna("")
     table = (
         GT(frame, rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
@@ -99,6 +100,14 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         heading = f"{group_label(group, rubric)}, %"
         table = table.tab_spanner(heading, columns=list(own), id=f"{name}-{place}")
     return table
+
+
+def in_panels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of one panel together, panels in the order in which they first stood."""
+    names = list(dict.fromkeys(frame.sort_index()["panel"]))
+    return frame.sort_values(
+        "panel", key=lambda column: column.map(names.index), kind="stable", ignore_index=True
+    )
 
 
 def _rate(row: Mapping[Any, Any]) -> str:
@@ -145,7 +154,7 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
                 "words": f'<span class="said">{escape_html(in_words(by_name))}</span>',
             }
         )
-    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
