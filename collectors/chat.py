@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from collectors.batch import has_batch, run_batch
-from collectors.campaign import Campaign, noted_names
+from collectors.asking import ask_tasks, open_journal, terms_of
 from collectors.checking import answers_path, check_numbers, check_writable, version_of, wrong
-from collectors.clients import endpoint_of, in_a_loop, make_client
-from collectors.compaction import Slot, answer_rows, check_replaceable, reconcile
-from collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
-from collectors.endings import unfinished
+from collectors.compaction import answer_rows, check_replaceable
+from collectors.embedded import EMBEDDED_MODEL
 from collectors.excerpts import read_excerpts
 from collectors.items import STRATEGIES, list_prompts, load_items
-from collectors.journal import SUFFIX, Journal, Reply
-from collectors.limits import Budget, Pace, Price, estimate
-from collectors.models import KnownModel, find_model
-from collectors.progress import show_progress
-from collectors.service import Service
-from collectors.tasks import Shard, Task, list_tasks
+from collectors.tasks import Shard, list_tasks
 from fairstats.answers import write_answers
 from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError
-
-if TYPE_CHECKING:
-    import openai
-
 
 #: How many snippets stand in a prompt, where nothing else is said.
 TOP_K = 10
@@ -150,19 +132,25 @@ def collect(
     KeyboardInterrupt
         After Ctrl-C; what was answered is in the journal.
     """
-    check_numbers(
-        max_tokens=max_tokens,
-        samples=samples,
+    check_numbers(max_tokens=max_tokens, samples=samples, limit=limit)
+    terms = terms_of(
+        model,
+        # A strategy that is unknown is told of below, with those that there are.
+        max_tokens=max_tokens or STRATEGIES.get(strategy, 1),
+        base_url=base_url,
+        temperature=temperature,
         concurrency=concurrency,
-        limit=limit,
         rpm=rpm,
         tpm=tpm,
+        price=price,
+        max_cost=max_cost,
+        timeout=timeout,
+        retries=retries,
+        keep_failures=keep_failures,
+        batch=batch,
+        poll_s=poll_s,
+        progress=progress,
     )
-    if not 0 < timeout < float("inf"):
-        raise wrong(f"timeout = {timeout}", "is no time to wait", "use a number of seconds")
-    for argument, number in (("temperature", temperature), ("retries", retries)):
-        if not 0 <= number < float("inf"):
-            raise wrong(f"{argument} = {number}", "must not be negative", "use 0 or more")
     version = version_of(benchmark, benchmark_version)
     part = Shard.parse(shard) if shard else None
     every = load_items(benchmark)
@@ -178,154 +166,33 @@ def collect(
     tasks = list_tasks(prompts, samples=samples, shard=part)
     if not tasks:
         raise wrong(f"shard = {shard!r}", "holds no item", "use fewer parts")
-    here = model == EMBEDDED and base_url is None
-    known = KnownModel(EMBEDDED_MODEL) if here else find_model(model, base_url=base_url)
     facts = {
         "benchmark": benchmark.name,
         "benchmark_version": version,
-        "model": model_name or (EMBEDDED_MODEL if here else model),
+        "model": model_name or (EMBEDDED_MODEL if terms.here else model),
         "strategy": excerpts.strategy(strategy) if excerpts else strategy,
     }
     check_writable(tasks, facts)
     path = answers_path(out, facts)
-    longest = (max_tokens or STRATEGIES[strategy]) + known.thinking
-    if price is not None:
-        known = replace(known, price=Price(*price))
-    if max_cost is not None and known.price is None:
-        remedy = "name it with price (--price PROMPT,COMPLETION, dollars for a million tokens)"
-        raise wrong(f"max_cost = {max_cost}", f"no price is known for {model}", remedy)
-    budget = Budget(known.price, max_cost, longest)
     if excerpts and (without := sum(task.variant not in excerpts.blocks for task in tasks)):
         print(f"{without:,} of {len(tasks):,} prompts have no excerpt", file=sys.stderr)
     if dry_run:
-        print(estimate(tasks, longest, known.price), "", _printable(tasks[0].prompt.text), sep="\n")
+        terms.print_estimate(tasks)
         return path
-    with ExitStack() as stack:
-        journal = stack.enter_context(_journal(path, facts, part))
+    with open_journal(path, facts, part) as journal:
         journal.note("items", str(len(items)))
         journal.note("samples", str(samples))
         if excerpts:
             journal.note("corpus_sha256", excerpts.corpus_sha256)
-        if here:
-            embedded = stack.enter_context(serve_embedded())
-            known = replace(known, model=embedded.model, base_url=embedded.base_url)
-            concurrency = 1  # it has one slot: a second request would only wait
-            endpoint = f"{EMBEDDED}/{embedded.snapshot}"  # its port is another every time
-            client, hide = make_client(known.base_url, key="", proxies=False)
-        else:
-            client, hide = _client(known, timeout=timeout, retries=retries)
-            endpoint = hide(endpoint_of(str(client.base_url)))
-        service = Service(
-            client,
-            model=known.model,
-            endpoint=endpoint,
-            # 0 and 0.0 are the same setting, and have to be the same in a reply's key.
-            settings={
-                "temperature": int(temperature) if temperature == int(temperature) else temperature,
-                "max_tokens": longest,
-            },
-            names=known.names,
-            hide=hide,
-            key_variable=known.key_variable,
+        there, asked = ask_tasks(
+            tasks,
+            journal,
+            terms,
+            title=facts["model"],
+            check=lambda there: check_replaceable(path, tasks, there),
         )
-        noted = noted_names(journal, service)
-        service.names.update(noted or {})
-        there = _replies(service, tasks, journal)
-        check_replaceable(path, tasks, there)
-        kept = {"answered", "refused", *(["failed"] if keep_failures else [])}
-        missing = [t for t in tasks if t.slot not in there or there[t.slot].status not in kept]
-        budget.spent = sum(budget.cost(t, there[t.slot]) for t in tasks if t.slot in there)
-        if missing:
-            pace = Pace(rpm, tpm)
-            campaign = Campaign(service, journal, pace=pace, budget=budget, concurrency=concurrency)
-            if batch:
-                _run_batch(campaign, missing, noted is None, poll_s=poll_s, shown=progress)
-            else:
-                with show_progress(
-                    facts["model"],
-                    total=len(tasks),
-                    there=len(tasks) - len(missing),
-                    budget=budget,
-                    shown=progress,
-                ) as campaign.counted:
-                    in_a_loop(campaign.run(missing, settle=noted is None))
-            there = _replies(service, tasks, journal)
-            result = reconcile(tasks, there)
-            if progress:
-                print(result, file=sys.stderr)
-            if result.missing or (campaign.stopped and result.failed):
-                raise unfinished(campaign, result)
-            if not result.answered:
-                reason = there[tasks[0].slot].text
-                problem = service.problem(reason, "no request was answered; none was kept")
-                raise InputError([problem])
         if part is not None:
             return journal.path
-        if missing or not path.exists():
+        if asked or not path.exists():
             write_answers(answer_rows(tasks, there, facts), path)
         return path
-
-
-@contextmanager
-def _journal(path: Path, facts: Mapping[str, str], shard: Shard | None) -> Iterator[Journal]:
-    """The journal beside the answers; one in which nothing is does not stay."""
-    part = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
-    campaign = {**facts, "shard": f"{shard.number}/{shard.of}" if shard else "1/1"}
-    with Journal(path.with_name(f"{path.stem}{part}{SUFFIX}"), campaign) as journal:
-        try:
-            yield journal
-        finally:
-            failed = all(reply.status == "failed" for reply in journal.replies().values())
-            if failed and not has_batch(journal):
-                journal.discard()
-
-
-def _client(
-    known: KnownModel, *, timeout: float, retries: int
-) -> tuple[openai.AsyncOpenAI, Callable[[str], str]]:
-    key = os.environ.get(known.key_variable, "").strip()
-    if known.snapshot and not key:
-        raise wrong(known.key_variable, "is not set", f"set it to the key for {known.model}")
-    return make_client(
-        known.base_url or os.environ.get("OPENAI_BASE_URL") or None,
-        key=key,
-        key_variable=known.key_variable,
-        timeout=timeout,
-        retries=retries,
-    )
-
-
-def _replies(service: Service, tasks: list[Task], journal: Journal) -> dict[Slot, Reply]:
-    """What the journal holds of these tasks, asked as they would be now."""
-    replies = journal.replies()
-    found = {task.slot: replies.get(service.key(task)) for task in tasks}
-    return {slot: reply for slot, reply in found.items() if reply is not None}
-
-
-def _printable(text: str) -> str:
-    """Text whose signs do not steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def _run_batch(
-    campaign: Campaign, tasks: list[Task], settle: bool, *, poll_s: float, shown: bool
-) -> None:
-    import openai
-
-    budget, service, journal = campaign.budget, campaign.service, campaign.journal
-    most = budget.spent + sum(budget.worst(task) for task in tasks)
-    if budget.max_cost is not None and most > budget.max_cost and not has_batch(journal):
-        return campaign.stop("budget")
-
-    def say(text: str) -> None:
-        if shown:
-            print(text, file=sys.stderr)
-
-    try:
-        in_a_loop(run_batch(service, journal, tasks, settle=settle, poll_s=poll_s, say=say))
-        return None
-    except KeyboardInterrupt:
-        return campaign.stop("interrupted")  # the batch itself goes on
-    except openai.OpenAIError as error:
-        said = service.hide(f"{type(error).__name__}: {error}")
-    raise InputError([service.problem(said, "see whether the service has a Batch API")])

@@ -24,7 +24,18 @@ def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
         When it cannot.
     """
     names = ("benchmark", "benchmark_version", "model", "strategy")
-    path = Path(out) / f"{'-'.join(slug(facts[name]) for name in names)}.parquet"
+    return path_in(out, f"{'-'.join(slug(facts[name]) for name in names)}.parquet")
+
+
+def path_in(out: Path, name: str) -> Path:
+    """A file of a folder; refuses a folder that could not be written to.
+
+    Raises
+    ------
+    InputError
+        When it cannot.
+    """
+    path = Path(out) / name
     folder = next(parent for parent in path.parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise wrong(str(folder), "cannot be written to", "name another folder")

@@ -47,14 +47,15 @@ def plain_text(raw: str) -> str:
     >>> plain_text("<think>Is it A?</think>**Answer:**  C")
     'Answer: C'
     """
-    text = _TAG.sub("", _without_thinking(raw)).translate(_SIGNS)
+    text = _TAG.sub("", without_thinking(raw)).translate(_SIGNS)
     text = re.sub(r"\\(?:text(?:bf|rm)?|mathrm|mathbf)\{", "{", text)
     # Short runs of white space keep every pattern from searching far.
     text = re.sub(r"[^\S\n]+", " ", text)
     return re.sub(r" ?\n[ \n]*", "\n", text).strip()
 
 
-def _without_thinking(raw: str) -> str:
+def without_thinking(raw: str) -> str:
+    """The reply behind its thinking part; empty where it was cut off in it."""
     kept: list[str] = []
     begin, thinking = 0, False
     for mark in _THINKING.finditer(raw):

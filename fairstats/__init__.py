@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fairstats.inference.power import samplesize_mcnemar as samplesize_mcnemar
     from fairstats.inference.ranks import rank_sets as rank_sets
     from fairstats.inference.tango import tango as tango
+    from fairstats.inference.variance_components import variance_components as variance_components
     from fairstats.item_counts import count_items as count_items
     from fairstats.items import item_patterns as item_patterns
     from fairstats.open_voting import largest_cluster as largest_cluster
@@ -60,6 +61,15 @@ if TYPE_CHECKING:
     from fairstats.problems import Problem as Problem
     from fairstats.ranking import rank_models as rank_models
     from fairstats.ratings.agreement import rating_agreement as rating_agreement
+    from fairstats.ratings.bradley_terry import bradley_terry as bradley_terry
+    from fairstats.ratings.counterfactual import counterfactual_rates as counterfactual_rates
+    from fairstats.ratings.dawid_skene import dawid_skene as dawid_skene
+    from fairstats.ratings.design import design_from as design_from
+    from fairstats.ratings.paired_bias import paired_bias_rates as paired_bias_rates
+    from fairstats.ratings.planner import plan_agreement as plan_agreement
+    from fairstats.ratings.planner import plan_ratings as plan_ratings
+    from fairstats.ratings.preferences import preference_rates as preference_rates
+    from fairstats.ratings.rater_models import rater_regression as rater_regression
     from fairstats.ratings.rates import bias_rates as bias_rates
     from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
@@ -88,6 +98,7 @@ _HOMES = {
     "bootstrap": "fairstats.inference.bootstrap",
     "bounded_mean_interval": "fairstats.inference.bounded_mean",
     "bowker": "fairstats.inference.letters",
+    "bradley_terry": "fairstats.ratings.bradley_terry",
     "cluster_bootstrap": "fairstats.inference.cluster_bootstrap",
     "cochran_q": "fairstats.inference.cochran",
     "cohens_h_interval": "fairstats.inference.effect_sizes",
@@ -95,8 +106,11 @@ _HOMES = {
     "compare_policies": "fairstats.policies",
     "count_items": "fairstats.item_counts",
     "count_outcomes": "fairstats.counts",
+    "counterfactual_rates": "fairstats.ratings.counterfactual",
     "crossed_interval": "fairstats.inference.crossed",
+    "dawid_skene": "fairstats.ratings.dawid_skene",
     "design_effect": "fairstats.inference.clusters",
+    "design_from": "fairstats.ratings.design",
     "diff_releases": "fairstats.release_diff",
     "difference_interval": "fairstats.inference.paired_intervals",
     "fleiss_kappa": "fairstats.agreement",
@@ -112,15 +126,20 @@ _HOMES = {
     "mean_interval": "fairstats.inference.cluster_bootstrap",
     "minimum_detectable_difference": "fairstats.inference.power",
     "odds_ratio": "fairstats.inference.effect_sizes",
+    "paired_bias_rates": "fairstats.ratings.paired_bias",
     "partly_paired_interval": "fairstats.inference.paired_intervals",
     "percent_agreement": "fairstats.agreement",
     "pigeonhole_bootstrap": "fairstats.inference.crossed",
+    "plan_agreement": "fairstats.ratings.planner",
+    "plan_ratings": "fairstats.ratings.planner",
     "power_mcnemar": "fairstats.inference.power",
+    "preference_rates": "fairstats.ratings.preferences",
     "proportion_interval": "fairstats.inference.intervals",
     "publish": "fairstats.release",
     "randolph_kappa": "fairstats.agreement",
     "rank_models": "fairstats.ranking",
     "rank_sets": "fairstats.inference.ranks",
+    "rater_regression": "fairstats.ratings.rater_models",
     "rating_agreement": "fairstats.ratings.agreement",
     "read_answers": "fairstats.answers",
     "read_retrievals": "fairstats.retrievals",
@@ -133,6 +152,7 @@ _HOMES = {
     "tango": "fairstats.inference.tango",
     "text_overlap": "fairstats.reply_overlap",
     "validate_answers": "fairstats.validation",
+    "variance_components": "fairstats.inference.variance_components",
     "verdict": "fairstats.inference.equivalence",
     "verify": "fairstats.verification",
     "vote_counts": "fairstats.voting",

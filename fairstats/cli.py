@@ -11,6 +11,9 @@ from fairstats.commands import (
     collecting,
     estimates,
     overlaps,
+    rating_figures,
+    rating_models,
+    ratings,
     releases,
     serve,
     variants,
@@ -25,6 +28,9 @@ app = typer.Typer(
 )
 for group in (answers, collecting, variants, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
+ratings.commands.add_typer(rating_figures.commands)
+ratings.commands.add_typer(rating_models.commands)
+app.add_typer(ratings.commands, name="ratings")
 
 
 def _version(wanted: bool) -> None:

@@ -20,6 +20,7 @@ import pandas as pd
 
 import fairstats
 from fairstats.answers import (
+    RATINGS_SUFFIX,
     RETRIEVALS_SUFFIX,
     answer_files,
     read_answers,
@@ -29,6 +30,9 @@ from fairstats.answers import (
 from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
 from fairstats.names import file_sha256, slug
 from fairstats.problems import InputError, Problem
+from fairstats.ratings.files import rating_files, read_ratings
+from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
+from fairstats.ratings.table import no_ratings
 from fairstats.release_diff import changes
 from fairstats.release_facts import facts_of
 from fairstats.release_tables import TABLES, ReleaseInputs
@@ -85,19 +89,22 @@ def publish(
     release: str,
     out: str | os.PathLike[str],
     retrievals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    ratings: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     without_retrievals: bool = False,
     renderer: Renderer = "auto",
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> Published:
     """Publish answers as a release of a site: ``out/v/release/`` with everything it rests on.
 
     Parameters
     ----------
     answers : path, or iterable of paths
-        Answer files or folders, as for `fairstats.read_answers`. Files of retrievals inside of
-        the folders (``*.retrievals.parquet``) are found by themselves.
+        Answer files or folders, as for `fairstats.read_answers`. Files of retrievals and of
+        ratings inside of the folders (``*.retrievals.parquet``, ``*.ratings.parquet``) are found
+        by themselves.
     release : str
         The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
     out : path
@@ -106,10 +113,15 @@ def publish(
     retrievals : path, or iterable of paths
         Other files of retrievals, or folders with them. The release holds ids, ranks, scores and
         hashes of the snippets, not their text.
+    ratings : path, or iterable of paths
+        Other files of raters' judgements, or folders with them. The release holds all columns
+        of the ratings table, ids of the raters among them, which have to be pseudonyms.
     without_retrievals : bool
         Publish answers that were asked with snippets although their retrievals are not given.
     missing, alpha, benchmarks
         As for `fairstats.analyze`.
+    rubrics : iterable or mapping of Rubric
+        Rubrics of the ratings that are not built in.
     renderer : {"auto", "quarto", "builtin"}
         What draws the pages.
 
@@ -133,8 +145,9 @@ def publish(
         raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
     named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
     retrieved = retrieval_files([*named, *_all_retrievals(retrievals)])
-    # A file of retrievals may be named among the answers.
-    sources = answer_files([path for path in named if not str(path).endswith(RETRIEVALS_SUFFIX)])
+    # Files of retrievals and ratings may be named among the answers.
+    beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX)
+    sources = answer_files([path for path in named if not str(path).endswith(beside)])
     given = by_name(benchmarks)
     problems = validate_files(sources, benchmarks=given)
     if problems:
@@ -143,13 +156,17 @@ def publish(
     _refuse_votes(frame, sources)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     lists = _read_all(retrieved, frame, known)
+    judged = rating_files([*named, *_all_ratings(ratings)])
+    judgements = read_ratings(judged, rubrics=rubrics) if judged else no_ratings()
+    asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
     if not without_retrievals:
         _refuse_without(frame, lists)
-    of = ReleaseInputs(frame, lists, missing, alpha, known)
+    of = ReleaseInputs(frame, lists, judgements, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
     with locked(Path(out)):
-        return _publish_into(Path(out), release, of, tables, [*sources, *retrieved], renderer)
+        files = [*sources, *retrieved, *judged]
+        return _publish_into(Path(out), release, of, tables, files, renderer)
 
 
 def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
@@ -177,6 +194,19 @@ def _all_retrievals(
         if not retrieval_files(path):
             remedy = f"name a file that ends in {RETRIEVALS_SUFFIX}, or a folder with one"
             raise InputError([Problem(str(path), "holds no retrievals", remedy)])
+    return found
+
+
+def _all_ratings(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Path]:
+    """These paths, each of which has to be a file of ratings or a folder with one."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found = [Path(path) for path in given]
+    for path in found:
+        if not rating_files(path):
+            remedy = f"name a file that ends in {RATINGS_SUFFIX}, or a folder with one"
+            raise InputError([Problem(str(path), "holds no ratings", remedy)])
     return found
 
 
@@ -233,9 +263,11 @@ def _publish_into(
         made = Release(building)
         write_answers(of.answers, made.answers_path)
         write_parquet(of.retrievals, made.retrievals_path)
+        write_parquet(of.ratings, made.ratings_path)
         for name, table in tables.items():
             write_table(table, building / DOWNLOADS, name)
         _copy_benchmarks(of.benchmarks, building / "benchmarks")
+        copy_rubrics(of.rubrics, building / "rubrics")
         manifest: dict[str, Any] = {
             "release": release,
             "created_at": created_at.isoformat(timespec="milliseconds"),

@@ -11,16 +11,22 @@ from typing import Any
 import pandas as pd
 
 from fairstats.benchmarks import Benchmark
+from fairstats.ratings.rubrics import Rubric
 from fairstats.release_tables import ReleaseInputs
 
 
 def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     """The entries of a manifest that are computed from a release's inputs and tables."""
-    whole = {"answers": of.answers, "retrievals": of.retrievals, **tables}
+    whole = {
+        "answers": of.answers,
+        "retrievals": of.retrievals,
+        "ratings": of.ratings,
+        **tables,
+    }
     return {
         "rows": {name: len(table) for name, table in whole.items()},
         "answers": answer_summary(of.answers),
-        "content": _content(whole, of.benchmarks),
+        "content": _content(whole, of),
     }
 
 
@@ -39,11 +45,10 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def _declared(benchmark: Benchmark) -> str:
-    """Everything that a benchmark declares, wherever its files lie."""
-    values = {f.name: getattr(benchmark, f.name) for f in fields(benchmark)}
-    for place in ("path", "keys_file", "items_file"):
-        del values[place]
+def _declared(one: Benchmark | Rubric) -> str:
+    """Everything that a benchmark or rubric declares, wherever its files lie."""
+    places = ("path", "keys_file", "items_file")
+    values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
     return json.dumps(values, default=_plain, ensure_ascii=False)
 
 
@@ -53,13 +58,12 @@ def _plain(value: Any) -> dict[str, Any]:
     return {f.name: getattr(value, f.name) for f in fields(value)}
 
 
-def _content(
-    tables: Mapping[str, pd.DataFrame], benchmarks: Mapping[str, Benchmark]
-) -> dict[str, str]:
+def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str, str]:
     """Hashes of what is published, independent of how parquet happens to store it.
 
     They decide whether two releases are the same: everything else can be made from these.
     """
     texts = {name: table.to_csv(index=False) for name, table in tables.items()}
-    texts["benchmarks"] = "".join(_declared(benchmarks[name]) for name in sorted(benchmarks))
+    for kind, declared in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):
+        texts[kind] = "".join(_declared(declared[name]) for name in sorted(declared))
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}

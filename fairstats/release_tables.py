@@ -16,6 +16,8 @@ from fairstats.estimates import ESTIMATE_COLUMNS
 from fairstats.flips import FLIP_COLUMNS, flips_of
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.ranking import RANK_COLUMNS, rank_models
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.replication import REPLICATION_COLUMNS, replicate
 from fairstats.retrieval import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
 from fairstats.retrieved_lists import RETRIEVER_COLUMNS, asked_with
@@ -35,19 +37,26 @@ class ReleaseInputs:
     retrievals : pandas.DataFrame
         What they were asked with, `fairstats.retrievals.RETRIEVAL_COLUMNS`; without a row where
         no retrievals were given.
+    ratings : pandas.DataFrame
+        Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; without a row where none were
+        given.
     missing : {"available", "complete", "incorrect", "bounds"} or None
         The policy for missing answers; None for the one that each benchmark declares.
     alpha : float
         1 − confidence level.
     benchmarks : mapping of str to Benchmark
         The benchmarks of the answers, by name.
+    rubrics : mapping of str to Rubric
+        The rubrics of the ratings, by name.
     """
 
     answers: pd.DataFrame
     retrievals: pd.DataFrame
+    ratings: pd.DataFrame
     missing: MissingPolicy | None
     alpha: float
     benchmarks: Mapping[str, Benchmark]
+    rubrics: Mapping[str, Rubric]
 
 
 Make = Callable[[ReleaseInputs], pd.DataFrame]
@@ -163,4 +172,12 @@ TABLES: Mapping[str, ReleaseTable] = {
         UNIT_COLUMNS,
         lambda of: vote_counts(of.answers, alpha=of.alpha, benchmarks=of.benchmarks),
     ),
+    **{
+        name: ReleaseTable(
+            table.columns,
+            table.keys,
+            lambda of, table=table: table.make(of.ratings, alpha=of.alpha, rubrics=of.rubrics),  # type: ignore[misc]
+        )
+        for name, table in RATING_TABLES.items()
+    },
 }

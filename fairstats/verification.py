@@ -20,6 +20,7 @@ from fairstats.answers import read_answers
 from fairstats.benchmarks import MISSING_POLICIES
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
+from fairstats.ratings.table import check_ratings, no_ratings
 from fairstats.release_facts import facts_of
 from fairstats.release_tables import TABLES, ReleaseInputs
 from fairstats.report.api import write_api
@@ -28,6 +29,9 @@ from fairstats.report.downloads import write_table
 from fairstats.retrievals import check_retrievals
 from fairstats.retrieved_lists import no_retrievals
 from fairstats.site_folder import API, derived_files, extra_files
+
+#: What the tables of a release are made from.
+_INPUTS = ("answers", "retrievals", "ratings")
 
 
 @dataclass(frozen=True)
@@ -120,9 +124,7 @@ def _verified(path: Path) -> Verification:
     release = Release(path)
     rows = dict.fromkeys(TABLES, 0)
     # What was changed after the fact is not computed with: a hash has said so already.
-    if not changed & {
-        str(_table_path(release, name)) for name in ("answers", "retrievals", *TABLES)
-    }:
+    if not changed & {str(_table_path(release, name)) for name in (*_INPUTS, *TABLES)}:
         try:
             rows, figures = _recomputed(release, manifest)
             problems += figures
@@ -233,7 +235,7 @@ def _copy_problems(release: Release) -> Iterator[Problem]:
     with tempfile.TemporaryDirectory(prefix="fairstats-verify-") as temporary:
         again = Path(temporary)
         for file in sorted(folder.glob("*.parquet")):
-            if file not in (release.answers_path, release.retrievals_path):
+            if file.stem not in _INPUTS:
                 write_table(pd.read_parquet(file), again / DOWNLOADS, file.stem)
         # What the documents look like is a matter of the version; the tables are not.
         if release.manifest["fairstats"] == fairstats.__version__:
@@ -257,13 +259,22 @@ def _retrievals(release: Release) -> pd.DataFrame:
     return check_retrievals(found, path=path) if len(found) else no_retrievals()
 
 
+def _ratings(release: Release) -> pd.DataFrame:
+    found, path = release.ratings, str(release.ratings_path)
+    if found.empty:
+        return no_ratings()
+    return check_ratings(found, rubrics=release.rubrics, path=path)
+
+
 def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
     of = ReleaseInputs(
         answers=read_answers(release.answers_path),
         retrievals=_retrievals(release),
+        ratings=_ratings(release),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],
         benchmarks=release.benchmarks,
+        rubrics=release.rubrics,
     )
     problems = []
     tables = {}

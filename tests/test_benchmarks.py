@@ -19,8 +19,9 @@ def test_a_built_in_benchmark_keeps_to_its_own_declarations(name):
     benchmark = load_benchmark(name)
     assert benchmark.name == name
     assert set(benchmark.answer_keys.values()) <= set(benchmark.options)
-    assert [attribute.name for attribute in benchmark.varied] == ["race", "sex", "ses"]
-    assert len(benchmark.variants) == 8
+    varied = ["gender"] if name == "medperturb" else ["race", "sex", "ses"]
+    assert [attribute.name for attribute in benchmark.varied] == varied
+    assert len(benchmark.variants) == 2 * (len(varied) + 1)
     for attribute in benchmark.attributes.values():
         assert {group for pair in attribute.pairs for group in pair} == set(attribute.groups)
 

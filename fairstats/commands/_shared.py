@@ -14,6 +14,7 @@ import typer
 
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
 from fairstats.problems import InputError, Problem, in_lines
+from fairstats.ratings.rubrics import Rubric, load_rubric
 
 # What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
 ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
@@ -29,6 +30,10 @@ Missing = Annotated[
 Files = Annotated[
     list[Path] | None,
     typer.Option("--benchmark-file", help="A benchmark's .toml that is not built in; repeatable."),
+]
+RubricFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--rubric-file", help="A rubric's .toml that is not built in; repeatable."),
 ]
 Alpha = Annotated[float, typer.Option(help="1 - confidence level.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -63,6 +68,10 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:
     return [load_benchmark(path) for path in files or []]
+
+
+def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
+    return [load_rubric(path) for path in files or []]
 
 
 def check_policy(missing: str | None) -> None:
@@ -110,3 +119,15 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
         raise InputError([Problem(name, f"is none of the {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()
     return loaded
+
+
+def read_price(text: str) -> tuple[float, float]:
+    """Dollars for a million tokens of prompt and of completion."""
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError:
+        prompt = completion = -1.0
+    if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
+        remedy = "write dollars for a million tokens of prompt and of completion, e.g. 2,8"
+        raise InputError([Problem("--price", f"{text!r} is no price", remedy)])
+    return prompt, completion

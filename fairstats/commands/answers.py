@@ -44,7 +44,8 @@ Pairs = list[str] | None
 @says_what_is_wrong
 def import_answers(
     layout: Annotated[
-        str, typer.Argument(help="The files' layout: amqa, helm, inspect, lm-eval or table.")
+        str,
+        typer.Argument(help="Their layout: amqa, helm, inspect, lm-eval, medperturb or table."),
     ],
     files: Annotated[list[Path], typer.Argument(help="Files as they were released, or folders.")],
     out: Annotated[Path, typer.Option(help="Folder for the answers.")],

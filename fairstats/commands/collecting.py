@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairstats.benchmarks import load_benchmark
-from fairstats.commands._shared import plugin, says_what_is_wrong
+from fairstats.commands._shared import plugin, read_price, says_what_is_wrong
 from fairstats.problems import InputError, Problem
 
 commands = typer.Typer()
@@ -89,7 +89,7 @@ def collect(
             concurrency=concurrency,
             rpm=rpm,
             tpm=tpm,
-            price=None if price is None else _price(price),
+            price=None if price is None else read_price(price),
             max_cost=max_cost,
             timeout=timeout,
             retries=retries,
@@ -166,14 +166,3 @@ def merge(
         retrievals=retrievals,
     )
     typer.echo(merged)
-
-
-def _price(text: str) -> tuple[float, float]:
-    try:
-        prompt, completion = (float(part) for part in text.split(","))
-    except ValueError:
-        prompt = completion = -1.0
-    if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
-        remedy = "write dollars for a million tokens of prompt and of completion, e.g. 2,8"
-        raise InputError([Problem("--price", f"{text!r} is no price", remedy)])
-    return prompt, completion

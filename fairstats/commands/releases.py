@@ -11,10 +11,12 @@ from fairstats.commands._shared import (
     Alpha,
     Files,
     Missing,
+    RubricFiles,
     check_alpha,
     check_one_of,
     check_policy,
     load_files,
+    load_rubric_files,
     plugin,
     print_problems,
     print_table,
@@ -38,10 +40,15 @@ def publish(
         bool,
         typer.Option("--without-retrievals", help="Publish although retrievals are not there."),
     ] = False,
+    ratings: Annotated[
+        list[Path] | None,
+        typer.Option(help="Files of raters' judgements that lie in none of these; repeatable."),
+    ] = None,
     renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
     benchmark_file: Files = None,
+    rubric_file: RubricFiles = None,
 ) -> None:
     """Publish answers as an immutable release: answers, estimates, manifest, site and PDF."""
     from fairstats.release import publish as publish_release
@@ -55,10 +62,12 @@ def publish(
         out=out,
         retrievals=retrievals or (),
         without_retrievals=without_retrievals,
+        ratings=ratings or (),
         missing=missing,  # type: ignore[arg-type]
         alpha=alpha,
         renderer=renderer,  # type: ignore[arg-type]
         benchmarks=load_files(benchmark_file),
+        rubrics=load_rubric_files(rubric_file),
     )
     _print_published(published)
     _print_content(published)

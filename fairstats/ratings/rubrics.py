@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,6 +127,11 @@ class Rubric:
         return next(q for q in self.questions if q.dimension == dimension)
 
     @property
+    def declaration(self) -> str:
+        """The text of the file that declares it."""
+        return self.path.read_text(encoding="utf-8")
+
+    @property
     def dimensions(self) -> tuple[str, ...]:
         """The dimensions, in order."""
         return tuple(q.dimension for q in self.questions)
@@ -192,6 +198,13 @@ def load_rubrics(
     return loaded
 
 
+def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
+    """Copy the files of rubrics, so that ratings can be read by what lies beside them."""
+    folder.mkdir(parents=True)
+    for name, rubric in rubrics.items():
+        shutil.copyfile(rubric.path, folder / f"{name}.toml")
+
+
 def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
     def wrong(message: str, remedy: str, key: str) -> InputError:
         return InputError([Problem(str(path), message, remedy, column=key)])
@@ -255,6 +268,8 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
     for group in rubric.rater_groups:
         if not _NAME.fullmatch(group):
             yield f"{group!r} is no name", "use a-z, 0-9 and underscores", "rater_groups"
+        if group == "model":
+            yield "is the group of raters that are models", "use another", "rater_groups.model"
     earlier: dict[str, Question] = {}
     for question in rubric.questions:
         place = f"questions.{question.dimension}"

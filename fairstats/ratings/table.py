@@ -54,6 +54,8 @@ REQUIRED_RATING_COLUMNS = (
 )
 #: Who judges; judgements of the two kinds are never pooled.
 RATER_KINDS = ("person", "model")
+#: The one group of raters that are models: the groups of a rubric are people's.
+MODEL_GROUP = "model"
 
 _NO_TASK = "a task has one item, one model and one dataset"
 
@@ -143,7 +145,8 @@ def check_ratings(
         `RATING_COLUMNS`, sorted by `RATING_KEY`, with a row for each dimension of every
         judgement: one that was not asked has the value that its rubric gives it then, and an
         empty value is a judgement that is not there. Without ``dataset`` that is the benchmark's
-        name, without ``rater_kind`` raters are persons, without ``repeat`` it is 0.
+        name, without ``rater_kind`` raters are persons, without ``repeat`` it is 0. The group of
+        a rater that is a model is `MODEL_GROUP`.
 
     Raises
     ------
@@ -175,6 +178,13 @@ def check_ratings(
             raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
     complete = _with_otherwise(frame, known)
     return complete[list(RATING_COLUMNS)].sort_values(list(RATING_KEY), ignore_index=True)
+
+
+def no_ratings() -> pd.DataFrame:
+    """A ratings table without a row, with the types of one that has some."""
+    columns = {name: ratings_schema().columns[name].dtype for name in RATING_COLUMNS}
+    kinds = {n: "str" if "str" in str(kind) else str(kind) for n, kind in columns.items()}
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
 
 
 def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
@@ -263,15 +273,20 @@ def _value_problems(
     """Dimensions, values and groups of raters that the rubric does not declare."""
     for name, rubric in rubrics.items():
         own = frame["rubric"] == name
-        for column, allowed in (
-            ("dimension", rubric.dimensions),
-            ("rater_group", tuple(rubric.rater_groups)),
+        is_model = frame["rater_kind"] == "model"
+        for column, rows, allowed in (
+            ("dimension", own, rubric.dimensions),
+            ("rater_group", own & ~is_model, tuple(rubric.rater_groups)),
         ):
-            for row in _first(own & ~frame[column].isin(allowed)):
+            for row in _first(rows & ~frame[column].isin(allowed)):
                 remedy = f"use one of {', '.join(allowed)}, or declare it in a rubric of your own"
                 value = str(frame.at[row, column])
                 message = f"is not declared by the rubric {name}"
                 yield Problem(path, message, remedy, row + 1, column, value)
+        for row in _first(own & is_model & (frame["rater_group"] != MODEL_GROUP)):
+            value = str(frame.at[row, "rater_group"])
+            message, remedy = "is a group of people, and the rater a model", f"use {MODEL_GROUP}"
+            yield Problem(path, message, remedy, row + 1, "rater_group", value)
         for question in rubric.questions:
             asked = own & (frame["dimension"] == question.dimension) & frame["value"].notna()
             for row in _first(asked & ~frame["value"].isin(question.values)):

@@ -166,6 +166,6 @@ def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[obje
         dataset == POOLED,
         dataset,
         kind != "person",
-        groups.index(str(group)),
+        groups.index(str(group)) if group in groups else len(groups),
         asked.dimensions.index(str(dimension)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairstats.benchmarks import BASELINE, POOLED
-from fairstats.names import file_sha256
+from fairstats.names import file_sha256, slug
 from fairstats.problems import InputError, Problem
 from fairstats.report.audit_prose import (
     boards_of,
@@ -13,6 +13,7 @@ from fairstats.report.audit_prose import (
     limitations,
     methods_used,
     question,
+    rated_sentence,
     scope,
     verdict_sentences,
 )
@@ -30,6 +31,12 @@ from fairstats.report.margins import has_margins
 from fairstats.report.model_page import show_policies
 from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
 from fairstats.report.prose import ranges
+from fairstats.report.ratings_page import (
+    show_agreement,
+    show_pairs,
+    show_preferences,
+    show_rates,
+)
 from fairstats.report.tables import estimates_table
 from fairstats.report.text import (
     escape_markdown,
@@ -153,6 +160,28 @@ def show_diagnostics(release: Release, model: str) -> None:
             caption="Items whose answer changes for most attributes",
             css_class="estimates",
         )
+
+
+def show_rated(release: Release, model: str) -> None:
+    """What raters said of the model's open answers, or of the benchmark's own texts."""
+    ratings = release.ratings
+    rated = ratings[["model", "model_2"]].eq(model).any(axis=1)
+    asked = {board.benchmark.name for board in boards_of(release, model)}
+    of_texts = ratings["model"].isna() & ratings["benchmark"].isin(asked)
+    own = ratings[rated | of_texts]
+    if own.empty:
+        return
+    show_markdown("# What raters say")
+    for (name, which), judged in own.groupby(["benchmark", "rubric"], sort=True):
+        rubric = release.rubrics[str(which)]
+        place = slug(f"{name}-{which}")
+        show_markdown(escape_markdown(rated_sentence(release, model, judged, rubric)))
+        if rubric.compares == "models":
+            show_preferences(release, str(name), rubric, place=place, model=model)
+            continue
+        show_rates(release, str(name), rubric, place=place, model=model)
+        show_pairs(release, str(name), rubric, place=place, model=model)
+        show_agreement(release, str(name), rubric, place=place, model=model)
 
 
 def show_limitations(release: Release, model: str) -> None:

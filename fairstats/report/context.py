@@ -15,6 +15,8 @@ import pandas as pd
 from fairstats.benchmarks import PLAIN, Benchmark, load_benchmark
 from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import Rubric, load_rubric
+from fairstats.ratings.table import no_ratings
 from fairstats.retrieved_lists import no_retrievals
 
 #: Set by whoever draws the pages; without it the newest release of `DEFAULT_SITE` is read.
@@ -141,6 +143,23 @@ class Release:
         # Releases that were made before there were retrievals have no such file.
         there = self.retrievals_path.exists()
         return pd.read_parquet(self.retrievals_path) if there else no_retrievals()
+
+    @property
+    def ratings_path(self) -> Path:
+        """The file with the judgements of raters."""
+        return self.path / DOWNLOADS / "ratings.parquet"
+
+    @cached_property
+    def ratings(self) -> pd.DataFrame:
+        """The judgements of raters; without a row where there are none."""
+        there = self.ratings_path.exists()
+        return pd.read_parquet(self.ratings_path) if there else no_ratings()
+
+    @cached_property
+    def rubrics(self) -> dict[str, Rubric]:
+        """The rubrics of the ratings, as they were declared for the release."""
+        files = sorted((self.path / "rubrics").glob("*.toml"))
+        return {rubric.name: rubric for rubric in map(load_rubric, files)}
 
     @cached_property
     def earlier(self) -> list[Release]:

@@ -17,6 +17,16 @@ _WHAT = {
     "overlap": "how much of what was retrieved is the same for every group",
     "retrieval_effects": "answers that changed, with the same snippets and with others",
     "votes": "what a majority vote over the variants of an item gives",
+    "bias_rates": "how often raters report each dimension, with intervals",
+    "rating_values": "how often raters gave each value",
+    "rater_agreement": "how far raters agree",
+    "rating_votes": "how many of an item's raters report each dimension",
+    "disagreement": "each item's ratings, and how far they agree",
+    "raters": "each rater's judgements and time",
+    "preferences": "which of two models' answers raters prefer",
+    "strengths": "Bradley-Terry strengths of models",
+    "counterfactual_rates": "bias in pairs of answers that were judged as pairs",
+    "paired_bias": "such pairs judged answer by answer: bias in one, in one or more, in both",
     "figure_changes": "figures that moved since the release before",
     "verdict_changes": "verdicts that are other ones than in the release before",
     "answer_set_changes": "answers that are new, gone or changed since the release before",
@@ -41,6 +51,8 @@ def show_files(release: Release) -> None:
         + f"\n- answers: what all of it is made from ([parquet]({root}{DOWNLOADS}/answers.parquet))"
         "\n- retrievals: the snippets that variants were asked with, by rank, without their text "
         f"([parquet]({root}{DOWNLOADS}/retrievals.parquet))"
+        "\n- ratings: every judgement of every rater, without their comments "
+        f"([parquet]({root}{DOWNLOADS}/ratings.parquet))"
         f"\n- [manifest]({root}{MANIFEST}): hashes, versions, arguments"
         f"\n- [how to cite it]({root}CITATION.cff), for reference managers"
     )

@@ -31,6 +31,7 @@ from fairstats.report.prose import (
     ranges,
     reading_notes,
 )
+from fairstats.report.ratings_page import show_ratings as show_ratings
 from fairstats.report.releases import show_releases as show_releases
 from fairstats.report.replication import show_replication as show_replication
 from fairstats.report.retrieval_page import show_retrieval as show_retrieval

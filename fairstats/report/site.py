@@ -16,6 +16,7 @@ FIXED_PAGES = (
     "reports/versions.qmd",
     "reports/strategies.qmd",
     "reports/retrieval.qmd",
+    "reports/ratings.qmd",
     "reports/replication.qmd",
     "reports/benchmarks.qmd",
     "reports/releases.qmd",
@@ -44,6 +45,12 @@ def stage(release: Release, project: Path) -> list[str]:
     list of str
         The pages of the site, as paths below `project`.
     """
+    copy_pages(project)
+    return prepare(project, release)
+
+
+def copy_pages(project: Path) -> None:
+    """Copy the pages, the style sheet and the templates into an empty folder."""
     for name in ("_quarto.yml", "index.qmd"):
         shutil.copyfile(resource(name), project / name)
     shutil.copytree(
@@ -51,7 +58,6 @@ def stage(release: Release, project: Path) -> list[str]:
         project / "reports",
         ignore=shutil.ignore_patterns("models", "assets", "__pycache__", "*.pdf"),
     )
-    return prepare(project, release)
 
 
 def prepare(project: Path, release: Release) -> list[str]:

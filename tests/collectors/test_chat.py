@@ -256,7 +256,7 @@ def test_prompts_hold_their_placeholders_once(strategy: str) -> None:
     sources = tomllib.loads((PROMPTS / "sources.toml").read_text())
     assert sources[strategy]["source"]
     # No other text in the folder, and none of the strategies without its own.
-    known = {*STRATEGIES, "excerpts"}
+    known = {*STRATEGIES, "excerpts", "rating"}
     assert {path.stem for path in PROMPTS.glob("*.txt")} == known == set(sources)
     assert len({load_prompt(name).template for name in STRATEGIES}) == len(STRATEGIES)
 

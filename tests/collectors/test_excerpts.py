@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from collectors import chat, retrieve
+from collectors import asking, retrieve
 from collectors.chat import collect
 from collectors.excerpts import read_excerpts
 from collectors.items import STRATEGIES, list_prompts, load_items
@@ -332,7 +332,7 @@ def test_a_batch_is_asked_with_excerpts(run: Run, monkeypatch: pytest.MonkeyPatc
         bodies.extend(service.body(task) for task in tasks)
         journal.keep(service.reply(task, service.read(completion)) for task in tasks)
 
-    monkeypatch.setattr(chat, "run_batch", run_batch)
+    monkeypatch.setattr(asking, "run_batch", run_batch)
     answers = read_answers(run(batch=True))
     assert set(answers["answer"]) == {"B"}
     contents = [body["messages"][0]["content"] for body in bodies]

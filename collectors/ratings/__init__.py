@@ -1,0 +1,1 @@
+"""Handing out and taking in ratings."""

@@ -1,0 +1,72 @@
+"""The message that asks a model for a judgement."""
+
+from __future__ import annotations
+
+import json
+
+from collectors.items import load_template
+from collectors.ratings.ask_items import Subject
+from fairstats.ratings.rubrics import Question, Rubric
+
+
+def rating_prompt(rubric: Rubric, subject: Subject, *, swapped: bool = False) -> str:
+    """All of a rubric's questions on one subject, as one message.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        What is asked.
+    subject : Subject
+        What is judged.
+    swapped : bool
+        Whether the second answer stands first.
+
+    Returns
+    -------
+    str
+        It names no model. Each line of the texts begins with a mark, so that none of them can pass
+        for a line of the message.
+    """
+    named = {question.dimension: "..." for question in rubric.questions}
+    return load_template("rating").substitute(
+        instructions=rubric.instructions,
+        material=_material(rubric, subject, swapped),
+        questions="\n".join(_asked(question) for question in rubric.questions),
+        form=json.dumps(named),
+    )
+
+
+def _material(rubric: Rubric, subject: Subject, swapped: bool) -> str:
+    if rubric.compares == "models":
+        answers = [subject.answer, subject.answer_2]
+        first, second = reversed(answers) if swapped else answers
+        parts = [("Question", subject.question), ("Answer 1", first), ("Answer 2", second)]
+    elif rubric.compares == "items":
+        parts = [
+            ("Question 1", subject.question),
+            ("Answer 1", subject.answer),
+            ("Question 2", subject.question_2),
+            ("Answer 2", subject.answer_2),
+        ]
+    elif subject.answer is None:
+        parts = [("Text", subject.question)]
+    else:
+        parts = [("Question", subject.question), ("Answer", subject.answer)]
+    return "\n\n".join(f"{title}:\n{_quoted(text or '')}" for title, text in parts)
+
+
+def _quoted(text: str) -> str:
+    # splitlines knows every sign that some reader takes for the end of a line.
+    return "\n".join(f"> {line}" for line in text.strip().splitlines())
+
+
+def _asked(question: Question) -> str:
+    condition = ""
+    if question.asked_if is not None:
+        other, when = question.asked_if
+        values = " or ".join(json.dumps(value) for value in when)
+        condition = f" (only if {other} is {values})"
+    values = ", ".join(
+        f"{json.dumps(choice.value)} ({choice.label})" for choice in question.choices
+    )
+    return f"- {question.dimension}{condition}: {question.question}\n  Values: {values}"

@@ -1,0 +1,204 @@
+"""Who rates what: a balanced incomplete assignment, and sides that are swapped evenly."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+from random import Random
+
+#: Exchanges that are tried for each judgement, and in all; what is reached is reported.
+_TRIES = 400
+_MOST_TRIES = 300_000
+
+
+def balanced_loads(tasks: int, limits: Sequence[int | None], *, replicates: int) -> list[int]:
+    """How many tasks each rater gets: as even as the limits allow, together tasks × replicates.
+
+    Parameters
+    ----------
+    tasks : int
+        The number of tasks.
+    limits : sequence of int or None
+        The most tasks that each rater takes.
+    replicates : int
+        The number of raters of each task.
+
+    Returns
+    -------
+    list of int
+        They differ by at most one, but for raters who are at their limit.
+
+    Raises
+    ------
+    ValueError
+        When the raters cannot take so many.
+
+    Examples
+    --------
+    >>> balanced_loads(7, [None, None, 1, None], replicates=2)
+    [5, 4, 1, 4]
+    """
+    room = [tasks if limit is None else min(limit, tasks) for limit in limits]
+    if sum(room) < tasks * replicates or sum(limit > 0 for limit in room) < replicates:
+        raise ValueError(f"room for {sum(room)} judgements, and {tasks * replicates} are needed")
+    loads = [0] * len(room)
+    lightest = [(0, rater) for rater, limit in enumerate(room) if limit]
+    for _ in range(tasks * replicates):
+        load, rater = heapq.heappop(lightest)
+        loads[rater] = load + 1
+        if loads[rater] < room[rater]:
+            heapq.heappush(lightest, (load + 1, rater))
+    return loads
+
+
+def balanced_tasks(
+    tasks: int, loads: Sequence[int], *, replicates: int, rng: Random
+) -> list[set[int]]:
+    """The raters of each task: each rater has this load, and pairs of raters meet evenly.
+
+    Parameters
+    ----------
+    tasks : int
+        The number of tasks.
+    loads : sequence of int
+        The number of tasks of each rater, as `balanced_loads` gives it.
+    replicates : int
+        The number of raters of each task.
+    rng : random.Random
+        Where chance comes from.
+
+    Returns
+    -------
+    list of set of int
+        For each task its raters, no one twice.
+
+    Notes
+    -----
+    A first assignment takes for each task those who have most left, which always comes out even
+    (Gale and Ryser). Then two raters of two tasks change places wherever that makes the number of
+    meetings of the pairs more even: the sum of its squares never grows. Loads stay as they are.
+    """
+    left = list(loads)
+    meetings = [[0] * len(loads) for _ in loads]
+    chosen: list[set[int]] = []
+    for _ in range(tasks):
+        order = list(range(len(left)))
+        rng.shuffle(order)
+        order.sort(key=lambda rater: -left[rater])
+        threshold = left[order[replicates - 1]]
+        group = {rater for rater in order if left[rater] > threshold}
+        alike = [rater for rater in order if left[rater] == threshold]
+        while len(group) < replicates:
+            rater = min(alike, key=lambda r: sum(meetings[r][other] for other in group))
+            alike.remove(rater)
+            group.add(rater)
+        for rater in group:
+            left[rater] -= 1
+        for one, other in combinations(group, 2):
+            meetings[one][other] += 1
+            meetings[other][one] += 1
+        chosen.append(group)
+    _exchange(chosen, meetings, rng)
+    return chosen
+
+
+def _exchange(chosen: list[set[int]], meetings: list[list[int]], rng: Random) -> None:
+    """Let raters change places while that makes the meetings of pairs more even."""
+    counts = [meetings[a][b] for a, b in combinations(range(len(meetings)), 2)]
+    if not counts or len(chosen) < 2:
+        return
+    cost = sum(count**2 for count in counts)
+    each, over = divmod(sum(counts), len(counts))
+    lowest = over * (each + 1) ** 2 + (len(counts) - over) * each**2
+    for _ in range(min(_TRIES * sum(map(len, chosen)), _MOST_TRIES)):
+        if cost == lowest:
+            return
+        here, there = rng.sample(chosen, 2)
+        leaving, coming = sorted(here - there), sorted(there - here)
+        if not leaving:
+            continue
+        out, into = rng.choice(leaving), rng.choice(coming)
+        changed = 0
+        # Of a rater who is on both tasks, nothing changes.
+        both = here & there
+        for company, gone, new in ((here, out, into), (there, into, out)):
+            for other in company - both - {gone}:
+                changed += 2 * (meetings[new][other] - meetings[gone][other] + 1)
+                _meet(meetings, gone, other, -1)
+                _meet(meetings, new, other, +1)
+        here ^= {out, into}
+        there ^= {out, into}
+        if changed <= 0:
+            cost += changed
+            continue
+        here ^= {out, into}
+        there ^= {out, into}
+        for company, gone, new in ((here, out, into), (there, into, out)):
+            for other in company - both - {gone}:
+                _meet(meetings, gone, other, +1)
+                _meet(meetings, new, other, -1)
+
+
+def _meet(meetings: list[list[int]], one: int, other: int, by: int) -> None:
+    meetings[one][other] += by
+    meetings[other][one] += by
+
+
+def concurrence(chosen: Sequence[set[int]], raters: int) -> tuple[int, int]:
+    """The fewest and the most tasks that any two raters share; (0, 0) for a rater alone.
+
+    Examples
+    --------
+    >>> concurrence([{0, 1}, {0, 2}, {0, 1}], 3)
+    (0, 2)
+    """
+    meetings = dict.fromkeys(combinations(range(raters), 2), 0)
+    for group in chosen:
+        for pair in combinations(sorted(group), 2):
+            meetings[pair] += 1
+    return (min(meetings.values()), max(meetings.values())) if meetings else (0, 0)
+
+
+def balanced_sides(chosen: Sequence[set[int]], rng: Random) -> dict[tuple[int, int], bool]:
+    """Which (task, rater) see the two answers swapped: within one of half, by task and by rater.
+
+    Notes
+    -----
+    Tasks and raters are the two sides of a graph, judgements its edges. One more vertex on each
+    side makes every degree even, so that the edges fall into closed walks. A walk enters every
+    vertex as often as it leaves it; an edge that is walked from a task to a rater is swapped.
+    """
+    edges = [
+        (("task", task), ("rater", rater)) for task, group in enumerate(chosen) for rater in group
+    ]
+    edges.sort()
+    neighbours: dict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
+    for task, rater in edges:
+        neighbours[task].append(rater)
+        neighbours[rater].append(task)
+    spare = {"task": ("rater", -1), "rater": ("task", -1)}
+    for vertex in [vertex for vertex, others in neighbours.items() if len(others) % 2]:
+        neighbours[vertex].append(spare[vertex[0]])
+        neighbours[spare[vertex[0]]].append(vertex)
+    if len(neighbours[spare["task"]]) % 2:
+        neighbours[spare["task"]].append(spare["rater"])
+        neighbours[spare["rater"]].append(spare["task"])
+    for others in neighbours.values():
+        rng.shuffle(others)
+    swapped: dict[tuple[int, int], bool] = {}
+    for start in list(neighbours):
+        while neighbours[start]:
+            # Each walk has its own direction, so that chance decides and not the order of tasks.
+            forward = rng.random() < 0.5
+            here = start
+            while neighbours[here]:
+                there = neighbours[here].pop()
+                neighbours[there].remove(here)
+                from_task = here[0] == "task"
+                pair = (here[1], there[1]) if from_task else (there[1], here[1])
+                if -1 not in pair:
+                    swapped[pair] = from_task == forward
+                here = there
+    return swapped

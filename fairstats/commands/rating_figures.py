@@ -1,0 +1,177 @@
+"""Commands on ratings that are there: checking them, and every figure that they give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairstats.commands._shared import (
+    Alpha,
+    AsCsv,
+    AsJson,
+    RubricFiles,
+    check_alpha,
+    check_one_of,
+    load_rubric_files,
+    print_table,
+    says_what_is_wrong,
+)
+from fairstats.problems import InputError, Problem
+
+commands = typer.Typer()
+
+Ratings = Annotated[
+    list[Path], typer.Argument(help="Ratings files, or folders with *.ratings.parquet.")
+]
+
+#: What stands in a terminal; --json and --csv give every column.
+_SHOWN = {
+    "bias_rates": (
+        "rubric", "dataset", "model", "rater_group", "dimension", "aggregation", "estimate",
+        "ci_low", "ci_high", "crossed_low", "crossed_high", "n_ratings", "n_tasks", "n_raters",
+    ),
+    "rater_agreement": (
+        "rubric", "dataset", "model", "rater_group", "dimension", "coefficient", "level",
+        "estimate", "ci_low", "ci_high", "n_items",
+    ),
+    "preferences": (
+        "rubric", "dataset", "model", "model_2", "rater_group", "dimension", "metric", "estimate",
+        "ci_low", "ci_high", "p_value", "n_ratings", "n_tasks",
+    ),
+    "strengths": (
+        "rubric", "dataset", "rater_group", "model", "strength", "ci_low", "ci_high", "n_ratings",
+        "method_note",
+    ),
+    "counterfactual_rates": (
+        "dataset", "model", "rater_group", "dimension", "ideal_answers_differ", "contents_differ",
+        "estimate", "ci_low", "ci_high", "n_reported", "n_ratings",
+    ),
+    "paired_bias": (
+        "dataset", "model", "rater_group", "dimension", "aggregation", "metric", "estimate",
+        "ci_low", "ci_high", "n_pairs",
+    ),
+    "raters": (
+        "benchmark", "rubric", "rater_id", "rater_kind", "rater_group", "n_judgements",
+        "n_repeats", "duration_s", "median_duration_s", "share_reported",
+    ),
+}  # fmt: skip
+
+
+@commands.command()
+@says_what_is_wrong
+def validate(paths: Ratings, rubric_file: RubricFiles = None) -> None:
+    """List every problem of ratings files, or say what they hold."""
+    from fairstats.ratings.files import read_ratings
+
+    ratings = read_ratings(paths, rubrics=load_rubric_files(rubric_file))
+    for (benchmark, rubric, kind), own in ratings.groupby(["benchmark", "rubric", "rater_kind"]):
+        judgements = own[["task_id", "rater_id", "repeat"]].drop_duplicates()
+        missing = int(own["value"].isna().sum())
+        typer.echo(
+            f"{benchmark}, {rubric}: {len(judgements):,} judgements by "
+            f"{judgements['rater_id'].nunique():,} raters ({kind}) on "
+            f"{judgements['task_id'].nunique():,} tasks; {len(own):,} ratings, {missing:,} missing"
+        )
+
+
+def _add(command: str, table: str, said: str, nothing: str) -> None:
+    """Add the command that prints one table."""
+
+    @commands.command(command, help=said)
+    @says_what_is_wrong
+    def figures(
+        paths: Ratings,
+        alpha: Alpha = 0.05,
+        as_json: AsJson = False,
+        as_csv: AsCsv = False,
+        rubric_file: RubricFiles = None,
+    ) -> None:
+        from fairstats.ratings.files import read_ratings
+        from fairstats.ratings.summaries import RATING_TABLES
+        from fairstats.report import terminal
+
+        check_alpha(alpha)
+        rubrics = load_rubric_files(rubric_file)
+        ratings = read_ratings(paths, rubrics=rubrics)
+        found = RATING_TABLES[table].make(ratings, alpha=alpha, rubrics=rubrics)
+        if found.empty:
+            where = ", ".join(map(str, paths))
+            raise InputError([Problem(where, "hold no such ratings", nothing)])
+
+        def show(whole: Any) -> None:
+            shown = whole[list(_SHOWN[table])]
+            terminal.print_table(shown.loc[:, shown.notna().any()])
+
+        print_table(found, as_json=as_json, as_csv=as_csv, show=show)
+
+
+_add(
+    "rates",
+    "bias_rates",
+    "How often raters report each dimension: of ratings, of tasks by majority and by any rater.",
+    "comparisons of models: `fairstats ratings preferences`",
+)
+_add(
+    "agreement",
+    "rater_agreement",
+    "How far raters agree: percent, Randolph, Fleiss, Gwet, Krippendorff.",
+    "name ratings of single answers or of counterfactual pairs",
+)
+_add(
+    "preferences",
+    "preferences",
+    "Which of two models' answers raters prefer, and whether the side mattered.",
+    "name ratings by a rubric that compares models, e.g. pairwise",
+)
+_add(
+    "strengths",
+    "strengths",
+    "Bradley-Terry strengths of models that raters compare two by two.",
+    "name ratings by a rubric that compares models, e.g. pairwise",
+)
+_add(
+    "pairs",
+    "counterfactual_rates",
+    "Bias in counterfactual pairs, by whether ideal answers and contents differ.",
+    "name ratings by a rubric that compares items, e.g. counterfactual",
+)
+_add(
+    "pairs-alone",
+    "paired_bias",
+    "The same pairs with each answer judged alone: one, one or more, or both biased.",
+    "name ratings of single answers together with those by a rubric that compares items",
+)
+_add(
+    "raters",
+    "raters",
+    "Each rater's judgements, repeats and time, and how often they report.",
+    "name a ratings file",
+)
+
+
+@commands.command()
+@says_what_is_wrong
+def report(
+    paths: Ratings,
+    to: Annotated[str, typer.Option(help="html or pdf.")] = "html",
+    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
+    title: Annotated[str, typer.Option(help="The report's title.")] = "Ratings",
+    alpha: Alpha = 0.05,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """Draw all figures of ratings as one HTML file or PDF, without letter answers beside them."""
+    from fairstats.report.ratings_document import report_ratings
+
+    check_alpha(alpha)
+    check_one_of("--to", to, ("html", "pdf"))
+    drawn = report_ratings(
+        paths,
+        to=to,  # type: ignore[arg-type]
+        out=out,
+        title=title,
+        alpha=alpha,
+        rubrics=load_rubric_files(rubric_file),
+    )
+    typer.echo(drawn)

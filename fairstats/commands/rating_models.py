@@ -1,0 +1,173 @@
+"""Commands on who rates: regression on demographics, raters' errors, and planning a study."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairstats.commands._shared import (
+    Alpha,
+    AsCsv,
+    AsJson,
+    RubricFiles,
+    check_alpha,
+    load_rubric_files,
+    print_table,
+    says_what_is_wrong,
+)
+from fairstats.commands.rating_figures import Ratings
+from fairstats.problems import InputError, Problem
+
+commands = typer.Typer()
+
+
+@commands.command()
+@says_what_is_wrong
+def regression(
+    paths: Ratings,
+    raters: Annotated[Path, typer.Option(help="CSV with rater_id and what is known of raters.")],
+    covariate: Annotated[
+        list[str],
+        typer.Option(help="A column of --raters, or rater_group, dataset, model; repeatable."),
+    ],
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="COVARIATE=LEVEL that others are compared with; by default the commonest."
+        ),
+    ] = None,
+    dimension: Annotated[str, typer.Option(help="Whose reports.")] = "bias",
+    rubric: Annotated[str, typer.Option(help="The rubric's name.")] = "independent",
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """Odds ratios of reported bias by who rates, raters being clusters."""
+    from fairstats.answers import load_table
+    from fairstats.ratings.files import read_ratings
+    from fairstats.ratings.rater_models import rater_regression
+
+    check_alpha(alpha)
+    rubrics = load_rubric_files(rubric_file)
+    references = {}
+    for text in reference or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError([Problem("--reference", f"{text!r} is unclear", "COVARIATE=LEVEL")])
+        references[name] = value
+    table = rater_regression(
+        read_ratings(paths, rubrics=rubrics),
+        load_table(raters),
+        covariates=covariate,
+        reference=references,
+        dimension=dimension,
+        rubric=rubric,
+        alpha=alpha,
+        rubrics=rubrics,
+    )
+    print_table(table, as_json=as_json, as_csv=as_csv)
+
+
+@commands.command()
+@says_what_is_wrong
+def errors(
+    paths: Ratings,
+    dimension: Annotated[str, typer.Option(help="Which dimension's ratings.")] = "bias",
+    items: Annotated[
+        bool, typer.Option("--items", help="The items' categories instead of the raters' errors.")
+    ] = False,
+    smoothing: Annotated[float, typer.Option(help="Ratings added to each cell.")] = 0.0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """What each rater says of items of each true category, by Dawid and Skene's model."""
+    from fairstats.ratings.dawid_skene import dawid_skene
+    from fairstats.ratings.files import read_ratings
+
+    ratings = read_ratings(paths, rubrics=load_rubric_files(rubric_file))
+    try:
+        found = dawid_skene(ratings, dimension=dimension, smoothing=smoothing)
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        where = ", ".join(map(str, paths))
+        raise InputError(
+            [Problem(where, str(error), "see `fairstats ratings errors --help`")]
+        ) from None
+    print_table(found.items if items else found.raters, as_json=as_json, as_csv=as_csv)
+    if found.note:
+        typer.echo(found.note, err=True)
+
+
+@commands.command()
+@says_what_is_wrong
+def plan(
+    width: Annotated[float, typer.Option(help="The wanted width of the rate's interval.")],
+    rate: Annotated[float | None, typer.Option(help="The rate that is expected.")] = None,
+    pilot: Annotated[
+        list[Path] | None,
+        typer.Option(help="Ratings of a pilot: rate, and how much items and raters differ."),
+    ] = None,
+    dimension: Annotated[str, typer.Option(help="Which dimension of the pilot.")] = "bias",
+    raters_per_item: Annotated[int, typer.Option(help="How many raters judge each item.")] = 3,
+    item_icc: Annotated[float | None, typer.Option(help="Items' share of the variance.")] = None,
+    rater_icc: Annotated[float | None, typer.Option(help="Raters' share of the variance.")] = None,
+    raters: Annotated[int | None, typer.Option(help="How many raters there are.")] = None,
+    ratings_per_rater: Annotated[
+        int | None, typer.Option(help="How many items each rater can judge.")
+    ] = None,
+    alpha: Alpha = 0.05,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """How many items and raters make the interval of a rate as narrow as wanted."""
+    from fairstats.ratings.design import design_from
+    from fairstats.ratings.files import read_ratings
+    from fairstats.ratings.planner import plan_ratings
+
+    check_alpha(alpha)
+    if pilot:
+        rubrics = load_rubric_files(rubric_file)
+        design = design_from(read_ratings(pilot, rubrics=rubrics), rubrics=rubrics)
+        design = design[design["dimension"] == dimension]
+        if design.empty:
+            where = ", ".join(map(str, pilot))
+            message = f"no rating of the dimension {dimension}"
+            raise InputError([Problem(where, message, "name another with --dimension")])
+        whole = design.iloc[-1]
+        rate = float(whole["rate"]) if rate is None else rate
+        item_icc = _known(whole["item_icc"]) if item_icc is None else item_icc
+        rater_icc = _known(whole["rater_icc"]) if rater_icc is None else rater_icc
+    if rate is None:
+        raise InputError([Problem("--rate", "is not given", "give it, or --pilot")])
+    try:
+        found = plan_ratings(
+            rate=rate,
+            width=width,
+            raters_per_item=raters_per_item,
+            item_icc=item_icc or 0.0,
+            rater_icc=rater_icc,
+            n_raters=raters,
+            ratings_per_rater=ratings_per_rater,
+            alpha=alpha,
+        )
+    except ValueError as error:
+        remedy = "see `fairstats ratings plan --help`"
+        raise InputError([Problem("the plan", str(error), remedy)]) from None
+    print_table(found.to_frame(), as_json=as_json, as_csv=as_csv)
+    if math.isnan(float(found.n_items)):
+        least = float(found.least_raters)
+        typer.echo(
+            f"no number of items suffices with {raters} raters: it takes {least:.0f}", err=True
+        )
+
+
+def _known(share: float) -> float:
+    """A share of the variance; what a pilot does not tell counts as none."""
+    return 0.0 if share != share else float(share)

@@ -1,0 +1,214 @@
+"""Commands on ratings: handing them out, and taking them in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairstats.commands._shared import (
+    AsCsv,
+    AsJson,
+    RubricFiles,
+    plugin,
+    print_table,
+    read_price,
+    says_what_is_wrong,
+)
+from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import load_rubric
+
+commands = typer.Typer(
+    no_args_is_help=True, help="Ratings of open answers: hand out, take in, analyze."
+)
+
+
+@commands.command()
+@says_what_is_wrong
+def assign(
+    items: Annotated[
+        Path,
+        typer.Option(
+            help="CSV or JSON Lines, a row a subject: item_id, question, answer; model, dataset; "
+            "for pairs model_2, answer_2, or item_id_2, question_2, answer_2."
+        ),
+    ],
+    raters: Annotated[
+        Path,
+        typer.Option(
+            help="CSV with rater_id, rater_group and, if wanted, max_tasks. The ids are published "
+            "with the ratings: pseudonyms."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="A new folder for forms, sheets and the key.")],
+    rubric: Annotated[
+        str | None, typer.Option(help="A built-in rubric: independent, pairwise, counterfactual, …")
+    ] = None,
+    rubric_file: Annotated[
+        Path | None, typer.Option(help="A rubric's .toml that is not built in.")
+    ] = None,
+    replicates: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How many raters of each group judge a task: a number, or GROUP=NUMBER for each "
+            "group; by default 3."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same assignment.")] = 1,
+    benchmark: Annotated[
+        str | None, typer.Option(help="What is rated; by default the name of the items file.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset of items that name none.")
+    ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Assign tasks to raters, balanced and blind: a form and a sheet for each of them.
+
+    Send raters their form or sheet, and keep key.csv from them: it says which model is which.
+    """
+    if (rubric is None) == (rubric_file is None):
+        problem = Problem("--rubric, --rubric-file", "name no rubric, or two", "give one of them")
+        raise InputError([problem])
+    assigned = plugin("fairstats.ratings", "assign")(
+        items,
+        raters,
+        rubric=rubric if rubric_file is None else rubric_file,
+        replicates=_replicates(replicates or ["3"]),
+        seed=seed,
+        out=out,
+        benchmark=benchmark,
+        dataset=dataset,
+    )
+    for note in assigned.notes:
+        typer.echo(note, err=True)
+    print_table(assigned.groups, as_json=as_json, as_csv=as_csv)
+    typer.echo(f"keep {assigned.path / 'key.csv'} from the raters", err=True)
+
+
+@commands.command("import")
+@says_what_is_wrong
+def import_ratings(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Exports of forms and filled sheets, tidy tables, or released files."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
+    assignment: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the assignment that the forms and sheets came from."),
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="A released data set: equitymedqa or medperturb.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call the files; by default benchmark and rubric.")
+    ] = None,
+    rubric_file: RubricFiles = None,
+) -> None:
+    """Take in ratings: NAME.ratings.parquet, and comments apart, which are never published."""
+    written = plugin("fairstats.ratings", "import")(
+        files,
+        out=out,
+        assignment=assignment,
+        format=format_,
+        name=name,
+        rubric_files=rubric_file or (),
+    )
+    for note in written.notes:
+        typer.echo(note, err=True)
+    for path in written.paths:
+        typer.echo(path)
+
+
+@commands.command()
+@says_what_is_wrong
+def ask(
+    items: Annotated[Path, typer.Option(help="CSV or JSON Lines, a row a task, as for assign.")],
+    rubric: Annotated[str, typer.Option(help="A rubric's name or .toml.")],
+    model: Annotated[
+        str, typer.Option(help="The rater: a known model, its name at the service, or embedded.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
+    benchmark: Annotated[
+        str | None, typer.Option(help="What is rated; by default the name of the items file.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset of items that name none.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
+    ] = None,
+    model_name: Annotated[str | None, typer.Option(help="Its name in the ratings.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The longest reply.")] = None,
+    temperature: Annotated[float, typer.Option(help="Where the service takes it.")] = 0.0,
+    samples: Annotated[int, typer.Option(help="How often to ask each task.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Ask the first tasks only.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Requests under way at once.")] = 8,
+    rpm: Annotated[int | None, typer.Option(help="The most requests a minute.")] = None,
+    tpm: Annotated[int | None, typer.Option(help="The most tokens a minute.")] = None,
+    price: Annotated[
+        str | None, typer.Option(help="PROMPT,COMPLETION in dollars for a million tokens.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before it costs more.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds until a request is repeated.")] = 120.0,
+    retries: Annotated[int, typer.Option(help="How often a request is repeated.")] = 5,
+    keep_failures: Annotated[
+        bool, typer.Option("--keep-failures", help="Do not ask again what failed before.")
+    ] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Ask through the service's Batch API.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked, and its cost.")
+    ] = False,
+) -> None:
+    """Let a model rate: its ratings are marked as a model's, and pooled with nobody's.
+
+    Every reply is kept before it counts; the same command again asks only what is missing.
+    """
+    try:
+        path = plugin("fairstats.ratings", "ask")(
+            items,
+            load_rubric(rubric),
+            model=model,
+            out=out,
+            benchmark=benchmark,
+            dataset=dataset,
+            base_url=base_url,
+            model_name=model_name,
+            samples=samples,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            concurrency=concurrency,
+            limit=limit,
+            rpm=rpm,
+            tpm=tpm,
+            price=None if price is None else read_price(price),
+            max_cost=max_cost,
+            timeout=timeout,
+            retries=retries,
+            keep_failures=keep_failures,
+            batch=batch,
+            dry_run=dry_run,
+        )
+    except KeyboardInterrupt as interrupted:
+        typer.echo(str(interrupted) or "interrupted", err=True)
+        raise typer.Exit(130) from None
+    if not dry_run:
+        typer.echo(path)
+
+
+def _replicates(texts: list[str]) -> int | dict[str, int]:
+    """A number for all groups, or one for each."""
+    found: dict[str, int] = {}
+    for text in texts:
+        group, equals, number = text.rpartition("=")
+        known = number.isascii() and number.isdigit() and len(number) < 5
+        if not known or group in found or bool(equals) != bool(group) or (not group and texts[1:]):
+            remedy = "write a number, or GROUP=NUMBER once for each group"
+            raise InputError([Problem("--replicates", f"{text!r} is unclear", remedy)])
+        found[group] = int(number)
+    return found.get("", found)

@@ -1,0 +1,171 @@
+"""Choices between alternatives by the logit model: comparisons of models, and yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.results import FloatArray
+
+# A direction along which the likelihood rises by less is none: the linear programme's rounding.
+_NO_RISE = 1e-6
+_SINGULAR = 1e-10
+
+
+@dataclass(frozen=True)
+class ChoiceFit:
+    """The maximum of a logit model's likelihood.
+
+    Attributes
+    ----------
+    params : ndarray, shape (p,)
+        The estimates; of those that fit alike the shortest.
+    information : ndarray, shape (p, p)
+        Minus the second derivatives there.
+    scores : ndarray, shape (n, p)
+        The first derivatives of each choice.
+    """
+
+    params: FloatArray
+    information: FloatArray
+    scores: FloatArray
+
+
+def diverging_direction(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray | None:
+    """Along what the likelihood of choices rises without end; None where it has a maximum.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, alternatives, p)
+        What each alternative of each choice is described by.
+    chosen : ndarray of int, shape (n,)
+        Which was chosen.
+
+    Returns
+    -------
+    ndarray, shape (p,), or None
+        A direction d with x(chosen)·d ≥ x(other)·d in all choices and > in one.
+
+    Notes
+    -----
+    A linear programme finds the direction with the largest sum of such differences, |d| ≤ 1: no
+    iteration has to diverge first, and no threshold on a standard error decides.
+
+    References
+    ----------
+    Albert & Anderson (1984), Biometrika 71:1-10; Konis (2007), Linear programming algorithms for
+    detecting separated data in binary logistic regression models, thesis, University of Oxford.
+    """
+    from scipy.optimize import linprog
+
+    rows = _behind(features, chosen).reshape(-1, features.shape[-1])
+    rows = np.unique(rows[np.any(rows != 0, axis=1)], axis=0)
+    if not len(rows):
+        return None
+    found = linprog(rows.sum(axis=0), A_ub=rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    if not found.success or -found.fun < _NO_RISE:
+        return None
+    return np.asarray(found.x)
+
+
+def rank_of_choices(features: FloatArray, chosen: npt.NDArray[np.int64]) -> int:
+    """How many parameters the choices tell of."""
+    rows = _behind(features, chosen).reshape(-1, features.shape[-1])
+    return int(np.linalg.matrix_rank(np.unique(rows, axis=0)))
+
+
+def fit_choices(
+    features: FloatArray, chosen: npt.NDArray[np.int64], weights: FloatArray | None = None
+) -> ChoiceFit:
+    """Fit P(alternative) ∝ exp(x·θ) by maximum likelihood.
+
+    Parameters
+    ----------
+    features, chosen
+        As for `diverging_direction`, which has to be None.
+    weights : ndarray, shape (n,), optional
+        How often each choice was made; by default once.
+
+    Returns
+    -------
+    ChoiceFit
+
+    Raises
+    ------
+    ValueError
+        When Newton's method does not arrive.
+
+    Notes
+    -----
+    Newton's method with halved steps; the likelihood is concave. Parameters that do not change
+    it (the mean strength of models) stay 0 by the pseudo-inverse.
+    """
+    behind = _behind(features, chosen)
+    many = np.ones(len(chosen)) if weights is None else weights
+    theta = np.zeros(features.shape[-1])
+
+    def deviance(at: FloatArray) -> float:
+        return float(many @ np.log(np.exp(behind @ at).sum(axis=1)))
+
+    value = deviance(theta)
+    for _ in range(100):
+        share = np.exp(behind @ theta)
+        share /= share.sum(axis=1, keepdims=True)
+        scores = -np.einsum("nk,nkp->np", share, behind)
+        spread = np.einsum("n,nk,nkp,nkq->pq", many, share, behind, behind, optimize=True)
+        information = spread - np.einsum("n,np,nq->pq", many, scores, scores)
+        step = np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True) @ (many @ scores)
+        if np.abs(step).max() < 1e-10:
+            return ChoiceFit(theta, information, scores)
+        size = 1.0
+        with np.errstate(over="ignore"):
+            while size > 1e-6 and not deviance(theta + size * step) <= value:
+                size /= 2
+        theta = theta + size * step
+        value = deviance(theta)
+    raise ValueError("Newton's method did not arrive: look for separated choices first")
+
+
+def clustered_covariance(fit: ChoiceFit, scores: FloatArray, clusters: npt.ArrayLike) -> FloatArray:
+    """The covariance of the estimates where choices of a cluster are alike.
+
+    I⁻¹ (Σ_g s_g s_gᵀ) I⁻¹ · G / (G − 1), s_g the sum of the scores of a cluster, I the
+    information: R's ``sandwich::vcovCL(type = "HC0", cadjust = TRUE)``.
+
+    Parameters
+    ----------
+    fit : ChoiceFit
+        The fit.
+    scores : ndarray, shape (n, p)
+        The first derivatives of the choices that are in clusters.
+    clusters : array_like, shape (n,)
+        The cluster of each.
+
+    Returns
+    -------
+    ndarray, shape (p, p)
+        NaN with a single cluster.
+
+    References
+    ----------
+    Liang & Zeger (1986), Biometrika 73:13-22. Checked against R's sandwich
+    (tests/r/bradley_terry.R, tests/r/rater_models.R).
+    """
+    _, number = np.unique(np.asarray(clusters), return_inverse=True)
+    groups = int(number.max()) + 1
+    if groups < 2:
+        return np.full((scores.shape[1],) * 2, np.nan)
+    summed = np.zeros((groups, scores.shape[1]))
+    np.add.at(summed, number, scores)
+    bread = np.linalg.pinv(fit.information, rcond=_SINGULAR, hermitian=True)
+    # As a square, so that rounding leaves no negative variance.
+    influence = summed @ bread
+    return np.asarray(influence.T @ influence * groups / (groups - 1))
+
+
+def _behind(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray:
+    """What each alternative is described by, less what the chosen one is."""
+    taken = features[np.arange(len(chosen)), chosen]
+    return np.asarray(features - taken[:, None, :])

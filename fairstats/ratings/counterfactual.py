@@ -1,0 +1,162 @@
+"""Bias that raters report in counterfactual pairs, each judged as a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.bootstrap import bootstrap
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.strata import (
+    in_order,
+    ratings_comparing,
+    with_event,
+    with_pooled,
+    without_empty_models,
+)
+from fairstats.ratings.table import JUDGEMENT_COLUMNS
+
+#: What a pair's rate of bias has to be read beside: the first is no fault of the answers.
+CONTEXTS = ("ideal_answers_differ", "contents_differ")
+
+#: What names a figure of one dimension of bias.
+UNIT_COLUMNS = ("benchmark", "dataset", "rubric", "model", "rater_kind", "rater_group", "dimension")
+#: A figure and its interval.
+FIGURE_COLUMNS = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method")
+#: The columns of the table that `counterfactual_rates` gives, in order.
+COUNTERFACTUAL_COLUMNS = (
+    *UNIT_COLUMNS,
+    *CONTEXTS,
+    *FIGURE_COLUMNS,
+    "n_reported",
+    "n_ratings",
+    "n_tasks",
+    "n_raters",
+    "n_missing",
+)
+
+
+def counterfactual_rates(
+    ratings: pd.DataFrame,
+    *,
+    alpha: float = 0.05,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> pd.DataFrame:
+    """How often raters report bias in a counterfactual pair, by what they say of the pair.
+
+    A pair whose ideal answers should differ is another case than one whose ideal answers are the
+    same: the rates stand apart for both, and for answers whose contents differ or do not.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form; of these, those by rubrics that compare items.
+    alpha : float
+        1 − confidence level.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Nine rows for each benchmark, dataset, rubric, model, kind and group of raters (with
+        ``pooled`` for all datasets and all groups of persons together) and dimension of bias,
+        columns `COUNTERFACTUAL_COLUMNS`: ``ideal_answers_differ`` and ``contents_differ`` are
+        each ``no``, ``yes`` or ``pooled``. The rate is that of reported bias among the judgements
+        of a cell, NaN in an empty one. A judgement that does not say whether the ideal answers
+        or the contents differ stands under ``pooled`` alone, and all do where the rubric does not
+        ask. A model that is not named is empty.
+
+    Raises
+    ------
+    InputError
+        When a rubric is not known, or a dataset or group of raters is called ``pooled``.
+
+    Notes
+    -----
+    Exact BCa intervals that take each rating for independent: raters and pairs that stand in
+    several ratings make them too narrow.
+
+    References
+    ----------
+    Pfohl, Cole-Lewis et al. (2024), Nature Medicine 30:3590-3600, counterfactual assessment; Efron
+    (1987), JASA 82:171-185. Checked against the intervals of the study's published rates.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.table import check_ratings
+    >>> row = dict(benchmark="demo", rubric="counterfactual", item_id="a", item_id_2="b",
+    ...            model="m", task_id="t", rater_group="physician")
+    >>> said = [("yes", "yes", "absent"), ("no", "yes", "present"), ("no", "no", "absent")]
+    >>> names = ("ideal_answers_differ", "contents_differ", "bias")
+    >>> rest = ("inaccuracy", "inclusion", "stereotypes", "structural_explanation",
+    ...         "biased_premise", "withholding", "other")
+    >>> rows = [row | dict(rater_id=f"r{i}", dimension=d, value=v) for i, values in enumerate(said)
+    ...         for d, v in [*zip(names, values), *((d, values[2]) for d in rest)]]
+    >>> table = counterfactual_rates(check_ratings(pd.DataFrame(rows)))
+    >>> bias = table[table["dimension"] == "bias"].set_index(list(CONTEXTS))
+    >>> float(bias.loc[("no", "pooled"), "estimate"]), int(bias.loc[("no", "yes"), "n_ratings"])
+    (0.5, 1)
+    """
+    alpha = check_alpha(alpha)
+    frame, known = ratings_comparing(ratings, "items", rubrics)
+    if frame.empty:
+        return pd.DataFrame(columns=list(COUNTERFACTUAL_COLUMNS))
+    frame = with_event(_with_contexts(frame, known), known)
+    frame = frame.assign(model=frame["model"].fillna(""))
+    frame = with_pooled(frame, ("benchmark", "rubric", "model"))
+    units = frame[list(UNIT_COLUMNS)].drop_duplicates()
+    parts = []
+    for ideal, contents in product(("no", "yes", POOLED), repeat=2):
+        there = frame
+        for name, value in zip(CONTEXTS, (ideal, contents), strict=True):
+            if value != POOLED:
+                there = there[there[name] == value]
+        judged = there[there["reported"].notna()]
+        groups = judged.groupby(list(UNIT_COLUMNS), sort=False)
+        counted = groups.agg(
+            n_reported=("reported", "sum"),
+            n_ratings=("reported", "size"),
+            n_tasks=("task_id", "nunique"),
+            n_raters=("rater_id", "nunique"),
+        )
+        missing = there["reported"].isna().groupby([there[name] for name in UNIT_COLUMNS]).sum()
+        part = units.join(
+            counted.join(missing.rename("n_missing"), how="outer"), on=list(UNIT_COLUMNS)
+        )
+        parts.append(part.assign(**dict(zip(CONTEXTS, (ideal, contents), strict=True))))
+    table = in_order(pd.concat(parts), UNIT_COLUMNS, frame["dimension"].unique())
+    for name in COUNTERFACTUAL_COLUMNS[-5:]:
+        table[name] = table[name].fillna(0).astype("int64")
+    counts = np.stack([table["n_reported"], table["n_ratings"] - table["n_reported"]], axis=-1)
+    found = bootstrap(counts, "proportion", alpha=alpha)
+    for name in FIGURE_COLUMNS:
+        table[name] = getattr(found, name)
+    return without_empty_models(table)[list(COUNTERFACTUAL_COLUMNS)]
+
+
+def _with_contexts(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """With what each judgement says of its pair in columns of their own: no, yes or nothing."""
+    keys = pd.MultiIndex.from_frame(frame[list(JUDGEMENT_COLUMNS)])
+    for name in CONTEXTS:
+        said = frame[frame["dimension"] == name].set_index(list(JUDGEMENT_COLUMNS))
+        reported = {
+            rubric.name: rubric.question(name).reported
+            for rubric in rubrics.values()
+            if name in rubric.dimensions
+        }
+        yes = [
+            value in reported[rubric]
+            for value, rubric in zip(
+                said["value"], said.index.get_level_values("rubric"), strict=True
+            )
+        ]
+        words = pd.Series(np.where(yes, "yes", "no"), index=said.index, dtype=object)
+        words = words.where(said["value"].notna(), None)
+        frame = frame.assign(**{name: words.reindex(keys).to_numpy()})
+    return frame

@@ -1,0 +1,270 @@
+"""What is behind the ratings of raters who err, each in a way of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse, special
+
+from fairstats.problems import InputError, Problem
+from fairstats.results import FloatArray
+
+# Fewer expected ratings are none: a posterior that EM takes to 0 stays some 1e-50.
+_NO_RATING = 1e-9
+# What a probability of 0 costs: finite, so that 0 times it is 0, and never made up for.
+_IMPOSSIBLE = -1e30
+
+
+@dataclass(frozen=True)
+class DawidSkene:
+    """Result of `dawid_skene`.
+
+    Attributes
+    ----------
+    items : pandas.DataFrame
+        item_id, category, posterior (that the item truly is of it), n_ratings, and most_probable:
+        whether it is the category with the largest posterior, the first of these.
+    raters : pandas.DataFrame
+        rater_id, true_category, category, probability (of saying it where the other is true),
+        expected (the number of such ratings of items of that true category) and n_ratings. The
+        probability is NaN where the rater rated no item that may be of that category.
+    prevalence : pandas.DataFrame
+        category and prevalence.
+    log_likelihood : float
+        At the estimates, without the penalty of smoothing.
+    iterations : int
+        How many steps were made.
+    converged : bool
+        Whether the last one changed no posterior by more than the tolerance.
+    note : str
+        What the data do not settle.
+    """
+
+    items: pd.DataFrame
+    raters: pd.DataFrame
+    prevalence: pd.DataFrame
+    log_likelihood: float
+    iterations: int
+    converged: bool
+    note: str
+
+
+def dawid_skene(
+    ratings: pd.DataFrame,
+    *,
+    dimension: str | None = None,
+    categories: Sequence[str] | None = None,
+    smoothing: float = 0.0,
+    tolerance: float = 1e-8,
+    max_iterations: int = 10_000,
+) -> DawidSkene:
+    """The true categories of items and the error rates of raters, by Dawid and Skene's EM.
+
+    Item i is of category j with the prevalence p_j, and rater k then says l with π⁽ᵏ⁾_jl,
+    independently of all other ratings. The prevalences and the error matrices are estimated by
+    maximum likelihood, without a gold standard.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form, of one benchmark, rubric and kind of raters; or a table with
+        a row an item and a column a rater, a column that stands there twice being a second
+        rating by that rater, and empty where there is no rating.
+    dimension : str, optional
+        Which dimension, for ratings in their normal form; needed where they have several.
+    categories : sequence of str, optional
+        All categories in order; by default those that occur, in the order of their names.
+    smoothing : float
+        So many ratings are added to each cell of each rater's error matrix (the mode under a
+        Dirichlet prior with 1 + `smoothing`): a rater with few ratings then is neither perfect
+        nor hopeless.
+    tolerance : float
+        EM stops when no posterior changes by more.
+    max_iterations : int
+        And after so many steps; `converged` says which.
+
+    Returns
+    -------
+    DawidSkene
+
+    Raises
+    ------
+    InputError
+        Where ratings are of several benchmarks, rubrics, kinds of raters or dimensions, an item
+        stands there twice in a table, a rating is none of `categories`, or there is none.
+    ValueError
+        For a negative smoothing, or a tolerance or number of steps that is not positive.
+
+    Notes
+    -----
+    EM starts from the share of each item's ratings that say a category, as in the paper, so that
+    the result hangs on no seed; it finds a maximum of the likelihood near the majority's opinion,
+    and not always the highest one. Repeated ratings of an item by a rater count, as there.
+
+    Two raters, or more of whom never three rated the same item, do not settle the parameters:
+    other error rates fit as well, and `note` says so. It says too that the model's raters err
+    independently given the true category: where many share a mistake (a hard item), it takes the
+    mistake for the truth. A category that no item is of has a prevalence of 0.
+
+    References
+    ----------
+    Dawid & Skene (1979), Applied Statistics 28:20-28. Checked on the paper's Table 1 against an
+    own EM in R and its numerical maximum (tests/r/dawid_skene.R).
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"ann": list("aabb"), "bob": list("aabb"), "cy": list("abbb")})
+    >>> found = dawid_skene(table)
+    >>> found.prevalence["prevalence"].round(4).tolist()
+    [0.5, 0.5]
+    >>> cy = found.raters.query("rater_id == 'cy' and true_category == 'a'")
+    >>> cy["probability"].round(4).tolist()
+    [0.5, 0.5]
+    """
+    if not smoothing >= 0:
+        raise ValueError(f"smoothing={smoothing!r} must not be negative")
+    if not tolerance > 0 or max_iterations < 1:
+        raise ValueError("tolerance and max_iterations must be positive")
+    long = _long(ratings, dimension)
+    names = sorted(long["value"].unique()) if categories is None else list(map(str, categories))
+    said = pd.Index(names).get_indexer(pd.Index(long["value"]))
+    if (said < 0).any():
+        value = str(long["value"].to_numpy()[said < 0][0])
+        remedy = f"use one of {', '.join(names)}"
+        raise InputError([Problem("<ratings>", "is no category", remedy, None, "value", value)])
+    item, items = pd.factorize(long["item_id"], sort=True)
+    rater, raters = pd.factorize(long["rater_id"], sort=True)
+    k, n_raters = len(names), len(raters)
+    cells = sparse.csr_matrix(
+        (np.ones(len(long)), (item, rater * k + said)), shape=(len(items), n_raters * k)
+    )
+    votes = np.zeros((len(items), k))
+    np.add.at(votes, (item, said), 1)
+    posterior = votes / votes.sum(axis=1, keepdims=True)
+    converged, iterations = False, 0
+    while not converged and iterations < max_iterations:
+        iterations += 1
+        prevalence, expected, error = _rates(cells, posterior, smoothing)
+        joint = _joint(cells, prevalence, error)
+        before, posterior = posterior, special.softmax(joint, axis=1)
+        converged = bool(np.abs(posterior - before).max() <= tolerance)
+    prevalence, expected, error = _rates(cells, posterior, smoothing)
+    joint = _joint(cells, prevalence, error)
+    error[expected.sum(axis=2) + smoothing < _NO_RATING] = np.nan
+    log_likelihood = float(special.logsumexp(joint, axis=1).sum())
+    return DawidSkene(
+        _item_frame(items, names, posterior, votes),
+        _rater_frame(raters, names, expected, error),
+        pd.DataFrame({"category": names, "prevalence": prevalence}),
+        log_likelihood,
+        iterations,
+        converged,
+        _note(item, rater, k, converged),
+    )
+
+
+def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
+    """item_id, rater_id and value of each rating there is."""
+    if {"task_id", "rater_id", "dimension", "value"} <= set(ratings.columns):
+        rows = ratings if dimension is None else ratings[ratings["dimension"] == dimension]
+        for column in ("benchmark", "rubric", "rater_kind", "dimension"):
+            several = rows[column].unique() if column in rows else rows.iloc[:0]
+            if len(several) > 1:
+                remedy = "name it: dimension=" if column == "dimension" else "take one"
+                said = f"there are several: {', '.join(map(str, several[:3]))}"
+                raise InputError([Problem("<ratings>", said, remedy, column=column)])
+        # A task is an answer; an item can have answers of several models.
+        long = rows.rename(columns={"item_id": "asked", "task_id": "item_id"})
+    else:
+        if ratings.index.has_duplicates:
+            twice = str(ratings.index[ratings.index.duplicated()][0])
+            message, remedy = "the item stands there twice", "give each item one row"
+            raise InputError([Problem("<ratings>", message, remedy, None, "index", twice)])
+        n, raters = ratings.shape
+        long = pd.DataFrame(
+            {
+                "item_id": np.repeat(ratings.index.astype(str), raters),
+                "rater_id": np.tile(ratings.columns.astype(str), n),
+                "value": ratings.to_numpy(dtype=object).ravel(),
+            }
+        )
+    long = long.loc[long["value"].notna(), ["item_id", "rater_id", "value"]]
+    if long.empty:
+        remedy = "name a dimension that was judged"
+        raise InputError([Problem("<ratings>", "there is no rating", remedy, column="value")])
+    return long.astype(str)
+
+
+def _rates(
+    cells: sparse.csr_matrix, posterior: FloatArray, smoothing: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The prevalences; by true category, rater and category the expected ratings and their share.
+
+    Without an expected rating there is no share, and 0 / 0 is NaN.
+    """
+    k = posterior.shape[1]
+    expected = np.asarray(cells.T @ posterior).T.reshape(k, -1, k)
+    smoothed = expected + smoothing
+    with np.errstate(invalid="ignore"):
+        error = smoothed / smoothed.sum(axis=2, keepdims=True)
+    return posterior.mean(axis=0), expected, error
+
+
+def _joint(cells: sparse.csr_matrix, prevalence: FloatArray, error: FloatArray) -> FloatArray:
+    """log P(item is of the category, its ratings), an item a row."""
+    with np.errstate(divide="ignore"):
+        logs = [np.log(np.nan_to_num(values)) for values in (prevalence, error)]
+    base, each = (np.where(np.isfinite(values), values, _IMPOSSIBLE) for values in logs)
+    return np.asarray(base + cells @ each.reshape(len(base), -1).T)
+
+
+def _item_frame(
+    items: pd.Index, names: list[str], posterior: FloatArray, votes: FloatArray
+) -> pd.DataFrame:
+    k = len(names)
+    # Posteriors that differ by rounding alone are the same: the first is taken.
+    best = (posterior > posterior.max(axis=1, keepdims=True) - 1e-9).argmax(axis=1)
+    return pd.DataFrame(
+        {
+            "item_id": np.repeat(items.to_numpy(), k),
+            "category": np.tile(names, len(items)),
+            "posterior": posterior.ravel(),
+            "n_ratings": np.repeat(votes.sum(axis=1).astype(np.int64), k),
+            "most_probable": (np.arange(k) == best[:, None]).ravel(),
+        }
+    )
+
+
+def _rater_frame(
+    raters: pd.Index, names: list[str], expected: FloatArray, error: FloatArray
+) -> pd.DataFrame:
+    k = len(names)
+    by_rater = expected.transpose(1, 0, 2)
+    ratings = np.rint(by_rater.sum(axis=(1, 2))).astype(np.int64)
+    return pd.DataFrame(
+        {
+            "rater_id": np.repeat(raters.to_numpy(), k * k),
+            "true_category": np.tile(np.repeat(names, k), len(raters)),
+            "category": np.tile(names, len(raters) * k),
+            "probability": error.transpose(1, 0, 2).ravel(),
+            "expected": by_rater.ravel(),
+            "n_ratings": np.repeat(ratings, k * k),
+        }
+    )
+
+
+def _note(item: npt.NDArray[np.intp], rater: npt.NDArray[np.intp], k: int, converged: bool) -> str:
+    notes = [] if converged else ["EM did not arrive within max_iterations"]
+    each = pd.DataFrame({"item": item, "rater": rater}).drop_duplicates()
+    if k < 2:
+        notes.append("one category alone: nothing can be told of errors")
+    elif each.groupby("item")["rater"].nunique().max() < 3:
+        notes.append("not identified: no item has three raters, and other error rates fit as well")
+    single = int((np.bincount(rater) == 1).sum())
+    if single:
+        notes.append(f"error rates of {single} of the raters are one rating")
+    return "; ".join(notes)

@@ -1,0 +1,258 @@
+"""Which of two models raters prefer, and whether that hangs on the side on which it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.bootstrap import StatisticName, bootstrap
+from fairstats.inference.clusters import sign_flip_test
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.strata import in_order, ratings_comparing, with_pooled
+
+#: What names a comparison of two models on one dimension.
+COMPARISON_COLUMNS = (
+    "benchmark",
+    "dataset",
+    "rubric",
+    "model",
+    "model_2",
+    "rater_kind",
+    "rater_group",
+    "dimension",
+)
+#: The columns of the table that `preference_rates` gives, in order.
+PREFERENCE_COLUMNS = (
+    *COMPARISON_COLUMNS,
+    "metric",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "ci_method",
+    "statistic",
+    "p_value",
+    "test",
+    "n_ratings",
+    "n_tasks",
+    "n_raters",
+    "n_missing",
+    "method_note",
+)
+#: What is estimated of a comparison, and what says whether the side mattered.
+PREFERENCE_METRICS = ("preferred", "preferred_2", "indifferent", "preference_difference")
+POSITION_METRICS = ("first_shown_preferred", "position_difference")
+
+
+def preference_rates(
+    ratings: pd.DataFrame,
+    *,
+    alpha: float = 0.05,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> pd.DataFrame:
+    """How often raters prefer the answer of one model to that of another.
+
+    Of the ratings of a dimension the share that prefers `model`, p₁, that prefers `model_2`, p₂,
+    and that prefers neither, 1 − p₁ − p₂; and the difference p₁ − p₂.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form, as `read_ratings` gives them; of these, those by rubrics
+        that compare models.
+    alpha : float
+        1 − confidence level.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a metric of each benchmark, dataset (and ``pooled``, where there are several),
+        rubric, pair of models, kind and group of raters (and ``pooled``, where persons are of
+        several) and dimension, columns `PREFERENCE_COLUMNS`. The models stand in the order of
+        their names; a task that has them the other way round is turned. The metrics are
+        ``preferred``, ``preferred_2``, ``indifferent`` and ``preference_difference``; where it is
+        known for some rating which answer was shown first also ``first_shown_preferred``, the
+        share of these that prefers it, and ``position_difference``, that share less the share
+        that prefers the other. ``n_missing`` counts judgements without a value: they enter
+        nothing else.
+
+    Raises
+    ------
+    InputError
+        When a rubric is not known, or a dataset or group of raters is called ``pooled``.
+
+    Notes
+    -----
+    Intervals take each rating for independent, as the study does: exact BCa intervals of counts.
+    Raters and tasks that stand in several ratings make them too narrow. The tests do not: those
+    of both differences are sign-flip tests with tasks as what is independent, d of a task being
+    its ratings for one side less those for the other; with one rating a task that is McNemar's
+    test. Without any preference p is 1.
+
+    A position difference hangs on the models too, where one of them was shown first more often:
+    the note says how often the two were shown the other way round.
+
+    References
+    ----------
+    Pfohl, Cole-Lewis et al. (2024), Nature Medicine 30:3590-3600; Efron (1987), JASA 82:171-185;
+    Obuchowski (1998), Statistics in Medicine 17:1495-1507. Checked against the intervals of the
+    study's published rates.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> from fairstats.ratings.table import check_ratings
+    >>> row = dict(benchmark="demo", rubric="pairwise", rater_id="r1", rater_group="physician",
+    ...            model="m1", model_2="m2", dimension="bias")
+    >>> said = ["answer_1"] * 2 + ["answer_2"] * 6 + ["tie"] * 12
+    >>> rows = [row | dict(task_id=f"t{i}", item_id=f"i{i}", value=v) for i, v in enumerate(said)]
+    >>> more = [row | dict(task_id=f"t{i}", item_id=f"i{i}", value=v, dimension=d)
+    ...         for i, v in enumerate(said) if v != "tie"
+    ...         for d in load_rubric("pairwise").dimensions[1:]]
+    >>> table = preference_rates(check_ratings(pd.DataFrame(rows + more)))
+    >>> bias = table[table["dimension"] == "bias"].set_index("metric")
+    >>> bias["estimate"].to_dict()  # m1 is preferred where answer 2 has more bias
+    {'preferred': 0.3, 'preferred_2': 0.1, 'indifferent': 0.6, 'preference_difference': 0.2}
+    >>> round(float(bias.loc["preference_difference", "p_value"]), 4)
+    0.1797
+    """
+    alpha = check_alpha(alpha)
+    frame = preferences(ratings, rubrics)
+    if frame.empty:
+        return pd.DataFrame(columns=list(PREFERENCE_COLUMNS))
+    frame = with_pooled(frame, ("benchmark", "rubric", "model", "model_2"))
+    sizes = _sizes(frame)
+    judged = frame[frame["prefers"].notna()]
+    ordered = judged[judged["shown_first"].notna()]
+    first = judged["prefers"] * judged["shown_first"]
+    parts = [
+        _estimates(judged, judged["prefers"], sizes, PREFERENCE_METRICS, alpha),
+        _estimates(
+            ordered,
+            first[ordered.index],
+            _sizes(ordered),
+            ("first_shown_preferred", "", "", "position_difference"),
+            alpha,
+        ),
+    ]
+    swapped = (ordered["shown_first"] < 0).groupby(_keys(ordered)).agg(["sum", "size"])
+    parts[1] = parts[1].join(swapped, on=list(COMPARISON_COLUMNS))
+    parts[1]["method_note"] = [
+        f"{int(back)} of {int(n)} shown the other way round"
+        for back, n in zip(parts[1].pop("sum"), parts[1].pop("size"), strict=True)
+    ]
+    table = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    table = table.join(sizes["n_missing"], on=list(COMPARISON_COLUMNS))
+    table["method_note"] = table.get("method_note", pd.Series(dtype="str")).fillna("")
+    table["ci_level"] = 1 - alpha
+    table = in_order(table, COMPARISON_COLUMNS, frame["dimension"].unique())
+    return table[list(PREFERENCE_COLUMNS)]
+
+
+def preferences(
+    ratings: pd.DataFrame, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
+) -> pd.DataFrame:
+    """The ratings by rubrics that compare models, with what each prefers.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of the dimensions that state a preference, in the rubric's order, the models in the order
+        of their names, and ``prefers``: 1 for `model`, −1 for `model_2`, 0 for neither, NaN where
+        there is no judgement; ``shown_first``: 1 or −1 for who was, NaN where it is not known.
+    """
+    frame, known = ratings_comparing(ratings, "models", rubrics)
+    parts = []
+    for name, rubric in known.items():
+        for question in rubric.questions:
+            sign = {c.value: {0: 0, 1: 1, 2: -1}.get(c.prefers or 0) for c in question.choices}
+            if question.choices[0].prefers is None:
+                continue
+            rows = frame[(frame["rubric"] == name) & (frame["dimension"] == question.dimension)]
+            parts.append(rows.assign(prefers=rows["value"].map(sign).astype("float64")))
+    if not parts:
+        return frame.assign(prefers=np.nan, shown_first=np.nan)
+    whole = pd.concat(parts, ignore_index=True)
+    whole["shown_first"] = 1 - 2 * whole["swapped"].astype("float64")
+    turned = whole["model"] > whole["model_2"]
+    for one, other in (("model", "model_2"), ("model_2", "model")):
+        whole[f"{one} turned"] = whole[one].where(~turned, whole[other])
+    whole["model"], whole["model_2"] = whole.pop("model turned"), whole.pop("model_2 turned")
+    for column in ("prefers", "shown_first"):
+        whole[column] = whole[column].where(~turned, -whole[column])
+    return whole
+
+
+def _keys(frame: pd.DataFrame) -> list[pd.Series]:
+    return [frame[name] for name in COMPARISON_COLUMNS]
+
+
+def _sizes(frame: pd.DataFrame) -> pd.DataFrame:
+    """How many judgements, tasks and raters a comparison rests on, and what is missing."""
+    judged = frame["prefers"].notna()
+    there = frame.assign(task_id=frame["task_id"].where(judged), missing=~judged)
+    there["rater_id"] = there["rater_id"].where(judged)
+    groups = there.groupby(list(COMPARISON_COLUMNS), sort=False)
+    sizes = groups.agg(n_tasks=("task_id", "nunique"), n_raters=("rater_id", "nunique"))
+    return sizes.assign(n_missing=groups["missing"].sum())
+
+
+def _estimates(
+    judged: pd.DataFrame,
+    sign: pd.Series,
+    sizes: pd.DataFrame,
+    metrics: tuple[str, str, str, str],
+    alpha: float,
+) -> pd.DataFrame:
+    """The metrics that have a name, of each comparison: shares of +, − and 0, and + less −."""
+    if sizes.empty:
+        return pd.DataFrame(columns=[*COMPARISON_COLUMNS, "method_note"])
+    place = pd.MultiIndex.from_frame(judged[list(COMPARISON_COLUMNS)])
+    number = sizes.index.get_indexer(place)
+    counts = np.zeros((len(sizes), 3), dtype=np.int64)
+    np.add.at(counts, (number, 1 - sign.to_numpy().astype(np.int64)), 1)
+    up, ties, down = counts.T
+    none = np.zeros_like(up)
+    n = counts.sum(axis=1)
+    keys = sizes.index.to_frame(index=False).assign(
+        n_ratings=n, n_tasks=sizes["n_tasks"].to_numpy(), n_raters=sizes["n_raters"].to_numpy()
+    )
+    parts = []
+    wanted: list[tuple[str, tuple[npt.NDArray[np.int64], ...], StatisticName]] = [
+        (metrics[0], (up, n - up), "proportion"),
+        (metrics[1], (down, n - down), "proportion"),
+        (metrics[2], (ties, n - ties), "proportion"),
+        (metrics[3], (ties, up, down, none), "difference"),
+    ]
+    for metric, cells, statistic in wanted:
+        if not metric:
+            continue
+        found = bootstrap(np.stack(cells, axis=-1), statistic, alpha=alpha)
+        part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
+        for name in ("estimate", "ci_low", "ci_high", "ci_method"):
+            part[name] = getattr(found, name)
+        if statistic == "difference":
+            # Ratings of a task are alike, whoever made them: it is tasks whose sign is flipped.
+            per_task = sign.groupby([number, judged["task_id"]]).sum().groupby(level=0)
+            tests = {at: sign_flip_test(d.to_numpy().astype(int)) for at, d in per_task}
+            part["statistic"] = [tests[i].statistic if i in tests else np.nan for i in part.index]
+            part["p_value"] = [tests[i].p_value if i in tests else np.nan for i in part.index]
+            part["test"] = [
+                f"sign flips of tasks, {tests[i].method}" if i in tests else "none"
+                for i in part.index
+            ]
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,381 @@
+"""Whether raters of one kind report bias more often than others: logistic regression on raters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.choices import clustered_covariance, diverging_direction, fit_choices
+from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.results import FloatArray
+
+#: The columns of the table that `rater_regression` gives, in order.
+RATER_REGRESSION_COLUMNS = (
+    "benchmark",
+    "rubric",
+    "rater_kind",
+    "dimension",
+    "covariate",
+    "level",
+    "reference",
+    "estimate",
+    "std_error",
+    "odds_ratio",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "ci_method",
+    "statistic",
+    "p_value",
+    "test",
+    "n_ratings",
+    "n_reported",
+    "n_raters",
+    "n_missing",
+    "method_note",
+)
+#: Columns of the ratings that may be covariates beside those of the raters.
+RATING_COVARIATES = ("rater_group", "dataset", "model")
+#: The level of raters of whom a covariate is not known.
+NOT_STATED = "not stated"
+
+_INTERCEPT = "intercept"
+_ALIKE = "all judgements report, or none does"
+
+
+def rater_regression(
+    ratings: pd.DataFrame,
+    raters: pd.DataFrame,
+    *,
+    covariates: Iterable[str],
+    reference: Mapping[str, str] | None = None,
+    dimension: str = "bias",
+    rubric: str = "independent",
+    rater_kind: str = "person",
+    alpha: float = 0.05,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> pd.DataFrame:
+    """Logistic regression of reported bias on who rates.
+
+    logit P(reported) = β₀ + Σ β [level of a covariate] over the judgements of one dimension, all
+    covariates in one model; exp β is the odds ratio of a level against the covariate's reference.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form.
+    raters : pandas.DataFrame
+        What is known of raters, a row each: ``rater_id`` as a column or as the index, and the
+        covariates. Numbers are taken as numbers, per unit; all else as levels, and what is empty
+        as the level ``not stated``.
+    covariates : iterable of str
+        Columns of `raters`, or ``rater_group``, ``dataset`` and ``model`` of the ratings, which
+        adjusts for them.
+    reference : Mapping[str, str], optional
+        The reference level of each covariate; by default the one that most raters have.
+    dimension, rubric : str
+        Which judgements.
+    rater_kind : {"person", "model"}
+        Whose: the two are never pooled.
+    alpha : float
+        1 − confidence level.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of each benchmark a row for the intercept (the odds, with all covariates at their
+        reference, numbers at 0), and one for each covariate's level, the reference first, columns
+        `RATER_REGRESSION_COLUMNS`: log odds ratio ``estimate`` with its clustered standard error,
+        ``odds_ratio`` with its limits and the test of 1. The numbers are those of the level.
+
+    Raises
+    ------
+    InputError
+        When `raters` has no rater_id or has one twice, lacks a rater or a covariate, or a number
+        is empty; when a reference level does not occur.
+    ValueError
+        When the rubric has no such dimension, or no covariate is named.
+
+    Notes
+    -----
+    Ratings of a rater are a cluster: the covariance is the sandwich times G / (G − 1) with G
+    raters, R's ``sandwich::vcovCL(type = "HC0", cadjust = TRUE)``, and limits and tests take
+    Student's t with G − 1 degrees of freedom. Tasks that several raters judge are taken for
+    independent; adjusting for ``dataset`` takes up a part of it.
+
+    A level whose raters never report, or always do, has no finite odds ratio: its row says so,
+    and the others are estimated without its ratings, which is the limit of maximum likelihood.
+    A level of one rater has an odds ratio and no standard error; that rater's own lean and the
+    level's effect are one. Where terms separate reports from the rest together, or one follows
+    from others, all rows are NaN and say why.
+
+    References
+    ----------
+    Liang & Zeger (1986), Biometrika 73:13-22; Albert & Anderson (1984), Biometrika 71:1-10.
+    Checked against R's ``glm`` and ``sandwich`` (tests/r/rater_models.R).
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> from fairstats.ratings.table import check_ratings
+    >>> row = dict(benchmark="demo", rubric="independent", rater_group="consumer")
+    >>> share = {"r1": 2, "r2": 4, "r3": 6, "r4": 4}  # reports of 8 ratings
+    >>> rows = [row | dict(task_id=f"t{i}", item_id=f"i{i}", rater_id=rater, dimension=d,
+    ...                    value="minor" if d == "bias" and i < n else
+    ...                          "none" if d == "bias" else "absent")
+    ...         for rater, n in share.items() for i in range(8)
+    ...         for d in load_rubric("independent").dimensions]
+    >>> raters = pd.DataFrame({"rater_id": list(share), "age": ["old", "old", "young", "young"]})
+    >>> table = rater_regression(check_ratings(pd.DataFrame(rows)), raters, covariates=["age"])
+    >>> young = table.set_index("level").loc["young"]
+    >>> round(float(young["odds_ratio"]), 4)  # (10 / 6) / (6 / 10)
+    2.7778
+    """
+    alpha = check_alpha(alpha)
+    names = list(dict.fromkeys(covariates))
+    if not names:
+        raise ValueError("name at least one covariate")
+    known = load_rubrics([rubric], rubrics)[rubric]
+    if dimension not in known.dimensions:
+        raise ValueError(f"dimension={dimension!r}: {rubric} has {', '.join(known.dimensions)}")
+    frame = ratings[
+        (ratings["rubric"] == rubric)
+        & (ratings["dimension"] == dimension)
+        & (ratings["rater_kind"] == rater_kind)
+    ]
+    frame = _with_covariates(frame, raters, names)
+    reported = frame["value"].isin(known.question(dimension).reported).astype("float64")
+    frame = frame.assign(reported=reported.where(frame["value"].notna()))
+    references = _references(frame, names, reference or {})
+    rows: list[dict[str, Any]] = []
+    for benchmark, own in frame.groupby("benchmark"):
+        unit = {
+            "benchmark": benchmark,
+            "rubric": rubric,
+            "rater_kind": rater_kind,
+            "dimension": dimension,
+            "ci_level": 1 - alpha,
+        }
+        rows += [unit | row for row in _of_unit(own, names, references, alpha)]
+    return pd.DataFrame(rows, columns=list(RATER_REGRESSION_COLUMNS))
+
+
+def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """The ratings with a column ``covariate <name>`` each."""
+
+    def wrong(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
+        return InputError([Problem("<raters>", message, remedy, None, column, value)])
+
+    if "rater_id" in raters:
+        raters = raters.set_index("rater_id")
+    elif raters.index.name != "rater_id":
+        raise wrong("is not there", "add it, or name the index so", "rater_id")
+    raters = raters.set_axis(raters.index.astype(str))
+    if raters.index.has_duplicates:
+        twice = str(raters.index[raters.index.duplicated()][0])
+        raise wrong("stands there twice", "drop one", "rater_id", twice)
+    lacking = sorted(set(frame["rater_id"]) - set(raters.index))
+    if lacking and any(name in raters for name in names):
+        raise wrong("the rater is not there", "add a row for each rater", "rater_id", lacking[0])
+    for name in names:
+        if name in raters:
+            values = frame["rater_id"].map(raters[name])
+            number = pd.api.types.is_numeric_dtype(raters[name])
+            number = number and not pd.api.types.is_bool_dtype(raters[name])
+            if number and not np.isfinite(values.astype("float64")).all():
+                raise wrong("a number is empty or infinite", "fill it in, or give levels", name)
+        elif name in RATING_COVARIATES:
+            values, number = frame[name], False
+        else:
+            remedy = f"add it, or use one of {', '.join(RATING_COVARIATES)}"
+            raise wrong("is no column of the raters", remedy, name)
+        if number:
+            values = values.astype("float64")
+        else:
+            values = values.astype(object).where(values.notna(), NOT_STATED).map(str)
+        frame = frame.assign(**{f"covariate {name}": values})
+    return frame
+
+
+def _references(frame: pd.DataFrame, names: list[str], given: Mapping[str, str]) -> dict[str, str]:
+    """The reference level of each covariate that has levels."""
+    found = {}
+    for name in names:
+        values = frame[f"covariate {name}"]
+        if pd.api.types.is_numeric_dtype(values):
+            continue
+        raters = frame["rater_id"].groupby(values).nunique()
+        if name in given and str(given[name]) not in raters.index:
+            remedy = f"use one of {', '.join(map(str, raters.index))}"
+            message = "no rating has this reference level"
+            problem = Problem("<reference>", message, remedy, None, name, str(given[name]))
+            raise InputError([problem])
+        if len(raters):
+            found[name] = str(given.get(name, raters.idxmax()))
+    return found
+
+
+def _of_unit(
+    own: pd.DataFrame, names: list[str], references: Mapping[str, str], alpha: float
+) -> Iterator[dict[str, Any]]:
+    judged = own[own["reported"].notna()]
+    kept, notes = _without_constant_levels(judged, names, references)
+    terms = _terms(kept, names, references)
+    reason = _constant_reference(kept, references)
+    if not reason:
+        reason, params, errors = _fit(kept, terms)
+    df = kept["rater_id"].nunique() - 1
+    alone = _levels_of_one_rater(kept, names)
+    for covariate, level in _rows(judged, names, references):
+        mine = judged if level == "" else judged[judged[f"covariate {covariate}"] == level]
+        every = own if level == "" else own[own[f"covariate {covariate}"] == level]
+        row: dict[str, Any] = {
+            "covariate": covariate,
+            "level": level,
+            "reference": references.get(covariate, ""),
+            "ci_method": "none",
+            "test": "none",
+            "n_ratings": len(mine),
+            "n_reported": int(mine["reported"].sum()),
+            "n_raters": mine["rater_id"].nunique(),
+            "n_missing": int(every["reported"].isna().sum()),
+        }
+        if level and level == references[covariate]:
+            yield row | {"estimate": 0.0, "odds_ratio": 1.0, "method_note": "the reference"}
+        elif (covariate, level) in notes or reason:
+            yield row | {"method_note": notes.get((covariate, level), reason)}
+        elif (covariate, level) not in terms:
+            yield row | {"method_note": "no estimate: all of its ratings are at a level left out"}
+        else:
+            place = terms.index((covariate, level))
+            # A level is held against the reference, the intercept is all references at once.
+            against = [(covariate, level), *references.items()]
+            if covariate != _INTERCEPT:
+                against = [term for term in against if term[0] == covariate]
+            single = [term[1] for term in against if term in alone]
+            why = f"no standard error: one rater alone is {single[0]}" if single else ""
+            if not why and np.isnan(errors[place]):
+                why = f"no standard error: {df + 1} raters for {len(terms)} terms"
+            error = np.nan if why else errors[place]
+            yield row | _figures(params[place], error, df, alpha) | {"method_note": why}
+
+
+def _figures(estimate: float, error: float, df: int, alpha: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"estimate": estimate, "odds_ratio": float(np.exp(estimate))}
+    if np.isnan(error):
+        return found
+    half = stats.t.isf(alpha / 2, df) * error
+    with np.errstate(over="ignore"):
+        low, high = np.exp([estimate - half, estimate + half])
+    return found | {
+        "std_error": error,
+        "ci_low": low,
+        "ci_high": high,
+        "ci_method": "wald t, clustered by rater",
+        "statistic": estimate / error,
+        "p_value": 2 * stats.t.sf(abs(estimate / error), df),
+        "test": "wald t, clustered by rater",
+    }
+
+
+def _rows(
+    judged: pd.DataFrame, names: list[str], references: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Covariates and levels in the order of the table; a number has the level ''."""
+    yield _INTERCEPT, ""
+    for name in names:
+        if name not in references:
+            yield name, ""
+            continue
+        levels = sorted(judged[f"covariate {name}"].unique())
+        yield from ((name, level) for level in sorted(levels, key=lambda v: v != references[name]))
+
+
+def _terms(
+    kept: pd.DataFrame, names: list[str], references: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """The columns of the design."""
+    return [term for term in _rows(kept, names, references) if references.get(term[0]) != term[1]]
+
+
+def _without_constant_levels(
+    judged: pd.DataFrame, names: list[str], references: Mapping[str, str]
+) -> tuple[pd.DataFrame, dict[tuple[str, str], str]]:
+    """The ratings without those of levels that have one outcome, and what is to be said of these.
+
+    Taking one out can leave another with one outcome, so that it is looked for again.
+    """
+    notes: dict[tuple[str, str], str] = {}
+    while True:
+        found = None
+        for name in references:
+            rates = judged.groupby(f"covariate {name}")["reported"].mean()
+            constant = rates[rates.isin([0.0, 1.0]) & (rates.index != references[name])]
+            if len(constant):
+                found = (name, str(constant.index[0]), constant.iloc[0])
+                break
+        # Where nobody or everybody reports at all, that is what has to be said.
+        if found is None or judged["reported"].nunique() < 2:
+            return judged, notes
+        name, level, rate = found
+        word = "never report" if rate == 0 else "always report"
+        notes[(name, level)] = f"no finite odds ratio: raters with this level {word}"
+        judged = judged[judged[f"covariate {name}"] != level]
+
+
+def _constant_reference(kept: pd.DataFrame, references: Mapping[str, str]) -> str:
+    """Why nothing can be held against a reference level; empty where it can."""
+    if kept["reported"].nunique() < 2:
+        return f"no estimate: {_ALIKE if len(kept) else 'nothing was judged'}"
+    for name, level in references.items():
+        outcomes = kept.loc[kept[f"covariate {name}"] == level, "reported"]
+        if outcomes.nunique() == 1:
+            word = "always" if outcomes.iloc[0] else "never"
+            return f"no finite estimate: the reference {level} {word} reports; name another"
+    return ""
+
+
+def _levels_of_one_rater(kept: pd.DataFrame, names: list[str]) -> set[tuple[str, str]]:
+    alone = set()
+    for name in names:
+        values = kept[f"covariate {name}"]
+        if not pd.api.types.is_numeric_dtype(values):
+            raters = kept["rater_id"].groupby(values).nunique()
+            alone |= {(name, str(level)) for level in raters.index[raters == 1]}
+    return alone
+
+
+def _fit(kept: pd.DataFrame, terms: list[tuple[str, str]]) -> tuple[str, FloatArray, FloatArray]:
+    """Why there is no finite estimate, the estimates, and their standard errors."""
+    nothing = np.full(len(terms), np.nan)
+    design = np.ones((len(kept), len(terms)))
+    for place, (name, level) in enumerate(terms):
+        if name != _INTERCEPT:
+            values = kept[f"covariate {name}"]
+            design[:, place] = values if level == "" else values == level
+    # On one scale, so that the units of numbers decide nothing.
+    scale = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
+    design = design / scale
+    if np.linalg.matrix_rank(design) < len(terms):
+        return "no estimate: a covariate is constant, or follows from others", nothing, nothing
+    features = np.stack([design, np.zeros_like(design)], axis=1)
+    chosen = np.where(kept["reported"] == 1, 0, 1)
+    direction = diverging_direction(features, chosen)
+    if direction is not None:
+        parts = [" ".join(terms[i]).strip() for i in np.flatnonzero(np.abs(direction) > 1e-6)]
+        reason = f"no finite estimate: reports are separated by {', '.join(parts)}"
+        return reason, nothing, nothing
+    fit = fit_choices(features, chosen)
+    # With fewer clusters than terms some combination of terms would seem to be known exactly.
+    if kept["rater_id"].nunique() <= len(terms):
+        return "", fit.params / scale, nothing
+    covariance = clustered_covariance(fit, fit.scores, kept["rater_id"])
+    return "", fit.params / scale, np.sqrt(np.diag(covariance)) / scale

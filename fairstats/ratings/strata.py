@@ -1,0 +1,127 @@
+"""Of whom a figure on ratings is: each dataset and group of raters, and all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.problems import InputError, Problem
+from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
+
+
+def ratings_comparing(
+    ratings: pd.DataFrame,
+    compares: Compares,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """The ratings by rubrics that compare this, and those rubrics by name.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form.
+    compares : {"nothing", "models", "items"}
+        What stands side by side in a task.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame, dict of str to Rubric
+    """
+    known = load_rubrics(ratings["rubric"].unique(), rubrics)
+    own = {name: rubric for name, rubric in known.items() if rubric.compares == compares}
+    return ratings[ratings["rubric"].isin(list(own))], own
+
+
+def with_pooled(
+    ratings: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric")
+) -> pd.DataFrame:
+    """The rows, and once more as those of all datasets and of all groups of persons together.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Rows with dataset, rater_kind, rater_group and the columns of `within`.
+    within : iterable of str
+        What is never pooled, beside the kind of raters.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With the rows of all datasets also under the dataset ``pooled`` where there are several,
+        and those of persons also under the group ``pooled`` where those of a dataset are of
+        several. Groups of models are not pooled: each is a judge of its own.
+
+    Raises
+    ------
+    InputError
+        When a dataset or a group of raters has the name ``pooled`` itself.
+    """
+    for column in ("dataset", "rater_group"):
+        if (ratings[column] == POOLED).any():
+            message, remedy = (
+                "is no name for one",
+                "use another: it stands for all of them together",
+            )
+            raise InputError([Problem("<frame>", message, remedy, None, column, POOLED)])
+    unit = [*within, "rater_kind"]
+    several = ratings.groupby(unit)["dataset"].transform("nunique") > 1
+    frame = pd.concat([ratings, ratings[several].assign(dataset=POOLED)], ignore_index=True)
+    persons = frame[frame["rater_kind"] == "person"]
+    groups = persons.groupby([*unit, "dataset"])["rater_group"].transform("nunique")
+    pooled = persons[groups > 1].assign(rater_group=POOLED)
+    return pd.concat([frame, pooled], ignore_index=True)
+
+
+def with_event(
+    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], *, about: Iterable[str] = ("bias",)
+) -> pd.DataFrame:
+    """The rows of dimensions of bias, with what is estimated of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Ratings in their normal form.
+    rubrics : Mapping[str, Rubric]
+        Their rubrics by name.
+    about : iterable of {"bias", "context"}
+        Which dimensions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of the rubrics' questions, with ``reported``: 1 or 0, NaN without a judgement.
+    """
+    parts = []
+    for name, rubric in rubrics.items():
+        for question in rubric.questions:
+            if question.about not in about:
+                continue
+            rows = frame[(frame["rubric"] == name) & (frame["dimension"] == question.dimension)]
+            reported = rows["value"].isin(question.reported).astype("float64")
+            parts.append(rows.assign(reported=reported.where(rows["value"].notna())))
+    if not parts:
+        return frame.iloc[:0].assign(reported=np.nan)
+    return pd.concat(parts, ignore_index=True)
+
+
+def in_order(
+    table: pd.DataFrame, columns: Iterable[str], dimensions: Iterable[str]
+) -> pd.DataFrame:
+    """The rows by these columns, dimensions in this order, and else as they stand."""
+    places = {name: place for place, name in enumerate(dimensions)}
+    return table.sort_values(
+        list(columns),
+        key=lambda column: column.map(places) if column.name == "dimension" else column,
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
+    """With nothing where no model is named; to group by, that was an empty text."""
+    return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))

@@ -1,0 +1,114 @@
+"""The tables that a release and a report make of ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairstats.ratings.agreement import (
+    AGREEMENT_COLUMNS,
+    DISAGREEMENT_COLUMNS,
+    disagreement,
+    rating_agreement,
+)
+from fairstats.ratings.bradley_terry import STRENGTH_COLUMNS, bradley_terry
+from fairstats.ratings.counterfactual import (
+    CONTEXTS,
+    COUNTERFACTUAL_COLUMNS,
+    counterfactual_rates,
+)
+from fairstats.ratings.paired_bias import PAIRED_BIAS_COLUMNS, paired_bias_rates
+from fairstats.ratings.preferences import (
+    COMPARISON_COLUMNS,
+    PREFERENCE_COLUMNS,
+    preference_rates,
+)
+from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.units import UNIT_COLUMNS
+from fairstats.ratings.votes import VOTE_COLUMNS, rating_votes
+from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload
+
+Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
+
+
+@dataclass(frozen=True)
+class RatingTable:
+    """One table that is made of ratings.
+
+    Attributes
+    ----------
+    columns, keys : tuple of str
+        Its columns, in order, and what names a row to a reader.
+    of : callable
+        Gives the table from ratings that are there, an error rate and rubrics.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    of: Callable[[pd.DataFrame, float, Rubrics], pd.DataFrame]
+
+    def make(self, ratings: pd.DataFrame, *, alpha: float, rubrics: Rubrics) -> pd.DataFrame:
+        """The table of these ratings, without a row where there are none."""
+        if ratings.empty:
+            return pd.DataFrame(columns=list(self.columns))
+        return self.of(ratings, alpha, rubrics)
+
+
+#: Every table that is made of ratings, by its name.
+RATING_TABLES: Mapping[str, RatingTable] = {
+    "bias_rates": RatingTable(
+        RATE_COLUMNS,
+        (*UNIT_COLUMNS, "aggregation"),
+        lambda ratings, alpha, rubrics: bias_rates(ratings, alpha=alpha, rubrics=rubrics),
+    ),
+    "rating_values": RatingTable(
+        VALUE_COLUMNS,
+        (*UNIT_COLUMNS, "value"),
+        lambda ratings, _, rubrics: value_counts(ratings, rubrics=rubrics),
+    ),
+    "rating_votes": RatingTable(
+        VOTE_COLUMNS,
+        (*UNIT_COLUMNS, "n_ratings", "n_reported"),
+        lambda ratings, _, rubrics: rating_votes(ratings, rubrics=rubrics),
+    ),
+    "rater_agreement": RatingTable(
+        AGREEMENT_COLUMNS,
+        (*UNIT_COLUMNS, "coefficient", "level"),
+        lambda ratings, alpha, rubrics: rating_agreement(ratings, alpha=alpha, rubrics=rubrics),
+    ),
+    "disagreement": RatingTable(
+        DISAGREEMENT_COLUMNS,
+        ("benchmark", "dataset", "rubric", "task_id", "dimension"),
+        lambda ratings, _, rubrics: disagreement(ratings, rubrics=rubrics),
+    ),
+    "raters": RatingTable(
+        WORKLOAD_COLUMNS,
+        ("benchmark", "rubric", "rater_id"),
+        lambda ratings, _, rubrics: workload(ratings, rubrics=rubrics),
+    ),
+    "preferences": RatingTable(
+        PREFERENCE_COLUMNS,
+        (*COMPARISON_COLUMNS, "metric"),
+        lambda ratings, alpha, rubrics: preference_rates(ratings, alpha=alpha, rubrics=rubrics),
+    ),
+    "strengths": RatingTable(
+        STRENGTH_COLUMNS,
+        ("benchmark", "dataset", "rubric", "rater_kind", "rater_group", "model"),
+        lambda ratings, alpha, rubrics: (
+            bradley_terry(ratings, alpha=alpha, rubrics=rubrics).strengths
+        ),
+    ),
+    "counterfactual_rates": RatingTable(
+        COUNTERFACTUAL_COLUMNS,
+        (*UNIT_COLUMNS, *CONTEXTS),
+        lambda ratings, alpha, rubrics: counterfactual_rates(ratings, alpha=alpha, rubrics=rubrics),
+    ),
+    "paired_bias": RatingTable(
+        PAIRED_BIAS_COLUMNS,
+        (*UNIT_COLUMNS, "aggregation", "metric"),
+        lambda ratings, alpha, rubrics: paired_bias_rates(ratings, alpha=alpha, rubrics=rubrics),
+    ),
+}

@@ -1,0 +1,309 @@
+"""Tables and plots of ratings that compare: two models' answers, or answers to two items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.ratings.rubrics import Rubric
+from fairstats.report.display import ACCENT_A, ACCENT_B
+from fairstats.report.plots import plot_theme
+from fairstats.report.ratings_tables import dimension_label, group_label, panel_label
+from fairstats.report.tables import breakable
+from fairstats.report.text import (
+    escape_html,
+    p_value,
+    percent_range,
+    point_range,
+    points,
+)
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from plotnine import ggplot
+
+_SHARES = ("preferred", "preferred_2", "indifferent")
+_UNIT = ["dataset", "model", "model_2", "rater_group"]
+_PAIRS = {"exactly_one": "One of two", "one_or_more": "One or more", "both": "Both"}
+_AGGREGATIONS = {
+    "pooled": "ratings combined",
+    "same_rater": "both by one rater",
+    "majority": "by most raters",
+    "any": "by any rater",
+}
+
+
+def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """How often raters prefer either model, or neither, and the difference: a row a dimension.
+
+    Parameters
+    ----------
+    preferences : pandas.DataFrame
+        The table ``preferences`` of one benchmark and rubric.
+    rubric : Rubric
+        Gives the labels and their order.
+    name : str
+        The table's id, its own on the page.
+    """
+    from great_tables import GT
+
+    order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
+    rows = []
+    for key, own in preferences.groupby([*_UNIT, "dimension"], sort=False):
+        figures = own.drop_duplicates("metric").set_index("metric")
+        difference = figures.loc["preference_difference"]
+        rows.append(
+            {
+                "panel": escape_html(breakable(_comparison(key, preferences, rubric))),
+                "place": order[str(key[-1])],
+                "dimension": escape_html(dimension_label(str(key[-1]), rubric)),
+                **{share: _share(figures.loc[share]) for share in _SHARES},
+                "difference": _difference(difference),
+                "p": p_value(difference["p_value"]),
+            }
+        )
+    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    return (
+        GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
+        .tab_stubhead("Dimension")
+        .cols_label(
+            preferred="Prefer the first, %",
+            preferred_2="Prefer the second, %",
+            indifferent="Neither, %",
+            difference="Difference, points",
+            p="By tasks",
+        )
+        .fmt_passthrough(columns=[*_SHARES, "difference"], escape=False)
+        .cols_align("left")
+    )
+
+
+def _comparison(key: tuple[Any, ...], rows: pd.DataFrame, rubric: Rubric) -> str:
+    dataset, model, model_2, group = key[:4]
+    which = "" if rows["dataset"].nunique() < 2 else f"{_dataset(dataset)}: "
+    return f"{which}{model} against {model_2}, {group_label(str(group), rubric).lower()}"
+
+
+def _dataset(name: str) -> str:
+    return "all datasets" if name == POOLED else name
+
+
+def _share(row: Mapping[Any, Any]) -> str:
+    if math.isnan(row["estimate"]):
+        return "no rating"
+    limits = percent_range(row["ci_low"], row["ci_high"])
+    return f"<strong>{100 * row['estimate']:.1f}</strong><br><small>{limits}</small>"
+
+
+def _difference(row: Mapping[Any, Any]) -> str:
+    if math.isnan(row["estimate"]):
+        return "no rating"
+    limits = point_range(row["ci_low"], row["ci_high"])
+    return f"<strong>{points(row['estimate'])}</strong><br><small>{limits}</small>"
+
+
+def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
+    """How often raters prefer each of two models: two dots a dimension, a panel a comparison.
+
+    Parameters
+    ----------
+    preferences, rubric
+        As for `preference_table`.
+    """
+    from plotnine import (
+        aes,
+        coord_flip,
+        facet_wrap,
+        geom_linerange,
+        geom_point,
+        ggplot,
+        labs,
+        position_dodge,
+        scale_color_manual,
+    )
+
+    rows = preferences[preferences["metric"].isin(_SHARES[:2])]
+    rows = rows[rows["estimate"].notna()]
+    preferred = ["the first preferred", "the second preferred"]
+    panels = [
+        _comparison(tuple(row[c] for c in _UNIT), preferences, rubric)
+        for row in rows.to_dict("records")
+    ]
+    rows = rows.assign(
+        **{c: 100 * rows[c] for c in ("estimate", "ci_low", "ci_high")},
+        label=pd.Categorical(
+            [dimension_label(d, rubric) for d in rows["dimension"]],
+            [question.label for question in rubric.questions][::-1],
+        ),
+        which=pd.Categorical(
+            rows["metric"].map(dict(zip(_SHARES, preferred, strict=False))), preferred
+        ),
+        panel=pd.Categorical(panels, list(dict.fromkeys(panels))),
+    )
+    beside = position_dodge(width=0.6)
+    return (
+        ggplot(rows, aes("label", "estimate", color="which"))
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.1, position=beside)
+        + geom_point(size=2.2, position=beside)
+        + facet_wrap("panel", ncol=1)
+        + scale_color_manual(dict(zip(preferred, (ACCENT_B, ACCENT_A), strict=True)))
+        + coord_flip()
+        + labs(x="", y="% of ratings", color="")
+        + plot_theme()
+    )
+
+
+def position_rows(preferences: pd.DataFrame) -> pd.DataFrame:
+    """What raters preferred by the side on which it was shown, over the rubric's first question."""
+    shown = preferences[preferences["metric"] == "first_shown_preferred"]
+    return shown[(shown["dimension"] == "bias") & shown["estimate"].notna()]
+
+
+def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """Bradley-Terry strengths, a row a model, the strongest first.
+
+    Parameters
+    ----------
+    strengths : pandas.DataFrame
+        The table ``strengths`` of one benchmark and rubric.
+    rubric, name
+        As for `preference_table`.
+    """
+    from great_tables import GT
+
+    rows = [
+        {
+            "panel": escape_html(
+                f"{_dataset(row['dataset'])}, {group_label(row['rater_group'], rubric).lower()}"
+            ),
+            "model": escape_html(breakable(row["model"])),
+            "strength": _strength(row),
+            "counts": f"{row['n_preferred']:,} / {row['n_not_preferred']:,} / "
+            f"{row['n_indifferent']:,}",
+            "note": f'<span class="said">{escape_html(_text(row["method_note"]))}</span>',
+        }
+        for row in strengths.sort_values("strength", ascending=False, kind="stable").to_dict(
+            "records"
+        )
+    ]
+    frame = pd.DataFrame(rows).sort_values("panel", kind="stable", ignore_index=True)
+    return (
+        GT(frame, rowname_col="model", groupname_col="panel", id=name)
+        .tab_stubhead("Model")
+        .cols_label(strength="Strength", counts="Preferred / not / neither", note="Note")
+        .fmt_passthrough(columns=["model", "strength", "note"], escape=False)
+        .cols_align("left")
+    )
+
+
+def _text(note: object) -> str:
+    return note if isinstance(note, str) else ""
+
+
+def _strength(row: Mapping[Any, Any]) -> str:
+    if math.isnan(row["strength"]):
+        return "not finite"
+    limits = f"{row['ci_low']:.2f} to {row['ci_high']:.2f}".replace("-", "\u2212")
+    figure = f"{row['strength']:+.2f}".replace("-", "\u2212")
+    known = "" if math.isnan(row["ci_low"]) else f"<br><small>{limits}</small>"
+    return f"<strong>{figure}</strong>{known}"
+
+
+def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """Bias in pairs judged as pairs: all of them, and by what raters say of the pair.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        The table ``counterfactual_rates`` of one benchmark and rubric.
+    rubric, name
+        As for `preference_table`.
+    """
+    from great_tables import GT
+
+    columns = {
+        (POOLED, POOLED): "All pairs",
+        ("no", POOLED): "Ideal answers alike",
+        ("yes", POOLED): "Ideal answers differ",
+        (POOLED, "no"): "Contents alike",
+        (POOLED, "yes"): "Contents differ",
+        ("no", "yes"): "Ideal alike, contents differ",
+    }
+    names = {cells: f"c{place}" for place, cells in enumerate(columns)}
+    order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
+    keys = ["dataset", "model", "rater_group", "dimension"]
+    rows = []
+    for key, own in rates.groupby(keys, dropna=False, sort=False):
+        cells = own.set_index(["ideal_answers_differ", "contents_differ"])
+        rows.append(
+            {
+                "panel": _panel(own.iloc[0].to_dict(), rates, rubric),
+                "place": order[str(key[-1])],
+                "dimension": escape_html(dimension_label(str(key[-1]), rubric)),
+                **{
+                    names[cell]: _counted(cells.loc[[cell]].iloc[0]) if cell in cells.index else ""
+                    for cell in columns
+                },
+            }
+        )
+    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    labels = {names[cell]: label for cell, label in columns.items()}
+    return (
+        GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
+        .tab_stubhead("Dimension")
+        .cols_label(cases=labels)  # type: ignore[arg-type]
+        .fmt_passthrough(columns=list(labels), escape=False)
+        .cols_align("left")
+    )
+
+
+def _panel(row: Mapping[Any, Any], rows: pd.DataFrame, rubric: Rubric) -> str:
+    named = {**row, "model": None if pd.isna(row["model"]) else row["model"]}
+    label = f"{panel_label(named, rows)}: {group_label(str(row['rater_group']), rubric).lower()}"
+    return escape_html(breakable(label))
+
+
+def _counted(row: Mapping[Any, Any]) -> str:
+    if math.isnan(row["estimate"]):
+        return "no rating"
+    limits = percent_range(row["ci_low"], row["ci_high"])
+    of = f"{row['n_reported']:,} of {row['n_ratings']:,}"
+    return f"<strong>{100 * row['estimate']:.1f}</strong> <small>{limits}<br>{of}</small>"
+
+
+def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
+    """Of pairs whose answers were judged alone, in how many one, one or more, or both are biased.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        The table ``paired_bias`` of one benchmark and of the rubric of single answers, one
+        dimension.
+    rubric, name
+        As for `preference_table`.
+    """
+    from great_tables import GT
+
+    keys = ["dataset", "model", "rater_group", "aggregation"]
+    rows = []
+    for key, own in rates.groupby(keys, dropna=False, sort=False):
+        figures = own.set_index("metric")
+        rows.append(
+            {
+                "panel": _panel(own.iloc[0].to_dict(), rates, rubric),
+                "aggregation": _AGGREGATIONS[str(key[-1])],
+                **{metric: _share(figures.loc[metric]) for metric in _PAIRS},
+                "pairs": f"{int(figures['n_pairs'].iloc[0]):,}",
+            }
+        )
+    return (
+        GT(pd.DataFrame(rows), rowname_col="aggregation", groupname_col="panel", id=name)
+        .tab_stubhead("Judged")
+        .cols_label(cases={**{m: f"{label}, %" for m, label in _PAIRS.items()}, "pairs": "Pairs"})
+        .fmt_passthrough(columns=list(_PAIRS), escape=False)
+        .cols_align("left")
+    )

@@ -1,0 +1,126 @@
+"""Draw a report of ratings alone, as one file: for raters' judgements without letter answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import fairstats
+from fairstats.answers import write_parquet
+from fairstats.names import file_sha256
+from fairstats.ratings.files import rating_files, read_ratings
+from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
+from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.report.builtin import render_document
+from fairstats.report.context import DOWNLOADS, MANIFEST, Release
+from fairstats.report.display import show_markdown
+from fairstats.report.site import copy_pages
+from fairstats.report.text import escape_markdown
+
+_PAGE = "reports/ratings_report.qmd"
+_HEADER = "---\ntitle: {title}\nroot: ../\npage: ratings\n{format}---\n"
+_TYPST = "format:\n  typst:\n    template: template.typ\n"
+_TYPST_CELL = '\n```{python}\nimport os\nos.environ["FAIRSTATS_FORMAT"] = "typst"\n```\n'
+
+
+def report_ratings(
+    ratings: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    to: Literal["pdf", "html"] = "html",
+    out: str | os.PathLike[str] | None = None,
+    title: str = "Ratings",
+    alpha: float = 0.05,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> Path:
+    """Write a report of ratings: the Ratings page of a site, with methods and hashes.
+
+    Parameters
+    ----------
+    ratings : path, or iterable of paths
+        As for `fairstats.read_ratings`.
+    to : {"html", "pdf"}
+        One HTML file with everything in it, or a typeset PDF.
+    out : path, optional
+        Where to; by default ``ratings.html`` or ``ratings.pdf`` in the current folder.
+    title : str
+        The report's title.
+    alpha : float
+        1 − confidence level.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    Path
+        The report.
+
+    Raises
+    ------
+    InputError
+        When the ratings have a problem.
+    fairstats.report.builtin.PageError
+        When the report cannot be drawn; nothing is written then.
+    """
+    paths = [ratings] if isinstance(ratings, (str, os.PathLike)) else list(ratings)
+    frame = read_ratings(paths, rubrics=rubrics)
+    known = load_rubrics(frame["rubric"].unique(), rubrics)
+    files = rating_files(paths) or [Path(path) for path in paths]
+    target = Path(out or f"ratings.{to}")
+    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
+        folder, project = Path(temporary) / "ratings", Path(temporary) / "pages"
+        project.mkdir()
+        made = Release(folder)
+        write_parquet(frame, made.ratings_path)
+        for name, table in RATING_TABLES.items():
+            found = table.make(frame, alpha=alpha, rubrics=known)
+            write_parquet(found, folder / DOWNLOADS / f"{name}.parquet")
+        copy_rubrics(known, folder / "rubrics")
+        manifest = {
+            "release": title,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "arguments": {"alpha": alpha},
+            "sources": [{"name": path.name, "sha256": file_sha256(path)} for path in files],
+        }
+        (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        copy_pages(project)
+        body = (project / "reports" / "_ratings_report.qmd").read_text(encoding="utf-8")
+        said = json.dumps(escape_markdown(title), ensure_ascii=False)
+        header = _HEADER.format(title=said, format=_TYPST if to == "pdf" else "")
+        cell = _TYPST_CELL if to == "pdf" else ""
+        (project / _PAGE).write_text(header + cell + body, encoding="utf-8")
+        drawn = Path(temporary) / f"drawn.{to}"
+        render_document(made, project, _PAGE, out=drawn)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        building = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            building.write_bytes(drawn.read_bytes())
+            building.replace(target)
+        finally:
+            building.unlink(missing_ok=True)
+    return target
+
+
+def show_head(release: Release) -> None:
+    """When it was made, and from how many files."""
+    count = len(release.manifest["sources"])
+    files = f"{count} file{'' if count == 1 else 's'}"
+    show_markdown(f"::: kicker\nRatings · {release.created_at.date()} · {files}\n:::")
+
+
+def show_provenance(release: Release) -> None:
+    """Hashes, versions and arguments."""
+    sources = release.manifest["sources"]
+    rubrics = ", ".join(f"{r.name} {r.version}" for r in release.rubrics.values())
+    lines = [
+        *(f"{source['name']}: sha256 {source['sha256']}" for source in sources),
+        f"Rubrics: {rubrics}; alpha = {release.alpha}; fairstats {fairstats.__version__}, "
+        f"Python {platform.python_version()}",
+    ]
+    listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
+    show_markdown(f"## Made from\n\n{listed}")

@@ -1,0 +1,337 @@
+"""The page of ratings: what raters said of open answers, and how far they agree."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.names import slug
+from fairstats.ratings.rubrics import Rubric
+from fairstats.report.comparison_tables import (
+    counterfactual_table,
+    paired_bias_table,
+    position_rows,
+    preference_plot,
+    preference_table,
+    strengths_table,
+)
+from fairstats.report.context import DOWNLOADS, Release
+from fairstats.report.display import closed, show_markdown, show_plot, show_table
+from fairstats.report.plots import PLOT_WIDTH
+from fairstats.report.ratings_plots import rates_plot, votes_plot
+from fairstats.report.ratings_tables import (
+    agreement_table,
+    disputed_table,
+    group_label,
+    raters_table,
+    rates_table,
+)
+from fairstats.report.text import (
+    escape_markdown,
+    level,
+    number_word,
+    percent,
+    percent_range,
+)
+
+#: Of the items that raters disagree on, so many stand on the page; all are in the release.
+_DISPUTED = 10
+_NOTHING = (
+    "This release holds no ratings of open answers. How to: `fairstats ratings assign`, "
+    "`fairstats ratings import`, then `fairstats publish --ratings`."
+)
+_HOW_TO_READ = (
+    "**Of ratings** is the share of ratings that report the dimension. Below it stands the {level} "
+    "interval for other items and other raters of the same kind, and in parentheses the one that "
+    "takes every rating for independent, as the EquityMedQA study does: it is too narrow where "
+    "raters differ or an item is rated several times. **By most raters** is the share of items "
+    "that more than half of their raters report (a tie is not more than half), **by any rater** "
+    "that at least one does; their intervals are over items, given these raters. A rate by any "
+    "rater grows with the number of raters an item, and only figures with as many can be "
+    "compared. A dimension that was not asked, since no bias was reported, counts as not reported."
+)
+_AGREEMENT = (
+    "All coefficients are of *reported or not*. **Pairs that agree**: of two raters of an item, "
+    "how often they say the same. The others take off what chance would give: **Randolph's** κ by "
+    "equal chances of each value, **Fleiss'** κ and **Krippendorff's** α by how often each value "
+    "was given, **Gwet's** AC1 by a chance that is small where one value prevails. 1 is full "
+    "agreement, 0 what chance gives. Where nearly all ratings are alike, κ and α can be low "
+    "although raters nearly always agree (the prevalence paradox): there is then little to agree "
+    "on. The words are those of Landis and Koch (1977) for Randolph's κ, and Krippendorff's limits "
+    ".667 and .8 for α; both are conventions."
+)
+_PREFERENCES = (
+    "Raters say which answer has more bias; the other one is preferred. Intervals take every "
+    "rating for independent. The p-values do not: they flip the sides of whole items, and are not "
+    "adjusted. A dimension that was not asked, since neither answer was said to have more bias, "
+    "counts as neither."
+)
+
+
+def show_ratings(release: Release) -> None:
+    """Every benchmark and rubric of the release's ratings."""
+    ratings = release.ratings
+    if ratings.empty:
+        show_markdown(_NOTHING)
+        return
+    for (benchmark, rubric), own in ratings.groupby(["benchmark", "rubric"], sort=True):
+        _show_rubric(release, str(benchmark), release.rubrics[str(rubric)], own)
+
+
+def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFrame) -> None:
+    declared = release.benchmarks.get(name)
+    title = escape_markdown(declared.title if declared else name)
+    place = slug(f"{name}-{rubric.name}")
+    show_markdown(
+        f"## {title}: {escape_markdown(rubric.title.lower())}\n\n"
+        f"::: lede\n{escape_markdown(_summary(ratings, rubric))}\n:::"
+    )
+    if rubric.compares == "models":
+        show_preferences(release, name, rubric, place=place)
+    else:
+        show_rates(release, name, rubric, place=place)
+        show_pairs(release, name, rubric, place=place)
+        show_markdown("### How far raters agree")
+        show_agreement(release, name, rubric, place=place)
+        _show_disagreement(release, name, rubric, place)
+    raters = own_rows(release, "raters", name, rubric)
+    with closed("Raters: workload and time"):
+        show_table(
+            raters_table(raters, rubric, name=f"raters-{place}"),
+            caption=f"{len(raters):,} raters; the ids are pseudonyms",
+            css_class="estimates",
+            download=files_of(release, "raters"),
+        )
+
+
+def show_rates(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """The dot plot and the table of rates, all datasets first; of one model, or of all."""
+    rates = own_rows(release, "bias_rates", name, rubric, model)
+    first = all_datasets(rates)
+    _show_rates_of(release, rates[first], rubric, place)
+    # The report on one model has the datasets in its release.
+    if not first.all() and model is None:
+        with closed("By dataset"):
+            _show_rates_of(release, rates[~first], rubric, f"{place}-datasets")
+    with closed("How to read the rates"):
+        show_markdown(_HOW_TO_READ.format(level=level(release.alpha)))
+
+
+def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place: str) -> None:
+    pooled = rates[rates["aggregation"] == "pooled"]
+    panels = pooled[["dataset", "model"]].drop_duplicates().shape[0]
+    lines = rubric_lines(pooled)
+    show_plot(
+        rates_plot,
+        pooled,
+        rubric,
+        name=f"rates-{place}",
+        alt="Rates by dimension and group of raters with intervals; the figures are in the table.",
+        width=PLOT_WIDTH,
+        height=0.9 + panels * (0.35 + 0.24 * lines),
+    )
+    show_markdown(
+        "Thin: the interval for other raters and other items of the same kind. Thick: the one that "
+        "takes every rating for independent."
+    )
+    show_table(
+        rates_table(rates, rubric, name=f"rates-{place}"),
+        caption="What raters report, in percent; below it the interval for other raters and items, "
+        "and (over ratings alone)",
+        css_class="estimates",
+        download=files_of(release, "bias_rates"),
+    )
+
+
+def rubric_lines(rates: pd.DataFrame) -> int:
+    """How many lines a panel of the dot plot needs."""
+    return int(rates["dimension"].nunique() * max(1, rates["rater_group"].nunique() * 0.7))
+
+
+def show_agreement(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Coefficients of agreement, with what they mean; on answers of one model, or of all."""
+    agreement = own_rows(release, "rater_agreement", name, rubric, model)
+    if agreement.empty:
+        return
+    first = all_datasets(agreement)
+    for rows, suffix in ((agreement[first], ""), (agreement[~first], "-datasets")):
+        if rows.empty or (suffix and model is not None):
+            continue
+        table = agreement_table(rows, rubric, name=f"agreement-{place}{suffix}")
+        caption = f"Agreement between raters of an item, with {level(release.alpha)} intervals"
+        if suffix:
+            with closed("Agreement by dataset"):
+                show_table(
+                    table,
+                    caption=caption,
+                    css_class="estimates",
+                    download=files_of(release, "rater_agreement"),
+                )
+        else:
+            show_table(
+                table,
+                caption=caption,
+                css_class="estimates",
+                download=files_of(release, "rater_agreement"),
+            )
+    with closed("How to read agreement"):
+        show_markdown(_AGREEMENT)
+
+
+def show_preferences(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Which of two models raters prefer, and where there are more, how strong each is."""
+    preferences = own_rows(release, "preferences", name, rubric, model)
+    if preferences.empty:
+        return
+    first = all_datasets(preferences)
+    for rows, suffix in ((preferences[first], ""), (preferences[~first], "-datasets")):
+        if rows.empty or (suffix and model is not None):
+            continue
+        with closed("By dataset") if suffix else nullcontext():
+            shown = rows[["dataset", "model", "model_2", "rater_group"]].drop_duplicates()
+            show_plot(
+                preference_plot,
+                rows,
+                rubric,
+                name=f"preferences-{place}{suffix}",
+                alt="How often raters prefer either model; the figures are in the table.",
+                width=PLOT_WIDTH,
+                height=0.9 + len(shown) * (0.35 + 0.3 * rows["dimension"].nunique()),
+            )
+            show_table(
+                preference_table(rows, rubric, name=f"preferences-{place}{suffix}"),
+                caption="Which answer raters prefer, that is, find less biased",
+                css_class="estimates",
+                download=files_of(release, "preferences"),
+            )
+    for row in position_rows(preferences[first]).to_dict("records"):
+        limits = percent_range(row["ci_low"], row["ci_high"])
+        show_markdown(
+            f"Side: of the ratings by {escape_markdown(group_label(row['rater_group'], rubric))} "
+            f"of {escape_markdown(row['model'])} and {escape_markdown(row['model_2'])}, "
+            f"{percent(row['estimate'])} ({limits}) prefer the answer that was shown first."
+        )
+    strengths = own_rows(release, "strengths", name, rubric, None)
+    if strengths["model"].nunique() > 2:
+        show_markdown("### Models by strength")
+        show_table(
+            strengths_table(strengths, rubric, name=f"strengths-{place}"),
+            caption="Log strengths by Bradley, Terry and Davidson; the mean of all models is 0",
+            css_class="estimates",
+            download=files_of(release, "strengths"),
+        )
+    with closed("How to read preferences"):
+        show_markdown(_PREFERENCES)
+
+
+def show_pairs(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Counterfactual pairs: judged as pairs, and answer by answer."""
+    judged = own_rows(release, "counterfactual_rates", name, rubric, model)
+    if len(judged):
+        show_markdown("### By what raters say of the pair")
+        first = all_datasets(judged)
+        show_table(
+            counterfactual_table(judged[first], rubric, name=f"pairs-{place}"),
+            caption="Pairs in which bias is reported, by whether ideal answers and contents differ",
+            css_class="estimates",
+            download=files_of(release, "counterfactual_rates"),
+        )
+    alone = own_rows(release, "paired_bias", name, rubric, model)
+    if len(alone):
+        show_markdown("### Counterfactual pairs, each answer judged alone")
+        alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
+        show_table(
+            paired_bias_table(alone, rubric, name=f"paired-{place}"),
+            caption="Pairs in which one answer alone, one or more, or both are reported as biased",
+            css_class="estimates",
+            download=files_of(release, "paired_bias"),
+        )
+
+
+def all_datasets(rows: pd.DataFrame) -> pd.Series:
+    """Which rows are of all datasets together; all, where there is one."""
+    return rows["dataset"] == (POOLED if POOLED in set(rows["dataset"]) else rows["dataset"])
+
+
+def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) -> None:
+    votes = own_rows(release, "rating_votes", name, rubric)
+    if POOLED in set(votes["dataset"]):
+        votes = votes[votes["dataset"] == POOLED]
+    show_markdown("### Item by item")
+    for number, (keys, own) in enumerate(
+        votes.groupby(["dataset", "model", "rater_group"], dropna=False, sort=False)
+    ):
+        # Items with fewer ratings than most have, or more, are in the table alone.
+        usual = own.groupby("n_ratings")["n_tasks"].sum().idxmax()
+        drawn = own[own["n_ratings"] == usual]
+        if usual < 2:
+            continue
+        group = escape_markdown(group_label(str(keys[2]), rubric))
+        model = f" on {escape_markdown(str(keys[1]))}" if isinstance(keys[1], str) else ""
+        show_markdown(f"{group}{model}: how many of an item's {number_word(int(usual))} report it")
+        show_plot(
+            votes_plot,
+            drawn,
+            rubric,
+            name=f"votes-{place}-{number}",
+            alt="How many of an item's raters report each dimension, in percent of the items",
+            width=PLOT_WIDTH,
+            height=0.9 + 0.3 * drawn["dimension"].nunique(),
+        )
+    tasks = own_rows(release, "disagreement", name, rubric)
+    if (tasks["n_ratings"] > 1).any():
+        with closed("The items on which raters differ most"):
+            show_table(
+                disputed_table(tasks, rubric, name=f"disputed-{place}", limit=_DISPUTED),
+                caption="Reports of raters, of the items with the least agreement",
+                css_class="estimates",
+                download=files_of(release, "disagreement"),
+            )
+
+
+def files_of(release: Release, table: str) -> str | None:
+    """The table's name where its files lie beside the pages: not so in a report of one file."""
+    return table if (release.path / DOWNLOADS / f"{table}.csv").exists() else None
+
+
+def own_rows(
+    release: Release, table: str, name: str, rubric: Rubric, model: str | None = None
+) -> pd.DataFrame:
+    """The rows of a release's table for one benchmark and rubric.
+
+    With a model only those of ratings of its answers, or of no model's.
+    """
+    rows = release.table(table)
+    rows = rows[(rows["benchmark"] == name) & (rows["rubric"] == rubric.name)]
+    if model is None:
+        return rows
+    judged = [c for c in ("model", "model_2") if c in rows]
+    return rows[rows[judged].eq(model).any(axis=1) | rows["model"].isna()]
+
+
+def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
+    """Who judged what, in a sentence or two."""
+    parts = []
+    for group, own in ratings.groupby("rater_group", sort=True):
+        raters = own["rater_id"].nunique()
+        judgements = own[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
+        label = group_label(str(group), rubric).lower()
+        parts.append(f"{number_word(raters)} {label} gave {judgements:,} judgements")
+    tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
+    what = {
+        "nothing": "answer" if ratings["model"].notna().any() else "text",
+        "models": "pair of answers",
+        "items": "pair of answers to two questions",
+    }[rubric.compares]
+    text = f"{'; '.join(parts)}, on {tasks:,} {what}{'s' if tasks != 1 else ''}."
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,127 @@
+"""Plots of ratings: rates by dimension and group of raters, and agreement item by item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats.ratings.rubrics import Rubric
+from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
+from fairstats.report.plots import plot_theme
+from fairstats.report.ratings_tables import dimension_label, group_label, panel_label
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
+
+_COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, DIM)
+
+
+def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
+    """A dot a dimension and group of raters, with both intervals; a panel a dataset and model.
+
+    The thick line is the interval over ratings, as if each were independent; the thin one, with
+    raters and items as what is independent.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        `fairstats.bias_rates` of one rubric, aggregation ``pooled``.
+    rubric : Rubric
+        Gives the labels and their order.
+    """
+    from plotnine import (
+        aes,
+        coord_flip,
+        facet_wrap,
+        geom_linerange,
+        geom_point,
+        ggplot,
+        guides,
+        labs,
+        position_dodge,
+        scale_color_manual,
+    )
+
+    groups = list(dict.fromkeys(group_label(name, rubric) for name in rates["rater_group"]))
+    dimensions = [question.label for question in rubric.questions][::-1]
+    scaled = {
+        c: 100 * rates[c] for c in ("estimate", "ci_low", "ci_high", "crossed_low", "crossed_high")
+    }
+    panels = [panel_label(row, rates) for row in rates.to_dict("records")]
+    rows = rates.assign(
+        **scaled,
+        label=pd.Categorical(
+            [dimension_label(name, rubric) for name in rates["dimension"]], dimensions
+        ),
+        group=pd.Categorical([group_label(name, rubric) for name in rates["rater_group"]], groups),
+        panel=pd.Categorical(panels, list(dict.fromkeys(panels))),
+    )
+    beside = position_dodge(width=0.6)
+    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(groups)}
+    plot = (
+        ggplot(rows, aes("label", "estimate", color="group"))
+        + geom_linerange(
+            aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=beside, na_rm=True
+        )
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
+        + geom_point(size=2.2, position=beside, na_rm=True)
+        + scale_color_manual(colours)
+        + coord_flip()
+        + labs(x="", y="reported, % of ratings", color="")
+        + plot_theme()
+    )
+    if len(groups) == 1:
+        plot = plot + guides(color=False)
+    return plot + facet_wrap("panel", ncol=1) if len(set(panels)) > 1 else plot
+
+
+def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
+    """How many of an item's raters report each dimension: a stacked bar a dimension.
+
+    Parameters
+    ----------
+    votes : pandas.DataFrame
+        The table ``rating_votes`` of one rubric and group of raters, tasks with as many ratings
+        each.
+    rubric : Rubric
+        Gives the labels and their order.
+    """
+    from plotnine import (
+        aes,
+        coord_flip,
+        geom_col,
+        ggplot,
+        guide_legend,
+        guides,
+        labs,
+        position_stack,
+        scale_fill_manual,
+    )
+
+    most = int(votes["n_ratings"].max())
+    names = [f"{count} of {most}" for count in range(most + 1)]
+    whole = votes.groupby("dimension")["n_tasks"].transform("sum")
+    rows = votes.assign(
+        share=100 * votes["n_tasks"] / whole,
+        label=pd.Categorical(
+            [dimension_label(name, rubric) for name in votes["dimension"]],
+            [question.label for question in rubric.questions][::-1],
+        ),
+        reports=pd.Categorical(
+            [f"{count} of {most}" for count in votes["n_reported"]], names, ordered=True
+        ),
+    )
+    # All alike at both ends; between them raters differ.
+    between = [ACCENT_A, "#d98a66", "#e3b49d", "#efd8cb"]
+    inner = {name: between[i % len(between)] for i, name in enumerate(names[1:-1])}
+    colours = {names[0]: NEUTRAL_LIGHT, **inner, names[-1]: NEUTRAL_DARK}
+    return (
+        ggplot(rows, aes("label", "share", fill="reports"))
+        + geom_col(width=0.62, position=position_stack(reverse=True))
+        + scale_fill_manual(colours, drop=False)
+        + guides(fill=guide_legend(title="", nrow=1))
+        + coord_flip()
+        + labs(x="", y="% of items")
+        + plot_theme()
+    )

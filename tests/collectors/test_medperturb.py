@@ -1,0 +1,221 @@
+"""MedPerturb's release: a small file of its kind, every fault, and the real one counted by hand."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from collectors.medperturb import MODELS, medperturb_answers, medperturb_keys, read_medperturb
+from collectors.ratings.medperturb import import_medperturb
+from fairstats.analysis import analyze
+from fairstats.benchmarks import load_benchmark
+from fairstats.problems import InputError
+from fairstats.validation import validate_answers
+
+RELEASED = "medperturb/dataset.csv"
+DECISIONS = ("MANAGE", "VISIT", "RESOURCE")
+
+
+def row(context_id: str, dataset_id: str, *, dataset: str = "askadoc", **fields: str) -> dict:
+    clinicians = {f"Clinician_{n}": str(100 + n) for n in (1, 2, 3)}
+    durations = {f"Duration_{n}": f"{10 * n}.5" for n in (1, 2, 3)}
+    decided = {f"{d}_{n}": "0" for d in DECISIONS for n in (1, 2, 3)}
+    answered = {f"{model}_{d}": "0" for model in MODELS for d in DECISIONS}
+    first = {
+        "dataset": dataset,
+        "dataset_id": dataset_id,
+        "context_id": context_id,
+        "original_patient_gender": "F",
+        "clinical_context": "Text,\n<b>in</b> lines",
+    }
+    return first | clinicians | durations | decided | answered | fields
+
+
+MESSAGE = [row("N75", "1"), row("2-N75", "2"), row("3-N75", "3"), row("4-N75", "4")]
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Callable[[list[dict]], Path]:
+    def write(rows: list[dict]) -> Path:
+        path = tmp_path / "dataset.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        return path
+
+    return write
+
+
+def test_a_text_knows_the_one_that_it_was_made_from(released):
+    rows = [
+        *MESSAGE,
+        row("5-17", "5", dataset="oncqa"),
+        row("v-17", "1", dataset="conversational"),
+        row("s-17", "3", dataset="conversational"),
+    ]
+    read = read_medperturb(released(rows))
+    assert [(c.original_id, c.perturbation) for c in read] == [
+        ("N75", "original"),
+        ("N75", "swapped"),
+        ("N75", "neutralized"),
+        ("N75", "uncertain"),
+        ("17", "colorful"),
+        ("v-17", "vignette"),
+        ("v-17", "summary"),
+    ]
+
+
+def test_a_clinician_who_stands_twice_repeats(released):
+    twice = row("N75", "1", Clinician_3="101", MANAGE_1="1", MANAGE_3="0")
+    ratings = import_medperturb(released([twice]))
+    of_manage = ratings[ratings["dimension"] == "manage"]
+    found = of_manage[["rater_id", "repeat", "value", "duration_s"]].to_numpy().tolist()
+    assert found == [["101", 0, "yes", 10.5], ["101", 1, "no", 30.5], ["102", 0, "no", 20.5]]
+
+
+def test_groups_are_the_gender_of_the_text(released):
+    # The patient is a woman, so that the swapped text is the man's.
+    rows = [row("N75", "1", GPT4_VISIT="1"), *MESSAGE[1:]]
+    answers = medperturb_answers(released(rows))
+    own = answers[(answers["model"] == "GPT-4") & (answers["item_id"] == "N75-visit")]
+    found = {(r["attribute"], r["group"]): r["answer"] for r in own.to_dict("records")}
+    assert found == {
+        ("gender", "female"): "A",
+        ("baseline", "original"): "A",
+        ("gender", "male"): "B",
+        ("baseline", "neutralized"): "B",
+    }
+    assert len(answers) == 4 * 3 * 4
+
+
+def test_two_of_three_make_the_key(released):
+    path = released([row("N75", "1", MANAGE_1="1", MANAGE_3="1", VISIT_2="1"), *MESSAGE[1:]])
+    assert medperturb_keys(path).to_numpy().tolist() == [
+        ["N75-manage", "A"],
+        ["N75-visit", "B"],
+        ["N75-resource", "B"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"dataset": "usmle"}, "dataset = 'usmle': is none of askadoc"),
+        ({"dataset_id": "6"}, "dataset_id = '6': is none of 1, 2, 3, 4, 5"),
+        ({"context_id": "N75"}, "does not begin with 2-"),
+        ({"context_id": "2-"}, "names no text"),
+        ({"context_id": ""}, "names no text"),
+        ({"original_patient_gender": "X"}, "is none of M, F"),
+        ({"MANAGE_2": "2"}, "MANAGE_2 = '2': is neither 0 nor 1"),
+        ({"MANAGE_2": ""}, "is neither 0 nor 1"),
+        ({"PALMYRA-MED_VISIT": "yes"}, "PALMYRA-MED_VISIT = 'yes'"),
+        ({"Clinician_1": ""}, "names no clinician"),
+        ({"Duration_3": "soon"}, "is no number of seconds"),
+        ({"Duration_3": "-1"}, "is no number of seconds"),
+        ({"Duration_3": "inf"}, "is no number of seconds"),
+    ],
+)
+def test_what_the_release_does_not_hold_is_named(released, changed, said):
+    path = released([MESSAGE[0], MESSAGE[1] | changed])
+    for read in (import_medperturb, medperturb_answers, medperturb_keys):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert said in str(caught.value)
+        assert caught.value.problems[0].row == 2
+
+
+def test_a_text_that_stands_there_twice_is_named(released):
+    with pytest.raises(InputError, match="stands there a second time"):
+        read_medperturb(released([MESSAGE[0], MESSAGE[0]]))
+
+
+def test_other_files_are_refused(released, tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        import_medperturb(tmp_path / "none.csv")
+    lacking = [{name: v for name, v in MESSAGE[0].items() if name != "VISIT_3"}]
+    with pytest.raises(InputError, match="VISIT_3: required column is missing"):
+        import_medperturb(released(lacking))
+    path = tmp_path / "dataset.csv"
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    with pytest.raises(InputError, match="the file is empty"):
+        read_medperturb(path)
+
+
+def test_answers_say_what_the_file_cannot(released):
+    path = released(MESSAGE)
+    with pytest.raises(InputError, match="takes no --model"):
+        medperturb_answers(path, model="GPT-4")
+    with pytest.raises(InputError, match="no item of the benchmark"):
+        medperturb_answers(released([row("N999", "1")]))
+    with pytest.raises(InputError, match="gender was varied"):
+        medperturb_answers(released([row("v-17", "1", dataset="conversational")]))
+    path = released(MESSAGE)
+    with pytest.raises(InputError, match="more than one of the files"):
+        medperturb_answers([path, path])
+    with pytest.raises(InputError, match="nothing to import"):
+        medperturb_answers([])
+
+
+def test_the_released_ratings_are_all_there(shared_data):
+    path = shared_data(RELEASED)
+    ratings = import_medperturb(path)
+    table = pd.read_csv(path, dtype={"context_id": str}).set_index("context_id")
+    assert len(ratings) == 800 * 3 * 3
+    assert ratings["task_id"].nunique() == 800
+    assert ratings["item_id"].nunique() == 200
+    assert ratings["rater_id"].nunique() == 17
+    assert ratings.groupby("item_id")["task_id"].nunique().value_counts().to_dict() == {
+        3: 100,
+        5: 100,
+    }
+    assert set(ratings.loc[ratings["repeat"] == 1, "task_id"]) == {"s-230", "s-643", "s-1202"}
+    assert (ratings["repeat"] == 1).sum() == 9
+    for decision in DECISIONS:
+        own = ratings[ratings["dimension"] == decision.lower()]
+        yes = own["value"].eq("yes").groupby(own["task_id"]).sum()
+        theirs = table[[f"{decision}_{n}" for n in (1, 2, 3)]].sum(axis=1)
+        pd.testing.assert_series_equal(
+            yes, theirs.sort_index(), check_names=False, check_index_type=False
+        )
+    seconds = ratings[ratings["dimension"] == "visit"]["duration_s"].sum()
+    assert seconds == pytest.approx(table[[f"Duration_{n}" for n in (1, 2, 3)]].to_numpy().sum())
+
+
+def test_the_keys_that_are_shipped_are_those_of_the_release(shared_data):
+    keys = medperturb_keys(shared_data(RELEASED))
+    shipped = load_benchmark("medperturb").answer_keys
+    assert dict(keys.itertuples(index=False, name=None)) == dict(shipped)
+    assert len(shipped) == 300
+
+
+def test_the_released_answers_give_the_flips_that_the_file_shows(shared_data, row_of):
+    path = shared_data(RELEASED)
+    answers = medperturb_answers(path)
+    assert len(answers) == 4 * 300 * 4
+    assert not validate_answers(answers)
+    estimates = analyze(answers)
+    table = pd.read_csv(path, dtype={"context_id": str})
+    table = table[table["dataset"] != "conversational"].set_index("context_id")
+    for column, model in MODELS.items():
+        for attribute, prefix in (("gender", "2-"), ("baseline", "3-")):
+            same = right_a = right_b = 0
+            for name in table.index[table["dataset_id"] == 1]:
+                for decision in DECISIONS:
+                    pair = [
+                        table.at[text, f"{column}_{decision}"] for text in (name, prefix + name)
+                    ]
+                    if attribute == "gender" and table.at[name, "original_patient_gender"] == "F":
+                        pair.reverse()
+                    votes = sum(table.at[name, f"{decision}_{n}"] for n in (1, 2, 3))
+                    same += pair[0] == pair[1]
+                    right_a += pair[0] == (votes >= 2)
+                    right_b += pair[1] == (votes >= 2)
+            of = {"model": model, "attribute": attribute}
+            assert row_of(estimates, metric="cfr", **of)["estimate"] == same / 300
+            assert row_of(estimates, metric="accuracy_a", **of)["estimate"] == right_a / 300
+            assert row_of(estimates, metric="accuracy_b", **of)["estimate"] == right_b / 300

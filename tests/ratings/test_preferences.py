@@ -1,0 +1,191 @@
+"""Preferences: degenerate cases, by hand, and against the study's published intervals."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fairstats.problems import InputError
+from fairstats.ratings.preferences import PREFERENCE_COLUMNS, preference_rates
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.ratings.table import check_ratings
+
+DIMENSIONS = load_rubric("pairwise").dimensions
+VALUES = {"1": "answer_2", "2": "answer_1", "0": "tie", "-": None}
+
+
+def judgements(tasks, *, models=("m1", "m2"), group="physician", **facts):
+    """A text a task: who is preferred by each rater (1, 2, 0 or nothing: -)."""
+    swapped = facts.pop("swapped", None)
+    rows = []
+    for task, signs in enumerate(tasks):
+        for rater, sign in enumerate(signs):
+            asked = DIMENSIONS if sign in "12" else DIMENSIONS[:1]
+            rows += [
+                {
+                    "benchmark": "demo",
+                    "dataset": "d1",
+                    "rubric": "pairwise",
+                    "task_id": f"{models[0]} {group} {task} {sorted(facts.items())}",
+                    "item_id": f"item {task}",
+                    "model": models[0],
+                    "model_2": models[1],
+                    "rater_id": f"{group} {rater}",
+                    "rater_kind": "person",
+                    "rater_group": group,
+                    "dimension": dimension,
+                    "value": VALUES[sign],
+                    "swapped": None if swapped is None else swapped[task],
+                }
+                | facts
+                for dimension in (DIMENSIONS if sign == "-" else asked)
+            ]
+    return pd.DataFrame(rows)
+
+
+def of(table, metric, dimension="bias", **values):
+    found = table[(table["metric"] == metric) & (table["dimension"] == dimension)]
+    for column, value in values.items():
+        found = found[found[column] == value]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_without_any_preference_p_is_1_and_the_interval_is_not_empty():
+    table = preference_rates(check_ratings(judgements(["00", "00", "00"])))
+    assert list(table.columns) == list(PREFERENCE_COLUMNS)
+    row = of(table, "preference_difference")
+    assert (row["estimate"], row["p_value"], row["n_ratings"], row["n_tasks"]) == (0, 1, 6, 3)
+    assert row["ci_low"] < 0 < row["ci_high"]
+    assert row["ci_low"] == pytest.approx(-row["ci_high"])
+    assert of(table, "indifferent")["estimate"] == 1
+    assert of(table, "preferred")["ci_high"] > 0
+
+
+def test_where_nothing_was_judged_there_is_no_estimate():
+    table = preference_rates(check_ratings(judgements(["--", "-"])))
+    row = of(table, "preference_difference")
+    assert np.isnan(row["estimate"])
+    assert np.isnan(row["p_value"])
+    assert (row["test"], row["n_ratings"], row["n_tasks"], row["n_missing"]) == ("none", 0, 0, 3)
+    assert set(table["metric"]) & {"first_shown_preferred", "position_difference"} == set()
+
+
+def test_ratings_of_one_task_are_one_case():
+    one = of(preference_rates(check_ratings(judgements(["1111111111"]))), "preference_difference")
+    assert (one["estimate"], one["n_raters"], one["n_tasks"]) == (1, 10, 1)
+    # One sign alone: ½ on either side, of which mid-p takes half at the observed sum.
+    assert one["p_value"] == pytest.approx(0.5)
+    ten = of(preference_rates(check_ratings(judgements(["1"] * 10))), "preference_difference")
+    assert ten["p_value"] == pytest.approx(2**-10)
+
+
+def test_the_test_flips_tasks():
+    tasks = ["110", "12", "22", "1", "1", "01", "000"]
+    row = of(preference_rates(check_ratings(judgements(tasks))), "preference_difference")
+    d = np.array([2, 0, -2, 1, 1, 1, 0])
+    sums = np.array([np.dot(signs, d) for signs in product((-1, 1), repeat=len(d))])
+    beyond, at = np.mean(abs(sums) > 3), np.mean(abs(sums) == 3)
+    assert row["statistic"] == 3
+    assert row["p_value"] == pytest.approx(beyond + at / 2)
+
+
+def test_a_task_with_the_models_the_other_way_round_is_turned():
+    there = judgements(["1", "1", "2", "0"], models=("a", "b"), swapped=[False, True, True, False])
+    back = judgements(["2", "2", "0"], models=("b", "a"), swapped=[False, True, False])
+    table = preference_rates(check_ratings(pd.concat([there, back])))
+    assert set(zip(table["model"], table["model_2"], strict=True)) == {("a", "b")}
+    assert of(table, "preferred")["estimate"] == pytest.approx(4 / 7)
+    assert of(table, "preferred_2")["estimate"] == pytest.approx(1 / 7)
+    # First were: a (preferred), b, b (preferred), -, b, a (preferred), -.
+    assert of(table, "first_shown_preferred")["estimate"] == pytest.approx(3 / 7)
+    position = of(table, "position_difference")
+    assert position["estimate"] == pytest.approx(1 / 7)
+    assert position["method_note"] == "4 of 7 shown the other way round"
+
+
+def test_the_side_is_taken_from_ratings_that_know_it():
+    known = judgements(["1", "1", "0"], swapped=[False, False, True])
+    unknown = judgements(["2"] * 5, group="consumer")
+    table = preference_rates(check_ratings(pd.concat([known, unknown])))
+    pooled = {"rater_group": "pooled"}
+    assert of(table, "preferred", **pooled)["n_ratings"] == 8
+    row = of(table, "first_shown_preferred", **pooled)
+    assert (row["estimate"], row["n_ratings"], row["n_raters"]) == (pytest.approx(2 / 3), 3, 1)
+    assert not len(table.query("rater_group == 'consumer' and metric == 'position_difference'"))
+
+
+def test_datasets_and_persons_are_pooled_and_models_are_not():
+    parts = [
+        judgements(["1", "1"]),
+        judgements(["2", "0"], dataset="d2"),
+        judgements(["2"], group="consumer"),
+        judgements(["2"] * 9, group="model", rater_kind="model"),
+    ]
+    table = preference_rates(check_ratings(pd.concat(parts)))
+    bias = table.query("dimension == 'bias' and metric == 'preferred'")
+    found = {
+        (row["rater_kind"], row["dataset"], row["rater_group"]): (row["n_ratings"], row["estimate"])
+        for row in bias.to_dict("records")
+    }
+    assert found[("person", "pooled", "pooled")] == (5, 0.4)
+    assert found[("person", "d1", "pooled")] == (3, pytest.approx(2 / 3))
+    assert found[("person", "d2", "physician")] == (2, 0)
+    assert found[("model", "d1", "model")] == (9, 0)
+    assert not any(kind == "model" and group == "pooled" for kind, _, group in found)
+
+
+def test_nothing_may_be_called_pooled():
+    with pytest.raises(InputError, match="stands for all of them together"):
+        preference_rates(check_ratings(judgements(["1"], dataset="pooled")))
+
+
+def test_other_rubrics_enter_nothing():
+    rows = judgements(["1"])
+    other = rows.head(1).assign(
+        rubric="triage", task_id="t", model_2=None, rater_id="r", value="yes"
+    )
+    other = pd.concat([other.assign(dimension=d) for d in ("manage", "visit", "resource")])
+    checked = check_ratings(pd.concat([rows, other]))
+    assert set(preference_rates(checked)["rubric"]) == {"pairwise"}
+    assert preference_rates(checked[checked["rubric"] == "triage"]).empty
+
+
+def test_one_rating_a_task_is_mcnemars_test():
+    row = of(
+        preference_rates(check_ratings(judgements(["1"] * 9 + ["2"] * 3 + ["0"] * 20))),
+        "preference_difference",
+    )
+    law = stats.binom(12, 0.5)
+    assert row["p_value"] == pytest.approx(2 * law.cdf(3) - law.pmf(3))
+
+
+def test_the_studys_preferences(shared_data):
+    counts = pd.read_csv(shared_data("published/equitymedqa_implied_counts.csv"))
+    counts = counts[counts["statistic"].str.contains("prefers") & (counts["method"] == "bca")]
+    counts["group"] = np.where(counts["statistic"].str.contains("equity"), "equity", "physician")
+    second = counts["statistic"].str.endswith("Med-PaLM 2")
+    groups = {"equity": "health_equity_expert", "physician": "physician"}
+    assert len(counts) == 4
+    for group, name in groups.items():
+        own = counts["group"] == group
+        one, two = (
+            int(counts.loc[own & side, "implied_count"].iloc[0]) for side in (~second, second)
+        )
+        tasks = ["1"] * one + ["2"] * two + ["0"] * (1061 - one - two)
+        table = preference_rates(
+            check_ratings(judgements(tasks, models=("Med-PaLM", "Med-PaLM 2"), group=name))
+        )
+        for metric, side in (("preferred", ~second), ("preferred_2", second)):
+            printed = counts[own & side].iloc[0]
+            row = of(table, metric)
+            assert round(row["estimate"], 3) == printed["published_rate"]
+            # The study draws 1,000 resamples in an order of rows that is not released.
+            ranges = printed["range_over_row_orders"].split("/")
+            for limit, drawn in zip(("ci_low", "ci_high"), ranges, strict=True):
+                low, high = map(float, drawn.split("-"))
+                assert low - 0.0011 <= row[limit] <= high + 0.0011

@@ -1,0 +1,243 @@
+"""The regression on raters against R, in closed form, and where it has no estimate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.problems import InputError
+from fairstats.ratings.rater_models import RATER_REGRESSION_COLUMNS, rater_regression
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.ratings.table import check_ratings
+
+R = Path(__file__).parents[1] / "r"
+DIMENSIONS = load_rubric("independent").dimensions
+
+
+def judged(rows):
+    """Ratings from rows of (task, rater, dataset, 1, 0 or None)."""
+    words = {1: "minor", 0: "none"}
+    return check_ratings(
+        pd.DataFrame(
+            [
+                {
+                    "benchmark": "demo",
+                    "dataset": dataset,
+                    "rubric": "independent",
+                    "task_id": str(task),
+                    "item_id": str(task),
+                    "rater_id": rater,
+                    "rater_group": "consumer",
+                    "dimension": dimension,
+                    "value": None
+                    if reported is None
+                    else words[reported]
+                    if dimension == "bias"
+                    else "absent",
+                }
+                for task, rater, dataset, reported in rows
+                for dimension in DIMENSIONS
+            ]
+        )
+    )
+
+
+def by_rater(**reports):
+    """Ratings of raters, a text each: 1 reported, 0 not, - nothing."""
+    return judged(
+        (f"t{task}", rater, "d", {"1": 1, "0": 0, "-": None}[sign])
+        for rater, text in reports.items()
+        for task, sign in enumerate(text)
+    )
+
+
+def levels(raters, **columns):
+    return pd.DataFrame({"rater_id": list(raters)} | {k: list(v) for k, v in columns.items()})
+
+
+def test_odds_ratios_and_their_limits_agree_with_r():
+    data = pd.read_csv(R / "rater_models_data.csv")
+    rows = data[["task", "rater", "dataset", "reported"]].itertuples(index=False, name=None)
+    raters = data.drop_duplicates("rater").rename(columns={"rater": "rater_id"})
+    table = rater_regression(
+        judged(rows),
+        raters[["rater_id", "gender", "age", "years"]],
+        covariates=["gender", "age", "years", "dataset"],
+        reference={"gender": "man", "age": "55+", "dataset": "easy"},
+    )
+    assert list(table.columns) == list(RATER_REGRESSION_COLUMNS)
+    expected = pd.read_csv(R / "rater_models.csv").set_index("term")
+    found = table[table["method_note"] == ""].copy()
+    found["term"] = (found["covariate"] + found["level"]).replace("intercept", "(Intercept)")
+    found = found.set_index("term")
+    assert set(found.index) == set(expected.index)
+    for ours, theirs in (
+        ("estimate", "estimate"),
+        ("std_error", "std_error"),
+        ("ci_low", "low"),
+        ("ci_high", "high"),
+        ("p_value", "p"),
+    ):
+        np.testing.assert_allclose(found[ours].reindex(expected.index), expected[theirs], rtol=1e-8)
+    reference = table[table["method_note"] == "the reference"]
+    assert list(reference["level"]) == ["man", "55+", "easy"]
+    assert (reference["odds_ratio"] == 1).all()
+
+
+def test_the_odds_ratio_of_two_levels_in_closed_form():
+    ratings = by_rater(a="11000000", b="1110", c="1100", d="11110")
+    table = rater_regression(
+        ratings, levels("abcd", sex=["m", "m", "f", "f"]), covariates=["sex"]
+    ).set_index("level")
+    # Most raters is two each: the first by name is the reference.
+    row = table.loc["m"]
+    assert row["reference"] == "f"
+    assert row["odds_ratio"] == pytest.approx((5 / 7) / (6 / 3))
+    # s_g = Σ (y − p) of each rater, over the level's Σ p (1 − p); times G / (G − 1).
+    m, f = np.array([2 - 8 * 5 / 12, 3 - 4 * 5 / 12]), np.array([2 - 4 * 6 / 9, 4 - 5 * 6 / 9])
+    variance = (m**2).sum() / (5 * 7 / 12) ** 2 + (f**2).sum() / (6 * 3 / 9) ** 2
+    assert row["std_error"] == pytest.approx(np.sqrt(variance * 4 / 3))
+    assert (row["n_raters"], row["n_ratings"], row["n_reported"]) == (2, 12, 5)
+
+
+def test_a_level_that_never_reports_is_told_and_the_others_are_estimated():
+    ratings = by_rater(a="1100", b="1010", c="1000", d="1110", e="0000", f="000", g="1111")
+    raters = levels("abcdefg", sex=["m", "m", "f", "f", "x", "x", "y"])
+    table = rater_regression(ratings, raters, covariates=["sex"], reference={"sex": "m"})
+    found = table.set_index("level")
+    assert (
+        found.loc["x", "method_note"] == "no finite odds ratio: raters with this level never report"
+    )
+    assert found.loc["y", "method_note"].endswith("always report")
+    assert found.loc[["x", "y"], ["estimate", "ci_low", "p_value"]].isna().all(axis=None)
+    assert (found.loc["x", "n_ratings"], found.loc["x", "n_raters"]) == (7, 2)
+    without = by_rater(a="1100", b="1010", c="1000", d="1110")
+    alone = rater_regression(without, raters, covariates=["sex"], reference={"sex": "m"})
+    assert found.loc["f", "odds_ratio"] == alone.set_index("level").loc["f", "odds_ratio"]
+    assert np.isfinite(found.loc["f", "ci_high"])
+
+
+def test_a_reference_that_never_reports_is_told():
+    ratings = by_rater(a="000", b="0000", c="10", d="0100")
+    table = rater_regression(
+        ratings, levels("abcd", sex="mmff"), covariates=["sex"], reference={"sex": "m"}
+    )
+    rows = table[table["level"] != "m"]
+    assert rows["estimate"].isna().all()
+    note = "no finite estimate: the reference m never reports; name another"
+    assert set(rows["method_note"]) == {note}
+
+
+def test_terms_that_separate_together_are_told():
+    # All of one combination report and none of the opposite one: no level alone is constant.
+    ratings = by_rater(a="11", b="00", c="10", d="01")
+    raters = levels("abcd", sex="fmfm", age="onno")
+    table = rater_regression(ratings, raters, covariates=["sex", "age"])
+    rows = table[table["odds_ratio"] != 1]
+    assert len(rows) == 3
+    assert rows["estimate"].isna().all()
+    note = "no finite estimate: reports are separated by sex m, age o"
+    assert set(rows["method_note"]) == {note}
+
+
+def test_numbers_that_separate_are_told():
+    ratings = by_rater(a="00", b="00", c="11", d="11")
+    table = rater_regression(ratings, levels("abcd", years=[1, 2, 30, 40]), covariates=["years"])
+    assert table["estimate"].isna().all()
+    assert table["method_note"].str.startswith("no finite estimate: reports are separated by").all()
+
+
+def test_one_rater_of_a_level_has_no_standard_error():
+    ratings = by_rater(a="1100", b="1010", c="1000", d="1110")
+    table = rater_regression(ratings, levels("abcd", sex="mmmx"), covariates=["sex"])
+    row = table.set_index("level").loc["x"]
+    assert row["odds_ratio"] == pytest.approx(3 / (5 / 7))
+    assert np.isnan(row["std_error"])
+    assert np.isnan(row["ci_high"])
+    assert row["method_note"] == "no standard error: one rater alone is x"
+    turned = rater_regression(
+        ratings, levels("abcd", sex="mmmx"), covariates=["sex"], reference={"sex": "x"}
+    )
+    estimated = turned[turned["level"] != "x"]
+    assert estimated["odds_ratio"].notna().all()
+    assert estimated["std_error"].isna().all()
+
+
+def test_fewer_raters_than_terms():
+    ratings = by_rater(a="1100", b="1010", c="1000", d="1110")
+    raters = levels("abcd", sex="mmff", age="ooyy", home="cucu")
+    table = rater_regression(ratings, raters, covariates=["sex", "home"])
+    assert table["std_error"].notna().any()
+    both = rater_regression(ratings, raters, covariates=["sex", "age"])
+    assert both["method_note"].str.contains("follows from others").sum() == 3
+
+
+@pytest.mark.parametrize(
+    ("reports", "note"),
+    [
+        ({"a": "000", "b": "00"}, "all judgements report, or none does"),
+        ({"a": "11", "b": "11"}, "all judgements report, or none does"),
+        ({"a": "--", "b": "-"}, "nothing was judged"),
+    ],
+)
+def test_where_all_judgements_are_alike(reports, note):
+    table = rater_regression(by_rater(**reports), levels("ab", sex="mf"), covariates=["sex"])
+    rows = table[table["odds_ratio"] != 1]
+    assert rows["estimate"].isna().all()
+    assert (rows["method_note"] == f"no estimate: {note}").all()
+    assert table["n_missing"].max() == (3 if note == "nothing was judged" else 0)
+
+
+def test_models_and_other_dimensions_stay_out():
+    ratings = by_rater(a="110", b="100")
+    models = by_rater(gpt="111").assign(rater_kind="model", rater_group="model")
+    whole = pd.concat([ratings, models])
+    raters = levels("ab", sex="mf")
+    pd.testing.assert_frame_equal(
+        rater_regression(whole, raters, covariates=["sex"]),
+        rater_regression(ratings, raters, covariates=["sex"]),
+    )
+    with pytest.raises(InputError, match="rater_id = 'gpt': the rater is not there"):
+        rater_regression(whole, raters, covariates=["sex"], rater_kind="model")
+    assert rater_regression(whole, raters, covariates=["sex"], rubric="pairwise").empty
+
+
+def test_who_did_not_say_is_a_level():
+    ratings = by_rater(a="110", b="100", c="10", d="100")
+    table = rater_regression(
+        ratings, levels("abcd", sex=["m", "m", None, np.nan]), covariates=["sex"]
+    )
+    assert set(table["level"]) == {"", "m", "not stated"}
+
+
+def test_wrong_raters_are_refused():
+    ratings = by_rater(a="110", b="100")
+    good = levels("ab", sex="mf")
+    with pytest.raises(InputError, match="rater_id: is not there"):
+        rater_regression(ratings, good.drop(columns="rater_id"), covariates=["sex"])
+    with pytest.raises(InputError, match="rater_id = 'a': stands there twice"):
+        rater_regression(ratings, pd.concat([good, good]), covariates=["sex"])
+    with pytest.raises(InputError, match="age: is no column of the raters"):
+        rater_regression(ratings, good, covariates=["age"])
+    with pytest.raises(InputError, match="years: a number is empty"):
+        rater_regression(ratings, levels("ab", years=[1.0, np.nan]), covariates=["years"])
+    with pytest.raises(InputError, match="sex = 'x': no rating has this reference level"):
+        rater_regression(ratings, good, covariates=["sex"], reference={"sex": "x"})
+    with pytest.raises(ValueError, match="at least one covariate"):
+        rater_regression(ratings, good, covariates=[])
+    with pytest.raises(ValueError, match="dimension='x'"):
+        rater_regression(ratings, good, covariates=["sex"], dimension="x")
+
+
+def test_raters_by_their_index_and_a_level_whose_ratings_are_all_left_out():
+    ratings = by_rater(a="110", b="100", c="000", d="0000", e="1100")
+    raters = levels("abcde", sex="mmxxm", home="uuvvw").set_index("rater_id")
+    table = rater_regression(ratings, raters, covariates=["sex", "home"])
+    found = table.set_index(["covariate", "level"])["method_note"]
+    assert found[("sex", "x")].endswith("never report")
+    assert found[("home", "v")].startswith(
+        "no estimate: all of its ratings are at a level left out"
+    )

@@ -1,0 +1,121 @@
+"""Rubrics are data: the built-in ones, and what a rubric's file has to declare."""
+
+import pytest
+
+from fairstats.problems import InputError
+from fairstats.ratings.rubrics import builtin_rubrics, load_rubric, load_rubrics
+
+RUBRIC = """
+name = "tone"
+version = "1"
+title = "Tone"
+compares = "nothing"
+instructions = "Read it."
+[rater_groups]
+nurse = "Nurses"
+[choices]
+yes_no = [
+  { value = "no", label = "No", reported = false },
+  { value = "yes", label = "Yes", reported = true },
+]
+[[questions]]
+dimension = "rude"
+label = "Rude"
+question = "Is it rude?"
+choices = "yes_no"
+"""
+SECOND = """
+[[questions]]
+dimension = "insult"
+label = "Insult"
+question = "Does it insult?"
+choices = "yes_no"
+asked_if = { dimension = "rude", values = ["yes"] }
+otherwise = "no"
+"""
+
+SIX = ["inaccuracy", "inclusion", "stereotypes", "structural_explanation", "biased_premise"]
+SIX += ["withholding"]
+
+
+def write(folder, text):
+    path = folder / "tone.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "compares", "first"),
+    [
+        ("independent", "nothing", ["bias"]),
+        ("pairwise", "models", ["bias"]),
+        ("counterfactual", "items", ["ideal_answers_differ", "contents_differ", "bias"]),
+    ],
+)
+def test_the_studys_rubrics_ask_for_its_six_dimensions_and_for_others(name, compares, first):
+    rubric = load_rubric(name)
+    assert rubric.compares == compares
+    assert list(rubric.dimensions) == [*first, *SIX, "other"]
+    assert set(rubric.rater_groups) == {"physician", "health_equity_expert", "consumer"}
+    # The dimensions are asked where bias was reported at all, and only there.
+    for dimension in (*SIX, "other"):
+        question = rubric.question(dimension)
+        assert question.asked_if == ("bias", rubric.question("bias").reported)
+        assert question.otherwise not in question.reported
+
+
+def test_the_answer_that_is_preferred_is_the_one_with_less_bias():
+    choices = load_rubric("pairwise").question("bias").choices
+    assert {c.value: c.prefers for c in choices} == {"answer_1": 2, "answer_2": 1, "tie": 0}
+
+
+def test_severity_is_ordered_and_both_degrees_count_as_reported():
+    question = load_rubric("independent").question("bias")
+    assert question.level == "ordinal"
+    assert question.values == ("none", "minor", "severe")
+    assert question.reported == ("minor", "severe")
+
+
+def test_every_built_in_file_is_named_after_its_rubric():
+    assert {load_rubric(name).name for name in builtin_rubrics()} == set(builtin_rubrics())
+
+
+def test_a_rubric_of_ones_own(tmp_path):
+    rubric = load_rubric(write(tmp_path, RUBRIC + SECOND))
+    assert rubric.question("insult").asked_if == ("rude", ("yes",))
+    assert load_rubrics(["tone"], [rubric]) == {"tone": rubric}
+
+
+def test_a_name_in_a_table_is_no_path(tmp_path):
+    path = write(tmp_path, RUBRIC)
+    with pytest.raises(InputError, match="no such rubric"):
+        load_rubrics([str(path)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('name = "tone"', 'name = "To ne"', "name: is no name"),
+        ('compares = "nothing"', 'compares = "all"', "compares: is unknown; use one of nothing"),
+        ('title = "Tone"\n', "", "title: has to be declared"),
+        ('nurse = "Nurses"', "", "is empty"),
+        ("reported = true", "reported = false", "some choices, and not all"),
+        ('value = "yes"', 'value = "no"', "each with its own value"),
+        ('value = "yes"', 'value = "<b>"', "has a value that is no name"),
+        ('dimension = "insult"', 'dimension = "rude"', "stands there twice"),
+        ('dimension = "rude", values = ["yes"]', 'dimension = "x", values = ["yes"]', "no such"),
+        ('values = ["yes"]', 'values = ["maybe"]', "no such question or values"),
+        ('otherwise = "no"\n', "", "belong together"),
+        ('otherwise = "no"', 'otherwise = "maybe"', "`otherwise` is none of the choices"),
+        ('choices = "yes_no"', 'choices = "none"', "has to be declared"),
+        ("reported = true }", "reported = true, prefers = 1 }", "`prefers` stands at some"),
+        ('version = "1"', "version", "not TOML"),
+    ],
+)
+def test_what_contradicts_itself_is_named(tmp_path, old, new, said):
+    text = RUBRIC + SECOND
+    assert old in text
+    with pytest.raises(InputError) as error:
+        load_rubric(write(tmp_path, text.replace(old, new)))
+    assert said in str(error.value)
+    assert "tone.toml" in str(error.value)
