@@ -101,7 +101,7 @@ def import_ratings(
         typer.Option(help="The folder of the assignment that the forms and sheets came from."),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="A released data set, e.g. equitymedqa.")
+        str | None, typer.Option("--format", help="A released data set: equitymedqa or medperturb.")
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="What to call the files; by default benchmark and rubric.")
