@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
+from fairstats.inference.crossed import crossed_interval
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
 
@@ -125,3 +127,35 @@ def in_order(
 def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
     """With nothing where no model is named; to group by, that was an empty text."""
     return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
+
+
+def crossed_limits(
+    values: npt.NDArray[np.float64], rows: pd.DataFrame, *, alpha: float, least: float = 0.0
+) -> dict[str, object]:
+    """The interval of a mean of ratings over further items and raters.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The ratings as numbers between `least` and 1.
+    rows : pandas.DataFrame
+        Of as many rows: whose they are, item_id and rater_id.
+    alpha : float
+        1 − confidence level.
+    least : {0, -1}
+        The least that a rating can be: −1 for a difference.
+
+    Returns
+    -------
+    dict
+        crossed_low, crossed_high and crossed_method, by `fairstats.crossed_interval`.
+    """
+    span = 1 - least
+    found = crossed_interval(
+        (values - least) / span, rows["item_id"], rows["rater_id"], alpha=alpha
+    )
+    return {
+        "crossed_low": least + span * float(found.ci_low),
+        "crossed_high": least + span * float(found.ci_high),
+        "crossed_method": str(found.ci_method),
+    }
