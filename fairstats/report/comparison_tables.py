@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -103,8 +103,16 @@ def _dataset(name: str) -> str:
 def _share(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    limits = percent_range(row["ci_low"], row["ci_high"])
-    return f"<strong>{100 * row['estimate']:.1f}</strong><br><small>{limits}</small>"
+    return f"<strong>{100 * row['estimate']:.1f}</strong><br>{_limits(row, percent_range)}"
+
+
+def _limits(row: Mapping[Any, Any], said: Callable[[float, float], str]) -> str:
+    """The limits for other items and raters, and those over ratings alone."""
+    wide = [row[name] for name in ("crossed_low", "crossed_high") if name in row]
+    wide = wide or [row["clustered_low"], row["clustered_high"]]
+    over = said(row["ci_low"], row["ci_high"])
+    known = not any(math.isnan(limit) for limit in wide)
+    return f"<small>{said(*wide)}<br>({over})</small>" if known else f"<small>({over})</small>"
 
 
 def _shown_first(figures: pd.DataFrame) -> str:
@@ -117,8 +125,7 @@ def _shown_first(figures: pd.DataFrame) -> str:
 def _difference(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    limits = point_range(row["ci_low"], row["ci_high"])
-    return f"<strong>{points(row['estimate'])}</strong><br><small>{limits}</small>"
+    return f"<strong>{points(row['estimate'])}</strong><br>{_limits(row, point_range)}"
 
 
 def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
@@ -152,7 +159,18 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         for row in rows.to_dict("records")
     ]
     rows = rows.assign(
-        **{c: 100 * rows[c] for c in ("estimate", "ci_low", "ci_high", "least", "most")},
+        **{
+            c: 100 * rows[c]
+            for c in (
+                "estimate",
+                "ci_low",
+                "ci_high",
+                "crossed_low",
+                "crossed_high",
+                "least",
+                "most",
+            )  # fmt: skip
+        },
         label=pd.Categorical(
             [axis_label(d, rubric) for d in rows["dimension"]],
             [axis_label(d, rubric) for d in rubric.dimensions][::-1],
@@ -165,7 +183,10 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
     beside = position_dodge(width=0.6)
     return (
         ggplot(rows, aes("label", "estimate", color="which"))
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.1, position=beside)
+        + geom_linerange(
+            aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=beside, na_rm=True
+        )
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
         + geom_point(size=2.2, position=beside)
         + geom_blank(aes(y="least"))
         + geom_blank(aes(y="most"))
@@ -284,9 +305,8 @@ def _panel(row: Mapping[Any, Any], rows: pd.DataFrame, rubric: Rubric) -> str:
 def _counted(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    limits = percent_range(row["ci_low"], row["ci_high"])
-    of = f"{row['n_reported']:,} of {row['n_ratings']:,}"
-    return f"<strong>{100 * row['estimate']:.1f}</strong> <small>{limits}<br>{of}</small>"
+    of = f"<small>{row['n_reported']:,} of {row['n_ratings']:,}</small>"
+    return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{_limits(row, percent_range)}"
 
 
 def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:

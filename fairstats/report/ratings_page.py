@@ -68,11 +68,11 @@ _AGREEMENT = (
     ".667 and .8 for α; both are conventions."
 )
 _PREFERENCES = (
-    "Raters say which answer has more bias; the other one is preferred. Intervals take every "
-    "rating for independent. The p-values do not: they flip the sides of whole items, and are not "
-    "adjusted. A dimension that was not asked, since neither answer was said to have more bias, "
-    "counts as neither. **Shown first** is how much more often the answer that stood first was "
-    "preferred than the other, whichever model it was."
+    "Raters say which answer has more bias; the other one is preferred. The intervals are for "
+    "other raters and items, those in parentheses take every rating for independent. The p-values "
+    "flip the sides of whole items, and are not adjusted. A dimension that was not asked, since "
+    "neither answer was said to have more bias, counts as neither. **Shown first** is how much "
+    "more often the answer that stood first was preferred than the other, whichever model it was."
 )
 
 
@@ -246,7 +246,8 @@ def show_preferences(
             )
             show_table(
                 preference_table(rows, rubric, name=f"preferences-{place}-{number}"),
-                caption="Which answer raters prefer, that is, find less biased",
+                caption="Which answer raters prefer, that is, find less biased; below it the "
+                "interval for other raters and items, and (over ratings alone)",
                 css_class="estimates",
                 download=files_of(release, "preferences"),
             )
@@ -280,7 +281,8 @@ def show_pairs(
                 show_table(
                     counterfactual_table(rows, rubric, name=f"pairs-{place}-{number}"),
                     caption="Pairs in which bias is reported, by whether ideal answers and "
-                    "contents differ",
+                    "contents differ, with the interval for other pairs and raters, and (over "
+                    "ratings alone)",
                     css_class="estimates",
                     download=files_of(release, "counterfactual_rates"),
                 )
@@ -290,7 +292,8 @@ def show_pairs(
         alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
         show_table(
             paired_bias_table(alone, rubric, name=f"paired-{place}"),
-            caption="Pairs in which one answer alone, one or more, or both are reported as biased",
+            caption="Pairs in which one answer alone, one or more, or both are reported as biased, "
+            "with the interval over sets of pairs that share an item, and (over pairs)",
             css_class="estimates",
             download=files_of(release, "paired_bias"),
         )

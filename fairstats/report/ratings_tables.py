@@ -289,13 +289,15 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
     from great_tables import GT
 
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
-    keys = ["dataset", "task_id", "rater_kind"]
-    own = tasks[tasks["n_ratings"] > 1]
+    keys = ["dataset", "task_id", "rater_group"]
+    # All raters together, where several groups judge.
+    groups = set(tasks["rater_group"])
+    own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
     mean = own.groupby(keys, sort=False)["agreement"].mean().sort_values(kind="stable")
     rows = []
-    for dataset, task, kind in mean.index[:limit]:
+    for dataset, task, group in mean.index[:limit]:
         its = own[(own["dataset"] == dataset) & (own["task_id"] == task)]
-        its = its[its["rater_kind"] == kind]
+        its = its[its["rater_group"] == group]
         cells = {
             f"d{order[row['dimension']]}": f"{row['n_reported']} of {row['n_ratings']}"
             for row in its.to_dict("records")
