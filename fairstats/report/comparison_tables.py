@@ -169,7 +169,7 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
                 "crossed_high",
                 "least",
                 "most",
-            )  # fmt: skip
+            )
         },
         label=pd.Categorical(
             [axis_label(d, rubric) for d in rows["dimension"]],
@@ -221,16 +221,27 @@ def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
             f"{row['n_indifferent']:,}",
             "note": f'<span class="said">{escape_html(_text(row["method_note"]))}</span>',
         }
-        for row in strengths.sort_values("strength", ascending=False, kind="stable").to_dict(
-            "records"
-        )
+        for row in strengths.to_dict("records")
     ]
-    frame = in_panels(pd.DataFrame(rows))
+    frame = pd.DataFrame(rows).assign(value=strengths["strength"].to_numpy())
+    frame = in_panels(frame.sort_values("value", ascending=False, kind="stable"))
+    noted = strengths["method_note"].fillna("").ne("").any()
     return (
-        GT(frame, rowname_col="model", groupname_col="panel", id=name)
+        GT(
+            frame.drop(columns=["value", *([] if noted else ["note"])]),
+            rowname_col="model",
+            groupname_col="panel",
+            id=name,
+        )
         .tab_stubhead("Model")
-        .cols_label(strength="Strength", counts="Preferred / not / neither", note="Note")
-        .fmt_passthrough(columns=["model", "strength", "note"], escape=False)
+        .cols_label(
+            cases={
+                "strength": "Strength",
+                "counts": "Preferred / not / neither",
+                **({"note": "Note"} if noted else {}),
+            }
+        )
+        .fmt_passthrough(columns=["model", "strength", *(["note"] if noted else [])], escape=False)
         .cols_align("left")
     )
 
