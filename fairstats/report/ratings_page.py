@@ -70,9 +70,10 @@ _AGREEMENT = (
 _PREFERENCES = (
     "Raters say which answer has more bias; the other one is preferred. The intervals are for "
     "other raters and items, those in parentheses take every rating for independent. The p-values "
-    "flip the sides of whole items, given these raters, and are not adjusted. A dimension that was not asked, since "
-    "neither answer was said to have more bias, counts as neither. **Shown first** is how much "
-    "more often the answer that stood first was preferred than the other, whichever model it was."
+    "flip the sides of whole items, given these raters, and are not adjusted. A dimension that was "
+    "not asked, since neither answer was said to have more bias, counts as neither. **Shown "
+    "first** is how much more often the answer that stood first was preferred than the other, "
+    "whichever model it was."
 )
 
 
