@@ -16,7 +16,7 @@ import pandas as pd
 from fairstats.benchmarks import POOLED
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.table import MODEL_GROUP, check_ratings
 
 #: What names a unit of the statistics of ratings.
 UNIT_COLUMNS = (
@@ -156,16 +156,15 @@ def _with_pooled(
 
 
 def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[object, ...]:
-    benchmark, dataset, rubric, model, kind, group, dimension = key
+    benchmark, dataset, rubric, model, _, group, dimension = key
     asked = rubrics[str(rubric)]
-    groups = [*asked.rater_groups, POOLED]
+    groups = [*asked.rater_groups, POOLED, MODEL_GROUP]
     return (
         benchmark,
         rubric,
         "" if pd.isna(model) else str(model),
         dataset == POOLED,
         dataset,
-        kind != "person",
         groups.index(str(group)) if group in groups else len(groups),
         asked.dimensions.index(str(dimension)),
     )
