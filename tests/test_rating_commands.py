@@ -88,12 +88,18 @@ def test_validate_names_every_problem(path, tmp_path):
 
 
 def test_a_plan_from_a_pilot_is_the_planners(path, ratings):
-    found = json.loads(
-        run("plan", "--pilot", path, "--width", "0.1", "--ratings-per-rater", 50, "--json").stdout
-    )[0]
+    options = ("plan", "--pilot", path, "--width", "0.1", "--ratings-per-rater", 50, "--json")
+    several = run(*options, code=1).stderr
+    assert (
+        "holds several studies: demo, independent; demo, pairwise; demo, counterfactual" in several
+    )
+    done = run(*options, "--rubric", "independent")
+    found = json.loads(done.stdout)[0]
+    assert "demo, independent, bias, dataset pooled, raters pooled" in done.stderr
     design = design_from(ratings)
     own = design[(design["dimension"] == "bias") & (design["rubric"] == "independent")]
-    assert found["rate"] in set(own["rate"])
+    own = own[(own["dataset"] == "pooled") & (own["rater_group"] == "pooled")]
+    assert [found["rate"]] == own["rate"].tolist()
     plan = plan_ratings(
         rate=found["rate"],
         width=0.1,
@@ -103,6 +109,11 @@ def test_a_plan_from_a_pilot_is_the_planners(path, ratings):
         ratings_per_rater=50,
     )
     assert found["n_items"] == float(plan.n_items)
+
+
+def test_a_pilot_without_such_ratings_is_told(path):
+    told = run("plan", "--pilot", path, "--width", 0.1, "--dimension", "tone", code=1).stderr
+    assert "no rating by people of the dimension tone" in told
 
 
 def test_a_plan_needs_a_rate_and_says_when_raters_are_too_few():

@@ -141,7 +141,7 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
 
 
 def test_nothing_may_be_called_pooled():
-    with pytest.raises(InputError, match="stands for all of them together"):
+    with pytest.raises(InputError, match="is the name of all together"):
         preference_rates(check_ratings(judgements(["1"], dataset="pooled")))
 
 
