@@ -59,38 +59,6 @@ _SHOWN = {
 }  # fmt: skip
 
 
-def _figures(
-    paths: list[Path],
-    names: tuple[str, ...],
-    *,
-    alpha: float,
-    rubric_file: list[Path] | None,
-    as_json: bool,
-    as_csv: bool,
-    nothing: str,
-) -> None:
-    """Print the first of these tables that has a row."""
-    from fairstats.ratings.files import read_ratings
-    from fairstats.ratings.summaries import RATING_TABLES
-    from fairstats.report import terminal
-
-    check_alpha(alpha)
-    rubrics = load_rubric_files(rubric_file)
-    ratings = read_ratings(paths, rubrics=rubrics)
-    for name in names:
-        table = RATING_TABLES[name].make(ratings, alpha=alpha, rubrics=rubrics)
-        if len(table):
-            break
-    else:
-        raise InputError([Problem(", ".join(map(str, paths)), "hold no such ratings", nothing)])
-
-    def show(whole: Any) -> None:
-        shown = whole[list(_SHOWN[name])]
-        terminal.print_table(shown.loc[:, shown.notna().any()])
-
-    print_table(table, as_json=as_json, as_csv=as_csv, show=show)
-
-
 @commands.command()
 @says_what_is_wrong
 def validate(paths: Ratings, rubric_file: RubricFiles = None) -> None:
@@ -108,116 +76,79 @@ def validate(paths: Ratings, rubric_file: RubricFiles = None) -> None:
         )
 
 
-@commands.command()
-@says_what_is_wrong
-def rates(
-    paths: Ratings,
-    alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    rubric_file: RubricFiles = None,
-) -> None:
-    """How often raters report each dimension: of ratings, and of tasks by majority and by any."""
-    _figures(
-        paths,
-        ("bias_rates",),
-        alpha=alpha,
-        rubric_file=rubric_file,
-        as_json=as_json,
-        as_csv=as_csv,
-        nothing="comparisons of models: `fairstats ratings preferences`",
-    )
+def _add(command: str, table: str, said: str, nothing: str) -> None:
+    """Add the command that prints one table."""
+
+    @commands.command(command, help=said)
+    @says_what_is_wrong
+    def figures(
+        paths: Ratings,
+        alpha: Alpha = 0.05,
+        as_json: AsJson = False,
+        as_csv: AsCsv = False,
+        rubric_file: RubricFiles = None,
+    ) -> None:
+        from fairstats.ratings.files import read_ratings
+        from fairstats.ratings.summaries import RATING_TABLES
+        from fairstats.report import terminal
+
+        check_alpha(alpha)
+        rubrics = load_rubric_files(rubric_file)
+        ratings = read_ratings(paths, rubrics=rubrics)
+        found = RATING_TABLES[table].make(ratings, alpha=alpha, rubrics=rubrics)
+        if found.empty:
+            where = ", ".join(map(str, paths))
+            raise InputError([Problem(where, "hold no such ratings", nothing)])
+
+        def show(whole: Any) -> None:
+            shown = whole[list(_SHOWN[table])]
+            terminal.print_table(shown.loc[:, shown.notna().any()])
+
+        print_table(found, as_json=as_json, as_csv=as_csv, show=show)
 
 
-@commands.command()
-@says_what_is_wrong
-def agreement(
-    paths: Ratings,
-    alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    rubric_file: RubricFiles = None,
-) -> None:
-    """How far raters agree: percent, Randolph, Fleiss, Gwet, Krippendorff."""
-    _figures(
-        paths,
-        ("rater_agreement",),
-        alpha=alpha,
-        rubric_file=rubric_file,
-        as_json=as_json,
-        as_csv=as_csv,
-        nothing="name ratings of single answers or of counterfactual pairs",
-    )
-
-
-@commands.command()
-@says_what_is_wrong
-def preferences(
-    paths: Ratings,
-    strengths: Annotated[
-        bool, typer.Option("--strengths", help="Bradley-Terry strengths of the models instead.")
-    ] = False,
-    alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    rubric_file: RubricFiles = None,
-) -> None:
-    """Which of two models' answers raters prefer, and whether the side mattered."""
-    _figures(
-        paths,
-        ("strengths",) if strengths else ("preferences",),
-        alpha=alpha,
-        rubric_file=rubric_file,
-        as_json=as_json,
-        as_csv=as_csv,
-        nothing="name ratings by a rubric that compares models, e.g. pairwise",
-    )
-
-
-@commands.command()
-@says_what_is_wrong
-def pairs(
-    paths: Ratings,
-    alone: Annotated[
-        bool,
-        typer.Option("--alone", help="Of answers judged alone: one, one or more, both biased."),
-    ] = False,
-    alpha: Alpha = 0.05,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    rubric_file: RubricFiles = None,
-) -> None:
-    """Bias in counterfactual pairs, by whether ideal answers and contents differ."""
-    _figures(
-        paths,
-        ("paired_bias",) if alone else ("counterfactual_rates",),
-        alpha=alpha,
-        rubric_file=rubric_file,
-        as_json=as_json,
-        as_csv=as_csv,
-        nothing="name ratings by a rubric that compares items (with --alone, those of the single "
-        "answers too)",
-    )
-
-
-@commands.command()
-@says_what_is_wrong
-def raters(
-    paths: Ratings,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    rubric_file: RubricFiles = None,
-) -> None:
-    """Each rater's judgements, repeats and time, and how often they report."""
-    _figures(
-        paths,
-        ("raters",),
-        alpha=0.05,
-        rubric_file=rubric_file,
-        as_json=as_json,
-        as_csv=as_csv,
-        nothing="name a ratings file",
-    )
+_add(
+    "rates",
+    "bias_rates",
+    "How often raters report each dimension: of ratings, of tasks by majority and by any rater.",
+    "comparisons of models: `fairstats ratings preferences`",
+)
+_add(
+    "agreement",
+    "rater_agreement",
+    "How far raters agree: percent, Randolph, Fleiss, Gwet, Krippendorff.",
+    "name ratings of single answers or of counterfactual pairs",
+)
+_add(
+    "preferences",
+    "preferences",
+    "Which of two models' answers raters prefer, and whether the side mattered.",
+    "name ratings by a rubric that compares models, e.g. pairwise",
+)
+_add(
+    "strengths",
+    "strengths",
+    "Bradley-Terry strengths of models that raters compare two by two.",
+    "name ratings by a rubric that compares models, e.g. pairwise",
+)
+_add(
+    "pairs",
+    "counterfactual_rates",
+    "Bias in counterfactual pairs, by whether ideal answers and contents differ.",
+    "name ratings by a rubric that compares items, e.g. counterfactual",
+)
+_add(
+    "pairs-alone",
+    "paired_bias",
+    "The same pairs with each answer judged alone: one, one or more, or both biased.",
+    "name ratings of single answers together with those by a rubric that compares items",
+)
+_add(
+    "raters",
+    "raters",
+    "Each rater's judgements, repeats and time, and how often they report.",
+    "name a ratings file",
+)
 
 
 @commands.command()

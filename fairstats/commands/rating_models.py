@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairstats.benchmarks import POOLED
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -20,6 +21,9 @@ from fairstats.commands._shared import (
 )
 from fairstats.commands.rating_figures import Ratings
 from fairstats.problems import InputError, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 commands = typer.Typer()
 
@@ -114,6 +118,9 @@ def plan(
         typer.Option(help="Ratings of a pilot: rate, and how much items and raters differ."),
     ] = None,
     dimension: Annotated[str, typer.Option(help="Which dimension of the pilot.")] = "bias",
+    rubric: Annotated[
+        str | None, typer.Option(help="Which rubric of the pilot, where it has several.")
+    ] = None,
     raters_per_item: Annotated[int, typer.Option(help="How many raters judge each item.")] = 3,
     item_icc: Annotated[float | None, typer.Option(help="Items' share of the variance.")] = None,
     rater_icc: Annotated[float | None, typer.Option(help="Raters' share of the variance.")] = None,
@@ -135,12 +142,7 @@ def plan(
     if pilot:
         rubrics = load_rubric_files(rubric_file)
         design = design_from(read_ratings(pilot, rubrics=rubrics), rubrics=rubrics)
-        design = design[design["dimension"] == dimension]
-        if design.empty:
-            where = ", ".join(map(str, pilot))
-            message = f"no rating of the dimension {dimension}"
-            raise InputError([Problem(where, message, "name another with --dimension")])
-        whole = design.iloc[-1]
+        whole = _whole(design, dimension, rubric, ", ".join(map(str, pilot)))
         rate = float(whole["rate"]) if rate is None else rate
         item_icc = _known(whole["item_icc"]) if item_icc is None else item_icc
         rater_icc = _known(whole["rater_icc"]) if rater_icc is None else rater_icc
@@ -166,6 +168,32 @@ def plan(
         typer.echo(
             f"no number of items suffices with {raters} raters: it takes {least:.0f}", err=True
         )
+
+
+def _whole(design: pd.DataFrame, dimension: str, rubric: str | None, where: str) -> pd.Series:
+    """What a pilot tells of people's ratings of a dimension, all datasets and groups together."""
+    own = design[(design["dimension"] == dimension) & (design["rater_kind"] == "person")]
+    if rubric is not None:
+        own = own[own["rubric"] == rubric]
+    if own.empty:
+        which = "dimension" if rubric is None else f"rubric {rubric} and dimension"
+        message = f"no rating by people of the {which} {dimension}"
+        raise InputError([Problem(where, message, "name others with --dimension, --rubric")])
+    several = own[["benchmark", "rubric"]].drop_duplicates()
+    if len(several) > 1:
+        named = "; ".join(f"{row.benchmark}, {row.rubric}" for row in several.itertuples())
+        remedy = "choose one with --rubric, or name one file"
+        raise InputError([Problem(where, f"holds several studies: {named}", remedy)])
+    for column in ("dataset", "rater_group"):
+        if (own[column] == POOLED).any():
+            own = own[own[column] == POOLED]
+    found = own.iloc[0]
+    typer.echo(
+        f"from the pilot: {found['benchmark']}, {found['rubric']}, {dimension}, dataset "
+        f"{found['dataset']}, raters {found['rater_group']}",
+        err=True,
+    )
+    return found
 
 
 def _known(share: float) -> float:

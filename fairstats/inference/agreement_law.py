@@ -14,7 +14,6 @@ from fairstats.results import FloatArray
 _ROUNDING = 1e-12
 # What the exact law gives less than this is rounding too.
 _NEGLIGIBLE = 1e-18
-_UNLIKELY = 1e-13
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,7 @@ class AgreementLaw:
         values = 1 - observed[defined] / expected[defined]
         weights = self._weights[defined]
         undefined = 1 - float(weights.sum() / self._weights.sum())
-        likely = values[weights > _UNLIKELY]
-        if not len(likely) or np.ptp(likely) < _ROUNDING:
+        if not len(values) or np.ptp(values) < _ROUNDING:
             return None, undefined
         return discrete_law(values, weights), undefined
 

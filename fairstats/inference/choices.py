@@ -120,8 +120,10 @@ def fit_choices(
         if np.abs(step).max() < 1e-10:
             return ChoiceFit(theta, information, scores)
         size = 1.0
+        # At the maximum only rounding tells two values apart: they count as equal.
+        worse = value + 1e-12 * abs(value)
         with np.errstate(over="ignore"):
-            while size > 1e-6 and not deviance(theta + size * step) <= value:
+            while size > 1e-6 and not deviance(theta + size * step) <= worse:
                 size /= 2
         theta = theta + size * step
         value = deviance(theta)

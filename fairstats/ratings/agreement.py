@@ -10,14 +10,15 @@ import pandas as pd
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.agreement_intervals import COEFFICIENTS, Agreement, coefficients_of
 from fairstats.inference.rating_counts import Coefficient, Level, counts_of_kinds
+from fairstats.ratings.strata import with_all_groups
 from fairstats.ratings.units import (
     UNIT_COLUMNS,
+    WITHIN,
     Rubrics,
     Unit,
     one_answer_ratings,
     unit_table,
     units,
-    with_all_groups,
 )
 
 #: The columns of the table that `rating_agreement` gives, in order.
@@ -169,7 +170,7 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     )
     keys = [c for c in DISAGREEMENT_COLUMNS if c in frame]
     counts = ["n_ratings", "n_reported", "n_missing"]
-    together = with_all_groups(marked[[*keys, *counts]])
+    together = with_all_groups(marked[[*keys, *counts]], WITHIN)
     table = together.groupby(keys, dropna=False, sort=True)[counts].sum().reset_index()
     n, yes = table["n_ratings"].to_numpy(), table["n_reported"].to_numpy()
     agreeing, pairs = yes * (yes - 1) + (n - yes) * (n - yes - 1), n * (n - 1)

@@ -13,6 +13,7 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.strata import (
+    crossed_limits,
     in_order,
     ratings_comparing,
     with_event,
@@ -33,6 +34,9 @@ COUNTERFACTUAL_COLUMNS = (
     *UNIT_COLUMNS,
     *CONTEXTS,
     *FIGURE_COLUMNS,
+    "crossed_low",
+    "crossed_high",
+    "crossed_method",
     "n_reported",
     "n_ratings",
     "n_tasks",
@@ -79,8 +83,10 @@ def counterfactual_rates(
 
     Notes
     -----
-    Exact BCa intervals that take each rating for independent: raters and pairs that stand in
-    several ratings make them too narrow.
+    ``ci_low`` and ``ci_high`` are exact BCa intervals that take each rating for independent:
+    raters and pairs that stand in several ratings make them too narrow. ``crossed_low`` and
+    ``crossed_high`` count with both (`fairstats.crossed_interval`), pairs with one first item
+    being one.
 
     References
     ----------
@@ -125,10 +131,18 @@ def counterfactual_rates(
             n_tasks=("task_id", "nunique"),
             n_raters=("rater_id", "nunique"),
         )
+        limits = {
+            key: crossed_limits(rows["reported"].to_numpy(), rows, alpha=alpha)
+            for key, rows in groups
+        }
         missing = there["reported"].isna().groupby([there[name] for name in UNIT_COLUMNS]).sum()
         part = units.join(
             counted.join(missing.rename("n_missing"), how="outer"), on=list(UNIT_COLUMNS)
         )
+        none = crossed_limits(np.empty(0), judged.iloc[:0], alpha=alpha)
+        keys = part[list(UNIT_COLUMNS)].itertuples(index=False, name=None)
+        crossed = pd.DataFrame([limits.get(key, none) for key in keys], index=part.index)
+        part = part.join(crossed)
         parts.append(part.assign(**dict(zip(CONTEXTS, (ideal, contents), strict=True))))
     table = in_order(pd.concat(parts), UNIT_COLUMNS, frame["dimension"].unique())
     for name in COUNTERFACTUAL_COLUMNS[-5:]:

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.crossed import crossed_interval
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.counterfactual import FIGURE_COLUMNS, UNIT_COLUMNS
 from fairstats.ratings.rubrics import Rubric
@@ -31,7 +35,11 @@ PAIRED_BIAS_COLUMNS = (
     "aggregation",
     "metric",
     *FIGURE_COLUMNS,
+    "clustered_low",
+    "clustered_high",
+    "clustered_method",
     "n_pairs",
+    "n_clusters",
     "n_items",
     "n_raters",
     "n_combinations",
@@ -119,8 +127,11 @@ def paired_bias_rates(
     The analysis released with EquityMedQA computes "one" and "both" by one expression,
     ``(a + b) == True``, which on booleans is "one or more" each time.
 
-    The interval is the exact bootstrap's over pairs. Pairs that share an item are taken for
-    independent.
+    ``ci_low`` and ``ci_high`` are the exact bootstrap's over pairs, as if pairs that share an item
+    were independent. ``clustered_low`` and ``clustered_high`` take for independent only the
+    ``n_clusters`` sets of pairs that no shared item links: Wilson's limits for the effective
+    number of pairs, with the quantile of Student's t. Raters that judge several pairs are left
+    out of account in both.
 
     References
     ----------
@@ -198,7 +209,38 @@ def _answered_pairs(frame: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
         found = found.assign(dataset=found["pair_dataset"].fillna(found["dataset"]))
     columns = ["benchmark", "dataset", "rubric", "model", "item_id", "item_id_2"]
     found = found[columns].drop_duplicates(ignore_index=True)
-    return found.assign(pair=found.index)
+    return found.assign(pair=found.index, cluster=_clusters(found))
+
+
+def _clusters(pairs: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """The number of the set of pairs that each is linked to by items that they share."""
+    answer = ["benchmark", "rubric", "model", "item_id"]
+    ends = [
+        pairs[[*answer[:3], side]].set_axis(answer, axis=1) for side in ("item_id", "item_id_2")
+    ]
+    node = pd.concat(ends).groupby(answer, sort=False).ngroup().to_numpy(dtype=np.int64)
+    first, second = node.reshape(2, len(pairs))
+    size = int(node.max(initial=-1)) + 1
+    links = sparse.coo_matrix((np.ones(len(pairs)), (first, second)), shape=(size, size))
+    cluster = csgraph.connected_components(links, directed=False)[1]
+    return np.asarray(cluster[first], dtype=np.int64)
+
+
+def _clustered_limits(
+    values: pd.Series, clusters: npt.NDArray[np.int64], alpha: float
+) -> dict[str, object]:
+    """The interval over sets of linked pairs."""
+    # Two-way clusters that are the same both ways are one-way clusters.
+    found = crossed_interval(np.minimum(values, 1.0), clusters, clusters, alpha=alpha)
+    name = {0: "none (no pair)", 1: "wilson (all pairs are linked by items that they share)"}
+    method = name.get(len(np.unique(clusters)), "clusters of pairs that share items, wilson t")
+    if len(values) and np.ptp(values) == 0:
+        method = "wilson over clusters (all pairs are alike)"
+    return {
+        "clustered_low": float(found.ci_low),
+        "clustered_high": float(found.ci_high),
+        "clustered_method": method,
+    }
 
 
 def _side(frame: pd.DataFrame, pairs: pd.DataFrame, side: str) -> pd.DataFrame:
@@ -236,7 +278,12 @@ def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFram
     combinations = combinations.groupby(level=[*_UNIT, "pair"], sort=False).sum()
     there = pd.MultiIndex.from_frame(judged[[*_UNIT, "pair"]]).isin(combinations.index)
     used = judged[there].groupby(_UNIT, sort=False)
-    sizes = used.agg(n_items=("item_id", "nunique"), n_raters=("rater_id", "nunique"))
+    sizes = used.agg(
+        n_clusters=("cluster", "nunique"),
+        n_items=("item_id", "nunique"),
+        n_raters=("rater_id", "nunique"),
+    )
+    cluster = both.drop_duplicates("pair").set_index("pair")["cluster"]
     table = both.groupby(_UNIT, sort=False)["pair"].nunique().to_frame("n_every").join(sizes)
     per_unit = combinations.groupby(level=_UNIT, sort=False)["n"].agg(["size", "sum"])
     table = table.join(per_unit.set_axis(["n_pairs", "n_combinations"], axis=1)).fillna(0)
@@ -246,11 +293,14 @@ def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFram
     values = dict(list(shares.groupby(level=_UNIT, sort=False)))
     parts = []
     for metric in PAIR_METRICS:
-        found = [
-            bounded_mean_interval(values[key][metric] if key in values else [], alpha=alpha)
-            for key in table.index
-        ]
+        each = [np.minimum(values.get(key, shares.iloc[:0])[metric], 1.0) for key in table.index]
+        found = [bounded_mean_interval(own, alpha=alpha) for own in each]
         figures = {name: [getattr(one, name) for one in found] for name in FIGURE_COLUMNS}
+        limits = [
+            _clustered_limits(own, cluster[own.index.get_level_values("pair")].to_numpy(), alpha)
+            for own in each
+        ]
         part = table.assign(metric=metric, **figures)
+        part = part.join(pd.DataFrame(limits, index=part.index))
         parts.append(part.astype(dict.fromkeys(("estimate", "ci_low", "ci_high"), "float64")))
     return pd.concat(parts).reset_index()

@@ -12,7 +12,8 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import StatisticName, bootstrap
 from fairstats.inference.clusters import sign_flip_test
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import in_order, ratings_comparing, with_pooled
+from fairstats.ratings.strata import crossed_limits, in_order, ratings_comparing, with_pooled
+from fairstats.results import FloatArray
 
 #: What names a comparison of two models on one dimension.
 COMPARISON_COLUMNS = (
@@ -34,6 +35,9 @@ PREFERENCE_COLUMNS = (
     "ci_high",
     "ci_level",
     "ci_method",
+    "crossed_low",
+    "crossed_high",
+    "crossed_method",
     "statistic",
     "p_value",
     "test",
@@ -89,8 +93,9 @@ def preference_rates(
 
     Notes
     -----
-    Intervals take each rating for independent, as the study does: exact BCa intervals of counts.
-    Raters and tasks that stand in several ratings make them too narrow. The tests do not: those
+    ``ci_low`` and ``ci_high`` take each rating for independent, as the study does: exact BCa
+    intervals of counts. Raters and items that stand in several ratings make them too narrow;
+    ``crossed_low`` and ``crossed_high`` count with both (`fairstats.crossed_interval`). The tests
     of both differences are sign-flip tests with tasks as what is independent, d of a task being
     its ratings for one side less those for the other; with one rating a task that is McNemar's
     test. Without any preference p is 1.
@@ -231,19 +236,28 @@ def _estimates(
         n_ratings=n, n_tasks=sizes["n_tasks"].to_numpy(), n_raters=sizes["n_raters"].to_numpy()
     )
     parts = []
-    wanted: list[tuple[str, tuple[npt.NDArray[np.int64], ...], StatisticName]] = [
-        (metrics[0], (up, n - up), "proportion"),
-        (metrics[1], (down, n - down), "proportion"),
-        (metrics[2], (ties, n - ties), "proportion"),
-        (metrics[3], (ties, up, down, none), "difference"),
+    value = sign.to_numpy()
+    wanted: list[tuple[str, tuple[npt.NDArray[np.int64], ...], StatisticName, FloatArray]] = [
+        (metrics[0], (up, n - up), "proportion", value == 1),
+        (metrics[1], (down, n - down), "proportion", value == -1),
+        (metrics[2], (ties, n - ties), "proportion", value == 0),
+        (metrics[3], (ties, up, down, none), "difference", value),
     ]
-    for metric, cells, statistic in wanted:
+    own = pd.Series(number).groupby(number).indices
+    for metric, cells, statistic, each in wanted:
         if not metric:
             continue
         found = bootstrap(np.stack(cells, axis=-1), statistic, alpha=alpha)
         part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
         for name in ("estimate", "ci_low", "ci_high", "ci_method"):
             part[name] = getattr(found, name)
+        least = -1.0 if statistic == "difference" else 0.0
+        places = [own.get(i, np.empty(0, dtype=np.int64)) for i in part.index]
+        limits = [
+            crossed_limits(each[at].astype(float), judged.iloc[at], alpha=alpha, least=least)
+            for at in places
+        ]
+        part = part.join(pd.DataFrame(limits))
         if statistic == "difference":
             # Ratings of a task are alike, whoever made them: it is tasks whose sign is flipped.
             per_task = sign.groupby([number, judged["task_id"]]).sum().groupby(level=0)

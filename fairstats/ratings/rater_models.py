@@ -200,7 +200,8 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
         if number:
             values = values.astype("float64")
         else:
-            values = values.astype(object).where(values.notna(), NOT_STATED).map(str)
+            stated = values.notna() & (values != "")
+            values = values.astype(object).where(stated, NOT_STATED).map(str)
         frame = frame.assign(**{f"covariate {name}": values})
     return frame
 
@@ -361,9 +362,15 @@ def _fit(kept: pd.DataFrame, terms: list[tuple[str, str]]) -> tuple[str, FloatAr
         if name != _INTERCEPT:
             values = kept[f"covariate {name}"]
             design[:, place] = values if level == "" else values == level
-    # On one scale, so that the units of numbers decide nothing.
-    scale = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
-    design = design / scale
+    # Numbers are fitted from their mean on and in their deviation: units and origin decide nothing.
+    back = np.eye(len(terms))
+    for place, (_, level) in enumerate(terms[1:], start=1):
+        if level == "":
+            mean, deviation = design[:, place].mean(), design[:, place].std()
+            # A constant has a deviation by rounding alone.
+            deviation = 1.0 if deviation <= 1e-12 * abs(mean) else deviation
+            back[[0, place], place] = -mean / deviation, 1 / deviation
+            design[:, place] = (design[:, place] - mean) / deviation
     if np.linalg.matrix_rank(design) < len(terms):
         return "no estimate: a covariate is constant, or follows from others", nothing, nothing
     features = np.stack([design, np.zeros_like(design)], axis=1)
@@ -374,8 +381,9 @@ def _fit(kept: pd.DataFrame, terms: list[tuple[str, str]]) -> tuple[str, FloatAr
         reason = f"no finite estimate: reports are separated by {', '.join(parts)}"
         return reason, nothing, nothing
     fit = fit_choices(features, chosen)
+    params = back @ fit.params
     # With fewer clusters than terms some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):
-        return "", fit.params / scale, nothing
-    covariance = clustered_covariance(fit, fit.scores, kept["rater_id"])
-    return "", fit.params / scale, np.sqrt(np.diag(covariance)) / scale
+        return "", params, nothing
+    covariance = back @ clustered_covariance(fit, fit.scores, kept["rater_id"]) @ back.T
+    return "", params, np.sqrt(np.maximum(np.diag(covariance), 0.0))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
+from fairstats.inference.crossed import crossed_interval
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
 
@@ -61,20 +63,35 @@ def with_pooled(
     InputError
         When a dataset or a group of raters has the name ``pooled`` itself.
     """
+    refuse_pooled(ratings)
+    # Groups last, so that those of all datasets are pooled too.
+    return with_all_groups(with_all_datasets(ratings, within), within)
+
+
+def refuse_pooled(ratings: pd.DataFrame) -> None:
+    """Refuse a dataset or a group of raters that has the name of all of them."""
     for column in ("dataset", "rater_group"):
         if (ratings[column] == POOLED).any():
-            message, remedy = (
-                "is no name for one",
-                "use another: it stands for all of them together",
-            )
+            message, remedy = "is the name of all together", "use another name"
             raise InputError([Problem("<frame>", message, remedy, None, column, POOLED)])
-    unit = [*within, "rater_kind"]
-    several = ratings.groupby(unit)["dataset"].transform("nunique") > 1
-    frame = pd.concat([ratings, ratings[several].assign(dataset=POOLED)], ignore_index=True)
-    persons = frame[frame["rater_kind"] == "person"]
-    groups = persons.groupby([*unit, "dataset"])["rater_group"].transform("nunique")
-    pooled = persons[groups > 1].assign(rater_group=POOLED)
-    return pd.concat([frame, pooled], ignore_index=True)
+
+
+def with_all_datasets(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
+    """With the ratings of all datasets together once more, where there are several."""
+    return _once_more(ratings, ratings, "dataset", [*within, "rater_kind"])
+
+
+def with_all_groups(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
+    """With the ratings of all groups of persons together once more, where there are several."""
+    persons = ratings[ratings["rater_kind"] == "person"]
+    return _once_more(ratings, persons, "rater_group", [*within, "rater_kind", "dataset"])
+
+
+def _once_more(
+    ratings: pd.DataFrame, rows: pd.DataFrame, column: str, unit: list[str]
+) -> pd.DataFrame:
+    several = rows.groupby(unit, dropna=False)[column].transform("nunique") > 1
+    return pd.concat([ratings, rows[several].assign(**{column: POOLED})], ignore_index=True)
 
 
 def with_event(
@@ -125,3 +142,35 @@ def in_order(
 def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
     """With nothing where no model is named; to group by, that was an empty text."""
     return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
+
+
+def crossed_limits(
+    values: npt.NDArray[np.float64], rows: pd.DataFrame, *, alpha: float, least: float = 0.0
+) -> dict[str, object]:
+    """The interval of a mean of ratings over further items and raters.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The ratings as numbers between `least` and 1.
+    rows : pandas.DataFrame
+        Of as many rows: whose they are, item_id and rater_id.
+    alpha : float
+        1 − confidence level.
+    least : {0, -1}
+        The least that a rating can be: −1 for a difference.
+
+    Returns
+    -------
+    dict
+        crossed_low, crossed_high and crossed_method, by `fairstats.crossed_interval`.
+    """
+    span = 1 - least
+    found = crossed_interval(
+        (values - least) / span, rows["item_id"], rows["rater_id"], alpha=alpha
+    )
+    return {
+        "crossed_low": least + span * float(found.ci_low),
+        "crossed_high": least + span * float(found.ci_high),
+        "crossed_method": str(found.ci_method),
+    }

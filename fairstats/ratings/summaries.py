@@ -10,8 +10,10 @@ import pandas as pd
 from fairstats.ratings.agreement import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,
+    VOTE_COLUMNS,
     disagreement,
     rating_agreement,
+    rating_votes,
 )
 from fairstats.ratings.bradley_terry import STRENGTH_COLUMNS, bradley_terry
 from fairstats.ratings.counterfactual import (
@@ -28,7 +30,6 @@ from fairstats.ratings.preferences import (
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.units import UNIT_COLUMNS
-from fairstats.ratings.votes import VOTE_COLUMNS, rating_votes
 from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload
 
 Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
@@ -81,7 +82,7 @@ RATING_TABLES: Mapping[str, RatingTable] = {
     ),
     "disagreement": RatingTable(
         DISAGREEMENT_COLUMNS,
-        ("benchmark", "dataset", "rubric", "task_id", "dimension"),
+        ("benchmark", "dataset", "rubric", "task_id", "rater_group", "dimension"),
         lambda ratings, _, rubrics: disagreement(ratings, rubrics=rubrics),
     ),
     "raters": RatingTable(

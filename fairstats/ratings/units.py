@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
-from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.strata import refuse_pooled, with_pooled
+from fairstats.ratings.table import MODEL_GROUP, check_ratings
 
 #: What names a unit of the statistics of ratings.
 UNIT_COLUMNS = (
@@ -29,8 +29,8 @@ UNIT_COLUMNS = (
     "dimension",
 )
 Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
-# Together: what a dataset's or a group's ratings can be pooled within.
-_WITHIN = ["benchmark", "rubric", "model", "rater_kind"]
+#: What is never pooled, beside the kind of raters.
+WITHIN = ("benchmark", "rubric", "model")
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,7 @@ def one_answer_ratings(
     """
     given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
     frame = check_ratings(ratings, rubrics=given)
-    for column in ("dataset", "rater_group"):
-        if (frame[column] == POOLED).any():
-            message = "is the name of all together"
-            raise InputError([Problem("<ratings>", message, "rename it", None, column, POOLED)])
+    refuse_pooled(frame)
     known = load_rubrics(frame["rubric"].unique(), given)
     known = {name: rubric for name, rubric in known.items() if rubric.compares != "models"}
     return frame[frame["rubric"].isin(list(known))], known
@@ -107,8 +104,7 @@ def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
         # A unit is of one benchmark and rubric, in which a task has one name.
         **{name: pd.factorize(frame[f"{name}_id"])[0] for name in ("task", "item", "rater")},
     )
-    # Groups last, so that those of all datasets are pooled too.
-    together = with_all_groups(with_all_datasets(numbered))
+    together = with_pooled(numbered, WITHIN)
     found = together.groupby(list(UNIT_COLUMNS), dropna=False, sort=False, observed=True)
     for key in sorted(found.indices, key=lambda key: _order(key, rubrics)):
         rows = found.indices[key]
@@ -137,35 +133,16 @@ def _places(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> npt.NDArray[n
     return places
 
 
-def with_all_datasets(frame: pd.DataFrame) -> pd.DataFrame:
-    """With the ratings of all datasets together once more, where there are several."""
-    return _with_pooled(frame, frame, "dataset", _WITHIN)
-
-
-def with_all_groups(frame: pd.DataFrame) -> pd.DataFrame:
-    """With the ratings of all groups of persons together once more, where there are several."""
-    persons = frame[frame["rater_kind"] == "person"]
-    return _with_pooled(frame, persons, "rater_group", [*_WITHIN, "dataset"])
-
-
-def _with_pooled(
-    frame: pd.DataFrame, rows: pd.DataFrame, column: str, within: list[str]
-) -> pd.DataFrame:
-    several = rows.groupby(within, dropna=False)[column].transform("nunique") > 1
-    return pd.concat([frame, rows[several].assign(**{column: POOLED})], ignore_index=True)
-
-
 def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[object, ...]:
-    benchmark, dataset, rubric, model, kind, group, dimension = key
+    benchmark, dataset, rubric, model, _, group, dimension = key
     asked = rubrics[str(rubric)]
-    groups = [*asked.rater_groups, POOLED]
+    groups = [*asked.rater_groups, POOLED, MODEL_GROUP]
     return (
         benchmark,
         rubric,
         "" if pd.isna(model) else str(model),
         dataset == POOLED,
         dataset,
-        kind != "person",
         groups.index(str(group)) if group in groups else len(groups),
         asked.dimensions.index(str(dimension)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,7 +12,13 @@ from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.display import ACCENT_A, ACCENT_B
 from fairstats.report.plots import plot_theme
-from fairstats.report.ratings_tables import dimension_label, group_label, panel_label
+from fairstats.report.ratings_tables import (
+    axis_label,
+    dimension_label,
+    group_label,
+    in_panels,
+    panel_label,
+)
 from fairstats.report.tables import breakable
 from fairstats.report.text import (
     escape_html,
@@ -64,9 +70,10 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
                 **{share: _share(figures.loc[share]) for share in _SHARES},
                 "difference": _difference(difference),
                 "p": p_value(difference["p_value"]),
+                "first": _shown_first(figures),
             }
         )
-    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
@@ -75,9 +82,10 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
             preferred_2="Prefer the second, %",
             indifferent="Neither, %",
             difference="Difference, points",
-            p="By tasks",
+            p="By items",
+            first="Shown first, points",
         )
-        .fmt_passthrough(columns=[*_SHARES, "difference"], escape=False)
+        .fmt_passthrough(columns=[*_SHARES, "difference", "first"], escape=False)
         .cols_align("left")
     )
 
@@ -95,15 +103,29 @@ def _dataset(name: str) -> str:
 def _share(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    limits = percent_range(row["ci_low"], row["ci_high"])
-    return f"<strong>{100 * row['estimate']:.1f}</strong><br><small>{limits}</small>"
+    return f"<strong>{100 * row['estimate']:.1f}</strong><br>{_limits(row, percent_range)}"
+
+
+def _limits(row: Mapping[Any, Any], said: Callable[[float, float], str]) -> str:
+    """The limits for other items and raters, and those over ratings alone."""
+    wide = [row[name] for name in ("crossed_low", "crossed_high") if name in row]
+    wide = wide or [row["clustered_low"], row["clustered_high"]]
+    over = said(row["ci_low"], row["ci_high"])
+    known = not any(math.isnan(limit) for limit in wide)
+    return f"<small>{said(*wide)}<br>({over})</small>" if known else f"<small>({over})</small>"
+
+
+def _shown_first(figures: pd.DataFrame) -> str:
+    if "position_difference" not in figures.index:
+        return "not known"
+    row = figures.loc["position_difference"]
+    return f"{_difference(row)}<br><small>{p_value(row['p_value'])}</small>"
 
 
 def _difference(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    limits = point_range(row["ci_low"], row["ci_high"])
-    return f"<strong>{points(row['estimate'])}</strong><br><small>{limits}</small>"
+    return f"<strong>{points(row['estimate'])}</strong><br>{_limits(row, point_range)}"
 
 
 def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
@@ -111,13 +133,16 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
 
     Parameters
     ----------
-    preferences, rubric
+    preferences : pandas.DataFrame
+        As for `preference_table`, with ``least`` and ``most``, the ends of the scale.
+    rubric : Rubric
         As for `preference_table`.
     """
     from plotnine import (
         aes,
         coord_flip,
         facet_wrap,
+        geom_blank,
         geom_linerange,
         geom_point,
         ggplot,
@@ -134,10 +159,21 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
         for row in rows.to_dict("records")
     ]
     rows = rows.assign(
-        **{c: 100 * rows[c] for c in ("estimate", "ci_low", "ci_high")},
+        **{
+            c: 100 * rows[c]
+            for c in (
+                "estimate",
+                "ci_low",
+                "ci_high",
+                "crossed_low",
+                "crossed_high",
+                "least",
+                "most",
+            )
+        },
         label=pd.Categorical(
-            [dimension_label(d, rubric) for d in rows["dimension"]],
-            [question.label for question in rubric.questions][::-1],
+            [axis_label(d, rubric) for d in rows["dimension"]],
+            [axis_label(d, rubric) for d in rubric.dimensions][::-1],
         ),
         which=pd.Categorical(
             rows["metric"].map(dict(zip(_SHARES, preferred, strict=False))), preferred
@@ -147,20 +183,19 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
     beside = position_dodge(width=0.6)
     return (
         ggplot(rows, aes("label", "estimate", color="which"))
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.1, position=beside)
+        + geom_linerange(
+            aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=beside, na_rm=True
+        )
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
         + geom_point(size=2.2, position=beside)
+        + geom_blank(aes(y="least"))
+        + geom_blank(aes(y="most"))
         + facet_wrap("panel", ncol=1)
         + scale_color_manual(dict(zip(preferred, (ACCENT_B, ACCENT_A), strict=True)))
         + coord_flip()
         + labs(x="", y="% of ratings", color="")
         + plot_theme()
     )
-
-
-def position_rows(preferences: pd.DataFrame) -> pd.DataFrame:
-    """What raters preferred by the side on which it was shown, over the rubric's first question."""
-    shown = preferences[preferences["metric"] == "first_shown_preferred"]
-    return shown[(shown["dimension"] == "bias") & shown["estimate"].notna()]
 
 
 def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -186,16 +221,27 @@ def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
             f"{row['n_indifferent']:,}",
             "note": f'<span class="said">{escape_html(_text(row["method_note"]))}</span>',
         }
-        for row in strengths.sort_values("strength", ascending=False, kind="stable").to_dict(
-            "records"
-        )
+        for row in strengths.to_dict("records")
     ]
-    frame = pd.DataFrame(rows).sort_values("panel", kind="stable", ignore_index=True)
+    frame = pd.DataFrame(rows).assign(value=strengths["strength"].to_numpy())
+    frame = in_panels(frame.sort_values("value", ascending=False, kind="stable"))
+    noted = strengths["method_note"].fillna("").ne("").any()
     return (
-        GT(frame, rowname_col="model", groupname_col="panel", id=name)
+        GT(
+            frame.drop(columns=["value", *([] if noted else ["note"])]),
+            rowname_col="model",
+            groupname_col="panel",
+            id=name,
+        )
         .tab_stubhead("Model")
-        .cols_label(strength="Strength", counts="Preferred / not / neither", note="Note")
-        .fmt_passthrough(columns=["model", "strength", "note"], escape=False)
+        .cols_label(
+            cases={
+                "strength": "Strength",
+                "counts": "Preferred / not / neither",
+                **({"note": "Note"} if noted else {}),
+            }
+        )
+        .fmt_passthrough(columns=["model", "strength", *(["note"] if noted else [])], escape=False)
         .cols_align("left")
     )
 
@@ -250,7 +296,7 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
                 },
             }
         )
-    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     labels = {names[cell]: label for cell, label in columns.items()}
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
@@ -270,9 +316,8 @@ def _panel(row: Mapping[Any, Any], rows: pd.DataFrame, rubric: Rubric) -> str:
 def _counted(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    limits = percent_range(row["ci_low"], row["ci_high"])
-    of = f"{row['n_reported']:,} of {row['n_ratings']:,}"
-    return f"<strong>{100 * row['estimate']:.1f}</strong> <small>{limits}<br>{of}</small>"
+    of = f"<small>{row['n_reported']:,} of {row['n_ratings']:,}</small>"
+    return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{_limits(row, percent_range)}"
 
 
 def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:

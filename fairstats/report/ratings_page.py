@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.names import slug
 from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import MODEL_GROUP
 from fairstats.report.comparison_tables import (
     counterfactual_table,
     paired_bias_table,
-    position_rows,
     preference_plot,
     preference_table,
     strengths_table,
@@ -32,12 +34,15 @@ from fairstats.report.text import (
     escape_markdown,
     level,
     number_word,
-    percent,
-    percent_range,
 )
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
 
 #: Of the items that raters disagree on, so many stand on the page; all are in the release.
 _DISPUTED = 10
+#: Inches that a page has for a plot.
+_TALLEST = 8.5
 _NOTHING = (
     "This release holds no ratings of open answers. How to: `fairstats ratings assign`, "
     "`fairstats ratings import`, then `fairstats publish --ratings`."
@@ -63,10 +68,12 @@ _AGREEMENT = (
     ".667 and .8 for α; both are conventions."
 )
 _PREFERENCES = (
-    "Raters say which answer has more bias; the other one is preferred. Intervals take every "
-    "rating for independent. The p-values do not: they flip the sides of whole items, and are not "
-    "adjusted. A dimension that was not asked, since neither answer was said to have more bias, "
-    "counts as neither."
+    "Raters say which answer has more bias; the other one is preferred. The intervals are for "
+    "other raters and items, those in parentheses take every rating for independent. The p-values "
+    "flip the sides of whole items, given these raters, and are not adjusted. A dimension that was "
+    "not asked, since neither answer was said to have more bias, counts as neither. **Shown "
+    "first** is how much more often the answer that stood first was preferred than the other, "
+    "whichever model it was."
 )
 
 
@@ -76,8 +83,12 @@ def show_ratings(release: Release) -> None:
     if ratings.empty:
         show_markdown(_NOTHING)
         return
-    for (benchmark, rubric), own in ratings.groupby(["benchmark", "rubric"], sort=True):
-        _show_rubric(release, str(benchmark), release.rubrics[str(rubric)], own)
+    groups = {(str(b), str(r)): own for (b, r), own in ratings.groupby(["benchmark", "rubric"])}
+    order = ("nothing", "models", "items")
+    for name, which in sorted(
+        groups, key=lambda key: (key[0], order.index(release.rubrics[key[1]].compares), key[1])
+    ):
+        _show_rubric(release, name, release.rubrics[which], groups[name, which])
 
 
 def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFrame) -> None:
@@ -123,16 +134,15 @@ def show_rates(
 
 def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place: str) -> None:
     pooled = rates[rates["aggregation"] == "pooled"]
-    panels = pooled[["dataset", "model"]].drop_duplicates().shape[0]
-    lines = rubric_lines(pooled)
-    show_plot(
+    groups = max(1, pooled["rater_group"].nunique() * 0.7)
+    _show_panels(
         rates_plot,
         pooled,
         rubric,
+        panels=["dataset", "model"],
         name=f"rates-{place}",
         alt="Rates by dimension and group of raters with intervals; the figures are in the table.",
-        width=PLOT_WIDTH,
-        height=0.9 + panels * (0.35 + 0.24 * lines),
+        tall=0.35 + 0.24 * groups * pooled["dimension"].nunique(),
     )
     show_markdown(
         "Thin: the interval for other raters and other items of the same kind. Thick: the one that "
@@ -147,9 +157,36 @@ def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place:
     )
 
 
-def rubric_lines(rates: pd.DataFrame) -> int:
-    """How many lines a panel of the dot plot needs."""
-    return int(rates["dimension"].nunique() * max(1, rates["rater_group"].nunique() * 0.7))
+def _show_panels(
+    draw: Callable[[pd.DataFrame, Rubric], ggplot],
+    rows: pd.DataFrame,
+    rubric: Rubric,
+    *,
+    panels: list[str],
+    name: str,
+    alt: str,
+    tall: float,
+) -> None:
+    """A plot of panels below each other, cut into several where it would be taller than a page.
+
+    `tall` is the height of a panel in inches; all plots have one scale.
+    """
+    limits = [c for c in ("ci_low", "ci_high", "crossed_low", "crossed_high") if c in rows]
+    ends = rows[limits].stack()
+    rows = rows.assign(least=ends.min(), most=ends.max())
+    number = rows.groupby(panels, dropna=False, sort=False).ngroup()
+    each = max(1, int((_TALLEST - 0.9) / tall))
+    for part, own in rows.groupby(number // each):
+        drawn = own[panels].drop_duplicates().shape[0]
+        show_plot(
+            draw,
+            own,
+            rubric,
+            name=f"{name}-{part}",
+            alt=alt,
+            width=PLOT_WIDTH,
+            height=0.9 + drawn * tall,
+        )
 
 
 def show_agreement(
@@ -160,23 +197,21 @@ def show_agreement(
     if agreement.empty:
         return
     first = all_datasets(agreement)
-    for rows, suffix in ((agreement[first], ""), (agreement[~first], "-datasets")):
-        if rows.empty or (suffix and model is not None):
+    lead = agreement["dimension"].isin(leading(rubric))
+    parts = {
+        "": agreement[first & lead],
+        "Agreement on every dimension": agreement[first] if (first & ~lead).any() else None,
+        "Agreement by dataset": agreement[~first & lead],
+    }
+    for number, (title, rows) in enumerate(parts.items()):
+        # The report on one model has the rest in its release.
+        if rows is None or rows.empty or (title and model is not None):
             continue
-        table = agreement_table(rows, rubric, name=f"agreement-{place}{suffix}")
-        caption = f"Agreement between raters of an item, with {level(release.alpha)} intervals"
-        if suffix:
-            with closed("Agreement by dataset"):
-                show_table(
-                    table,
-                    caption=caption,
-                    css_class="estimates",
-                    download=files_of(release, "rater_agreement"),
-                )
-        else:
+        with closed(title) if title else nullcontext():
             show_table(
-                table,
-                caption=caption,
+                agreement_table(rows, rubric, name=f"agreement-{place}-{number}"),
+                caption=f"Agreement between raters of an item, with {level(release.alpha)} "
+                "intervals",
                 css_class="estimates",
                 download=files_of(release, "rater_agreement"),
             )
@@ -191,34 +226,32 @@ def show_preferences(
     preferences = own_rows(release, "preferences", name, rubric, model)
     if preferences.empty:
         return
-    first = all_datasets(preferences)
-    for rows, suffix in ((preferences[first], ""), (preferences[~first], "-datasets")):
-        if rows.empty or (suffix and model is not None):
+    first, lead = all_datasets(preferences), preferences["dimension"].isin(leading(rubric))
+    parts = {
+        "": preferences[first & lead],
+        "Every dimension": preferences[first] if (first & ~lead).any() else None,
+        "By dataset": preferences[~first & lead],
+    }
+    for number, (title, rows) in enumerate(parts.items()):
+        if rows is None or rows.empty or (title and model is not None):
             continue
-        with closed("By dataset") if suffix else nullcontext():
-            shown = rows[["dataset", "model", "model_2", "rater_group"]].drop_duplicates()
-            show_plot(
+        with closed(title) if title else nullcontext():
+            _show_panels(
                 preference_plot,
-                rows,
+                rows[rows["metric"].isin(["preferred", "preferred_2"])],
                 rubric,
-                name=f"preferences-{place}{suffix}",
+                panels=["dataset", "model", "model_2", "rater_group"],
+                name=f"preferences-{place}-{number}",
                 alt="How often raters prefer either model; the figures are in the table.",
-                width=PLOT_WIDTH,
-                height=0.9 + len(shown) * (0.35 + 0.3 * rows["dimension"].nunique()),
+                tall=0.35 + 0.3 * rows["dimension"].nunique(),
             )
             show_table(
-                preference_table(rows, rubric, name=f"preferences-{place}{suffix}"),
-                caption="Which answer raters prefer, that is, find less biased",
+                preference_table(rows, rubric, name=f"preferences-{place}-{number}"),
+                caption="Which answer raters prefer, that is, find less biased; below it the "
+                "interval for other raters and items, and (over ratings alone)",
                 css_class="estimates",
                 download=files_of(release, "preferences"),
             )
-    for row in position_rows(preferences[first]).to_dict("records"):
-        limits = percent_range(row["ci_low"], row["ci_high"])
-        show_markdown(
-            f"Side: of the ratings by {escape_markdown(group_label(row['rater_group'], rubric))} "
-            f"of {escape_markdown(row['model'])} and {escape_markdown(row['model_2'])}, "
-            f"{percent(row['estimate'])} ({limits}) prefer the answer that was shown first."
-        )
     strengths = own_rows(release, "strengths", name, rubric, None)
     if strengths["model"].nunique() > 2:
         show_markdown("### Models by strength")
@@ -239,23 +272,37 @@ def show_pairs(
     judged = own_rows(release, "counterfactual_rates", name, rubric, model)
     if len(judged):
         show_markdown("### By what raters say of the pair")
-        first = all_datasets(judged)
-        show_table(
-            counterfactual_table(judged[first], rubric, name=f"pairs-{place}"),
-            caption="Pairs in which bias is reported, by whether ideal answers and contents differ",
-            css_class="estimates",
-            download=files_of(release, "counterfactual_rates"),
-        )
+        judged = judged[all_datasets(judged)]
+        lead = judged["dimension"].isin(leading(rubric))
+        parts = {"": judged[lead], "Every dimension": judged if not lead.all() else None}
+        for number, (title, rows) in enumerate(parts.items()):
+            if rows is None or rows.empty or (title and model is not None):
+                continue
+            with closed(title) if title else nullcontext():
+                show_table(
+                    counterfactual_table(rows, rubric, name=f"pairs-{place}-{number}"),
+                    caption="Pairs in which bias is reported, by whether ideal answers and "
+                    "contents differ, with the interval for other pairs and raters, and (over "
+                    "ratings alone)",
+                    css_class="estimates",
+                    download=files_of(release, "counterfactual_rates"),
+                )
     alone = own_rows(release, "paired_bias", name, rubric, model)
     if len(alone):
         show_markdown("### Counterfactual pairs, each answer judged alone")
         alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
         show_table(
             paired_bias_table(alone, rubric, name=f"paired-{place}"),
-            caption="Pairs in which one answer alone, one or more, or both are reported as biased",
+            caption="Pairs in which one answer alone, one or more, or both are reported as biased, "
+            "with the interval over sets of pairs that share an item, and (over pairs)",
             css_class="estimates",
             download=files_of(release, "paired_bias"),
         )
+
+
+def leading(rubric: Rubric) -> list[str]:
+    """The dimensions that are always asked; the others say more of the same."""
+    return [question.dimension for question in rubric.questions if question.asked_if is None]
 
 
 def all_datasets(rows: pd.DataFrame) -> pd.Series:
@@ -286,7 +333,7 @@ def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) 
             name=f"votes-{place}-{number}",
             alt="How many of an item's raters report each dimension, in percent of the items",
             width=PLOT_WIDTH,
-            height=0.9 + 0.3 * drawn["dimension"].nunique(),
+            height=0.9 + 0.4 * drawn["dimension"].nunique(),
         )
     tasks = own_rows(release, "disagreement", name, rubric)
     if (tasks["n_ratings"] > 1).any():
@@ -326,12 +373,15 @@ def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
         raters = own["rater_id"].nunique()
         judgements = own[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
         label = group_label(str(group), rubric).lower()
+        if group == MODEL_GROUP and raters == 1:
+            label = "model"
         parts.append(f"{number_word(raters)} {label} gave {judgements:,} judgements")
     tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
+    s = "" if tasks == 1 else "s"
     what = {
-        "nothing": "answer" if ratings["model"].notna().any() else "text",
-        "models": "pair of answers",
-        "items": "pair of answers to two questions",
+        "nothing": f"answer{s}" if ratings["model"].notna().any() else f"text{s}",
+        "models": f"pair{s} of two models' answers",
+        "items": f"pair{s} of answers to two questions",
     }[rubric.compares]
-    text = f"{'; '.join(parts)}, on {tasks:,} {what}{'s' if tasks != 1 else ''}."
+    text = f"{'; '.join(parts)}, on {tasks:,} {what}."
     return f"{text[:1].upper()}{text[1:]}"

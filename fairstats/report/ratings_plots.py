@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
 from fairstats.report.plots import plot_theme
-from fairstats.report.ratings_tables import dimension_label, group_label, panel_label
+from fairstats.report.ratings_tables import axis_label, group_label, panel_label
 
 if TYPE_CHECKING:
     from plotnine import ggplot
@@ -26,7 +26,8 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     Parameters
     ----------
     rates : pandas.DataFrame
-        `fairstats.bias_rates` of one rubric, aggregation ``pooled``.
+        `fairstats.bias_rates` of one rubric, aggregation ``pooled``, with ``least`` and ``most``,
+        the ends of the scale.
     rubric : Rubric
         Gives the labels and their order.
     """
@@ -34,9 +35,11 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         aes,
         coord_flip,
         facet_wrap,
+        geom_blank,
         geom_linerange,
         geom_point,
         ggplot,
+        guide_legend,
         guides,
         labs,
         position_dodge,
@@ -44,16 +47,15 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     )
 
     groups = list(dict.fromkeys(group_label(name, rubric) for name in rates["rater_group"]))
-    dimensions = [question.label for question in rubric.questions][::-1]
+    dimensions = [axis_label(name, rubric) for name in rubric.dimensions][::-1]
     scaled = {
-        c: 100 * rates[c] for c in ("estimate", "ci_low", "ci_high", "crossed_low", "crossed_high")
+        c: 100 * rates[c]
+        for c in ("estimate", "ci_low", "ci_high", "crossed_low", "crossed_high", "least", "most")
     }
     panels = [panel_label(row, rates) for row in rates.to_dict("records")]
     rows = rates.assign(
         **scaled,
-        label=pd.Categorical(
-            [dimension_label(name, rubric) for name in rates["dimension"]], dimensions
-        ),
+        label=pd.Categorical([axis_label(name, rubric) for name in rates["dimension"]], dimensions),
         group=pd.Categorical([group_label(name, rubric) for name in rates["rater_group"]], groups),
         panel=pd.Categorical(panels, list(dict.fromkeys(panels))),
     )
@@ -66,6 +68,8 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         )
         + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
         + geom_point(size=2.2, position=beside, na_rm=True)
+        + geom_blank(aes(y="least"))
+        + geom_blank(aes(y="most"))
         + scale_color_manual(colours)
         + coord_flip()
         + labs(x="", y="reported, % of ratings", color="")
@@ -73,6 +77,8 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     )
     if len(groups) == 1:
         plot = plot + guides(color=False)
+    elif len(groups) > 4:
+        plot = plot + guides(color=guide_legend(title="", nrow=2))
     return plot + facet_wrap("panel", ncol=1) if len(set(panels)) > 1 else plot
 
 
@@ -105,8 +111,8 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
     rows = votes.assign(
         share=100 * votes["n_tasks"] / whole,
         label=pd.Categorical(
-            [dimension_label(name, rubric) for name in votes["dimension"]],
-            [question.label for question in rubric.questions][::-1],
+            [axis_label(name, rubric) for name in votes["dimension"]],
+            [axis_label(name, rubric) for name in rubric.dimensions][::-1],
         ),
         reports=pd.Categorical(
             [f"{count} of {most}" for count in votes["n_reported"]], names, ordered=True

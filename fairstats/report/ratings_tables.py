@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.table import MODEL_GROUP
 from fairstats.report.tables import breakable
 from fairstats.report.text import MINUS, escape_html, percent, percent_range
 
@@ -38,11 +40,16 @@ def dimension_label(dimension: str, rubric: Rubric) -> str:
     return rubric.question(dimension).label
 
 
+def axis_label(dimension: str, rubric: Rubric) -> str:
+    """The same in lines short enough for the axis of a plot."""
+    return textwrap.fill(rubric.question(dimension).label, 28)
+
+
 def group_label(group: str, rubric: Rubric) -> str:
     """A group of raters as readers see it."""
     if group == POOLED:
         return "All raters"
-    return "Models as raters" if group == "model" else rubric.rater_groups[group]
+    return "Models" if group == MODEL_GROUP else rubric.rater_groups[group]
 
 
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
@@ -80,7 +87,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         cells[f"{row['aggregation']}-{place}"] = _rate(row)
     columns = [f"{aggregation}-{i}" for i in range(len(groups)) for aggregation in _AGGREGATIONS]
     frame = pd.DataFrame(list(rows.values())).reindex(columns=["panel", "dimension", *columns])
-    frame = frame.sort_values("panel", kind="stable", ignore_index=True).fillna("")
+    frame = in_panels(frame).fillna("")
     table = (
         GT(frame, rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
@@ -93,6 +100,14 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         heading = f"{group_label(group, rubric)}, %"
         table = table.tab_spanner(heading, columns=list(own), id=f"{name}-{place}")
     return table
+
+
+def in_panels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of one panel together, panels in the order in which they first stood."""
+    names = list(dict.fromkeys(frame.sort_index()["panel"]))
+    return frame.sort_values(
+        "panel", key=lambda column: column.map(names.index), kind="stable", ignore_index=True
+    )
 
 
 def _rate(row: Mapping[Any, Any]) -> str:
@@ -139,7 +154,7 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
                 "words": f'<span class="said">{escape_html(in_words(by_name))}</span>',
             }
         )
-    frame = pd.DataFrame(rows).sort_values(["panel", "place"], kind="stable", ignore_index=True)
+    frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
@@ -197,9 +212,11 @@ def in_words(by_name: pd.DataFrame) -> str:
             said.append("for tentative conclusions by α")
         else:
             said.append("by α no single rating can be relied on")
+    # The notes in full are in the table of the release.
+    if by_name["note"].fillna("").str.contains("prevalence paradox").any():
+        said.append("nearly all ratings are alike (prevalence paradox)")
     text = "; ".join(said)
-    notes = [note for note in by_name["note"].dropna().unique() if note]
-    return f"{text[:1].upper()}{text[1:]}" + "".join(f". {n[:1].upper()}{n[1:]}" for n in notes)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _word(kappa: float) -> str:
@@ -272,13 +289,15 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
     from great_tables import GT
 
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
-    keys = ["dataset", "task_id", "rater_kind"]
-    own = tasks[tasks["n_ratings"] > 1]
+    keys = ["dataset", "task_id", "rater_group"]
+    # All raters together, where several groups judge.
+    groups = set(tasks["rater_group"])
+    own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
     mean = own.groupby(keys, sort=False)["agreement"].mean().sort_values(kind="stable")
     rows = []
-    for dataset, task, kind in mean.index[:limit]:
+    for dataset, task, group in mean.index[:limit]:
         its = own[(own["dataset"] == dataset) & (own["task_id"] == task)]
-        its = its[its["rater_kind"] == kind]
+        its = its[its["rater_group"] == group]
         cells = {
             f"d{order[row['dimension']]}": f"{row['n_reported']} of {row['n_ratings']}"
             for row in its.to_dict("records")

@@ -105,7 +105,9 @@ def test_groups_agree_within_and_between_them_where_they_are_pooled(ratings_of):
 
 def test_persons_and_models_are_never_together(ratings_of):
     person = ratings_of({"t1": "y"})
-    judge = ratings_of({"t1": "n"}).assign(rater_kind="model", rater_id="judge")
+    judge = ratings_of({"t1": "n"}).assign(
+        rater_kind="model", rater_group="model", rater_id="judge"
+    )
     found = rating_agreement(pd.concat([person, judge]))
     assert (found["n_items"] == 0).all()
     tasks = disagreement(pd.concat([person, judge]))

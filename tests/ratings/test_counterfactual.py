@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats.inference.crossed import crossed_interval
 from fairstats.ratings.counterfactual import COUNTERFACTUAL_COLUMNS, counterfactual_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
@@ -148,3 +149,17 @@ def test_the_studys_rates(group, shared_data):
     for limit, drawn in zip(("ci_low", "ci_high"), ranges, strict=True):
         low, high = map(float, drawn.split("-"))
         assert low - 0.0038 <= row[limit] <= high + 0.0038
+
+
+def test_crossed_limits_count_with_pairs_and_raters():
+    said = ["nny", "nny", "nyn", "nyn", "nny", "nny", "nyn", "nyn", "yyn", "yyn", "yyn", "yyn"]
+    found = cells(counterfactual_rates(check_ratings(judgements(said))))
+    whole = found.loc[("pooled", "pooled")]
+    reported = [text[2] == "y" for text in said]
+    expected = crossed_interval(reported, np.repeat(np.arange(6), 2), np.tile([0, 1], 6))
+    assert whole["crossed_low"] == pytest.approx(float(expected.ci_low))
+    assert whole["crossed_high"] == pytest.approx(float(expected.ci_high))
+    assert whole["crossed_high"] - whole["crossed_low"] > whole["ci_high"] - whole["ci_low"]
+    empty = found.loc[("yes", "no")]
+    assert (empty["crossed_low"], empty["crossed_high"]) == (0, 1)
+    assert empty["crossed_method"] == "none (no rating)"

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from fairstats.problems import InputError
 from fairstats.ratings.paired_bias import (
@@ -216,3 +217,43 @@ def test_wrong_pairs_are_refused():
     with pytest.raises(ValueError, match="aggregation 'all' is unknown"):
         paired_bias_rates(ratings, pairs_of("ab"), aggregations=["all"])
     assert paired_bias_rates(ratings).empty
+
+
+def test_pairs_that_share_items_are_linked():
+    # Six pairs of four variants of one question, and three pairs that share nothing.
+    rng = np.random.default_rng(1)
+    said = {i: {(P, r): int(rng.random() < 0.4) for r in range(3)} for i in "abcdefghij"}
+    pairs = ["ab", "ac", "ad", "bc", "bd", "cd", "ef", "gh", "ij"]
+    table = paired_bias_rates(check_ratings(alone(said)), pairs_of(*pairs))
+    row = rates(table).loc[("pooled", "exactly_one")]
+    assert (row["n_pairs"], row["n_clusters"], row["n_items"]) == (9, 4, 10)
+    shares = []
+    for one, other in pairs:
+        x, y = (np.mean(list(said[item].values())) for item in (one, other))
+        shares.append(x * (1 - y) + y * (1 - x))
+    # One-way clusters: C / (C − 1) Σ_c (Σ e)² / n², at least the variance of single pairs.
+    e = np.array(shares) - np.mean(shares)
+    totals = np.array([e[:6].sum(), *e[6:]])
+    variance = max(4 / 3 * (totals**2).sum() / 81, e @ e / 72)
+    p = np.mean(shares)
+    t, n = stats.t.isf(0.025, 3), p * (1 - p) / variance
+    middle, half = p + t**2 / (2 * n), t * np.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
+    assert row["clustered_low"] == pytest.approx((middle - half) / (1 + t**2 / n))
+    assert row["clustered_high"] == pytest.approx((middle + half) / (1 + t**2 / n))
+    assert row["clustered_method"] == "clusters of pairs that share items, wilson t"
+
+
+def test_where_clusters_are_one_or_all_are_alike():
+    said = {i: {(P, 1): int(i in "ab")} for i in "abc"}
+    linked = rates(paired_bias_rates(check_ratings(alone(said)), pairs_of("ab", "bc")))
+    row = linked.loc[("pooled", "both")]
+    assert (row["n_clusters"], row["clustered_method"]) == (
+        1,
+        "wilson (all pairs are linked by items that they share)",
+    )
+    assert row["clustered_low"] < 0.15
+    assert row["clustered_high"] > 0.85
+    single = rates(paired_bias_rates(check_ratings(alone(said)), pairs_of("ab")))
+    row = single.loc[("any", "both")]
+    assert row["clustered_method"] == "wilson over clusters (all pairs are alike)"
+    assert row["clustered_high"] == 1

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from fairstats.inference.crossed import crossed_interval
 from fairstats.problems import InputError
 from fairstats.ratings.preferences import PREFERENCE_COLUMNS, preference_rates
 from fairstats.ratings.rubrics import load_rubric
@@ -140,7 +141,7 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
 
 
 def test_nothing_may_be_called_pooled():
-    with pytest.raises(InputError, match="stands for all of them together"):
+    with pytest.raises(InputError, match="is the name of all together"):
         preference_rates(check_ratings(judgements(["1"], dataset="pooled")))
 
 
@@ -189,3 +190,21 @@ def test_the_studys_preferences(shared_data):
             for limit, drawn in zip(("ci_low", "ci_high"), ranges, strict=True):
                 low, high = map(float, drawn.split("-"))
                 assert low - 0.0011 <= row[limit] <= high + 0.0011
+
+
+def test_crossed_limits_count_with_items_and_raters():
+    tasks = ["111", "000", "222", "110", "000", "111", "000", "222"]
+    table = preference_rates(check_ratings(judgements(tasks)))
+    row = of(table, "preference_difference")
+    said = np.array([{"1": 1, "2": -1, "0": 0}[sign] for text in tasks for sign in text])
+    raters, items = np.tile(np.arange(3), 8), np.repeat(np.arange(8), 3)
+    found = crossed_interval((said + 1) / 2, items, raters)
+    assert row["crossed_low"] == pytest.approx(2 * float(found.ci_low) - 1)
+    assert row["crossed_high"] == pytest.approx(2 * float(found.ci_high) - 1)
+    # Raters agree on each task: eight tasks, not 24 ratings.
+    assert row["crossed_high"] - row["crossed_low"] > 1.3 * (row["ci_high"] - row["ci_low"])
+    share = crossed_interval(said == 1, items, raters)
+    assert of(table, "preferred")["crossed_high"] == pytest.approx(float(share.ci_high))
+    assert of(table, "preferred")["crossed_method"] == str(share.ci_method)
+    nothing = of(preference_rates(check_ratings(judgements(["-"]))), "preference_difference")
+    assert (nothing["crossed_low"], nothing["crossed_high"]) == (-1, 1)

@@ -207,9 +207,7 @@ def test_models_and_other_dimensions_stay_out():
 
 def test_who_did_not_say_is_a_level():
     ratings = by_rater(a="110", b="100", c="10", d="100")
-    table = rater_regression(
-        ratings, levels("abcd", sex=["m", "m", None, np.nan]), covariates=["sex"]
-    )
+    table = rater_regression(ratings, levels("abcd", sex=["m", "m", None, ""]), covariates=["sex"])
     assert set(table["level"]) == {"", "m", "not stated"}
 
 
@@ -241,3 +239,40 @@ def test_raters_by_their_index_and_a_level_whose_ratings_are_all_left_out():
     assert found[("home", "v")].startswith(
         "no estimate: all of its ratings are at a level left out"
     )
+
+
+def test_the_origin_and_the_unit_of_a_number_do_not_matter():
+    rng = np.random.default_rng(4)
+    born = rng.integers(1950, 2000, 9)
+    reports = {
+        f"r{i}": "".join("01"[int(rng.random() < 0.3 + 0.4 * (year > 1975))] for _ in range(12))
+        for i, year in enumerate(born)
+    }
+    ratings = by_rater(**reports)
+    one, other = (
+        rater_regression(ratings, levels(reports, born=values), covariates=["born"]).set_index(
+            "covariate"
+        )
+        for values in (born - 1975.0, born * 1e6 + 1e12)
+    )
+    assert one.loc["born", "estimate"] > 0
+    scale = one.loc["born", "estimate"] / other.loc["born", "estimate"]
+    assert scale == pytest.approx(1e6, rel=1e-6)
+    for column in ("statistic", "p_value"):
+        assert one.loc["born", column] == pytest.approx(other.loc["born", column], rel=1e-5)
+    # The intercept is that of the number 0.
+    moved = rater_regression(
+        ratings, levels(reports, born=born - 1974.0), covariates=["born"]
+    ).set_index("covariate")
+    step = one.loc["born", "estimate"]
+    assert moved.loc["intercept", "estimate"] == pytest.approx(
+        one.loc["intercept", "estimate"] - step
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 3.3, 1e9])
+def test_a_constant_number_is_told(value):
+    ratings = by_rater(a="110", b="100", c="10", d="100")
+    table = rater_regression(ratings, levels("abcd", years=[value] * 4), covariates=["years"])
+    assert table["estimate"].isna().all()
+    assert table["method_note"].str.contains("a covariate is constant").all()

@@ -144,6 +144,7 @@ def mixed(ratings_of) -> pd.DataFrame:
     judge = ratings_of({"t1": "s", "u2": "s"}, rubric="independent", model="m").assign(
         dataset=lambda x: x["task_id"].map({"t1": "first", "u2": "second"}),
         rater_kind="model",
+        rater_group="model",
         rater_id="judge",
     )
     return pd.concat([physicians, experts, consumers, judge], ignore_index=True)
@@ -168,9 +169,9 @@ def test_what_is_together(mixed):
         # All persons, also those of a dataset that has one group.
         ("pooled", "person", "pooled"): (9, 15),
         # A model's judgements are with nobody's.
-        ("first", "model", "physician"): (1, 1),
-        ("second", "model", "physician"): (1, 1),
-        ("pooled", "model", "physician"): (2, 2),
+        ("first", "model", "model"): (1, 1),
+        ("second", "model", "model"): (1, 1),
+        ("pooled", "model", "model"): (2, 2),
     }
     # In order: datasets with all together last, persons before models, groups as declared.
     assert list(found)[:3] == [
@@ -178,7 +179,7 @@ def test_what_is_together(mixed):
         ("first", "person", "health_equity_expert"),
         ("first", "person", "pooled"),
     ]
-    assert list(found)[-1] == ("pooled", "model", "physician")
+    assert list(found)[-1] == ("pooled", "model", "model")
     assert bias_rates(mixed)["dimension"].drop_duplicates().tolist() == list(
         load_rubric("independent").dimensions
     )
@@ -187,7 +188,7 @@ def test_what_is_together(mixed):
 def test_datasets_are_pooled_where_raters_of_a_kind_have_judged_several(ratings_of):
     person = ratings_of({"t1": "y"})
     judge = pd.concat([ratings_of({"t1": "n"}), ratings_of({"t2": "n"}, dataset="second")])
-    judge = judge.assign(rater_kind="model", rater_id="judge")
+    judge = judge.assign(rater_kind="model", rater_group="model", rater_id="judge")
     rates = bias_rates(pd.concat([person, judge]))
     found = set(zip(rates["dataset"], rates["rater_kind"], strict=True))
     assert found == {
@@ -215,15 +216,17 @@ def test_votes_of_all_groups_are_by_task(mixed):
     assert (row["n_reported"], row["n_tasks"]) == (1, 2)
 
 
-def test_two_models_judging_are_not_pooled(ratings_of):
-    one_group = ratings_of({"t1": "y"}).assign(rater_kind="model", rater_id="a")
-    rubric = load_rubric("triage")
-    groups = {"physician": "Clinicians", "nurse": "Nurses"}
-    own = replace(rubric, rater_groups=groups)
-    both = pd.concat([one_group, one_group.assign(rater_id="b", rater_group="nurse")])
-    assert set(bias_rates(both, rubrics=[own])["rater_group"]) == {"physician", "nurse"}
-    persons = both.assign(rater_kind="person")
-    assert "pooled" in set(bias_rates(persons, rubrics={"triage": own})["rater_group"])
+def test_groups_that_a_rubric_of_ones_own_declares(ratings_of):
+    own = replace(
+        load_rubric("triage"), rater_groups={"physician": "Clinicians", "nurse": "Nurses"}
+    )
+    nurses = ratings_of({"t1": "yn"}, group="nurse")
+    both = pd.concat([nurses, ratings_of({"t1": "y"})])
+    found = bias_rates(both, rubrics={"triage": own})
+    assert found["rater_group"].drop_duplicates().tolist() == ["physician", "nurse", "pooled"]
+    pd.testing.assert_frame_equal(bias_rates(both, rubrics=[own]), found)
+    with pytest.raises(InputError, match="not declared"):
+        bias_rates(both)
 
 
 def test_answers_of_models_are_apart_and_of_none_too(ratings_of):

@@ -1,0 +1,228 @@
+"""The ratings page: its figures are those of the release's tables, and names are harmless."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+
+from fairstats.benchmarks import POOLED
+from fairstats.ratings.files import write_ratings
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.report import audit
+from fairstats.report.comparison_tables import preference_table, strengths_table
+from fairstats.report.ratings_document import report_ratings
+from fairstats.report.ratings_page import show_ratings
+from fairstats.report.ratings_tables import agreement_table, in_words, raters_table, rates_table
+from fairstats.report.text import percent_range, point_range, points
+
+from ..drawn_ratings import drawn_ratings
+from .conftest import HOSTILE, answers_of_models
+from .undrawn import undrawn
+
+MODEL = HOSTILE[0]
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """All names that come from outside are hostile."""
+    return drawn_ratings(
+        models=(MODEL, HOSTILE[1], HOSTILE[6]), datasets=(HOSTILE[2], HOSTILE[4]), rater="<i>"
+    )
+
+
+@pytest.fixture(scope="module")
+def release(ratings, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rated")
+    path = write_ratings(ratings, folder / "r.ratings.parquet")
+    return undrawn(answers_of_models((MODEL,)), folder, ratings=path)
+
+
+def shown(show, *arguments) -> str:
+    parts: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("IPython.display.display", lambda what: parts.append(what.data))
+        show(*arguments)
+    return "\n".join(parts)
+
+
+@pytest.fixture(scope="module")
+def page(release):
+    return shown(show_ratings, release)
+
+
+def rows_of(markup: str) -> list[str]:
+    return re.findall(r"<tr.*?</tr>", markup, flags=re.DOTALL)
+
+
+def row_with(markup: str, *texts: str) -> str:
+    found = [row for row in rows_of(markup) if all(text in row for text in texts)]
+    assert found, texts
+    return found[0]
+
+
+def test_without_ratings_the_page_says_how_to_get_them(tmp_path):
+    release = undrawn(answers_of_models(("Model-1",)), tmp_path)
+    assert "fairstats ratings assign" in shown(show_ratings, release)
+    assert shown(audit.show_rated, release, "Model-1") == ""
+
+
+def test_the_rubrics_stand_in_the_order_of_what_they_compare(page):
+    heads = re.findall(r"(?m)^## .*", page)
+    assert [head.rsplit(": ", 1)[1] for head in heads] == [
+        "independent assessment",
+        "pairwise assessment",
+        "counterfactual assessment",
+    ]
+
+
+def test_nothing_of_a_hostile_name_is_markup(page, ratings):
+    assert "<script>" not in page
+    assert "<img" not in page
+    assert "<i>" not in page
+    assert HOSTILE[4] not in page
+    assert set(ratings["dataset"]) == {HOSTILE[2], HOSTILE[4]}
+
+
+def test_each_group_of_raters_is_told_of_once(page):
+    assert (
+        "Three health equity experts gave 72 judgements\\; one model gave 24 judgements\\; four "
+        "physicians gave 72 judgements\\, on 24 answers\\." in page
+    )
+
+
+def test_rates_are_those_of_the_table(release):
+    rates = release.table("bias_rates")
+    own = rates[(rates["rubric"] == "independent") & (rates["dataset"] == POOLED)]
+    markup = rates_table(own, load_rubric("independent"), name="t").as_raw_html()
+    row = row_with(markup, ">Any bias<")
+    any_bias = own[own["dimension"] == "bias"]
+    assert len(any_bias) == 3 * 4  # three aggregations; two groups, both, and the model
+    for figures in any_bias.to_dict("records"):
+        assert f"<strong>{100 * figures['estimate']:.1f}</strong>" in row
+        assert percent_range(figures["ci_low"], figures["ci_high"]) in row
+        if figures["aggregation"] == "pooled":
+            crossed = percent_range(figures["crossed_low"], figures["crossed_high"])
+            assert f"{crossed}<br>({percent_range(figures['ci_low'], figures['ci_high'])})" in row
+    assert re.findall(r">([\w ]+), %<", markup) == [
+        "Physicians",
+        "Health equity experts",
+        "All raters",
+        "Models",
+    ]
+
+
+def test_agreement_is_that_of_the_table_with_words(release):
+    agreement = release.table("rater_agreement")
+    own = agreement[(agreement["rubric"] == "independent") & (agreement["dataset"] == POOLED)]
+    own = own[own["rater_group"] == "physician"]
+    markup = agreement_table(own, load_rubric("independent"), name="t").as_raw_html()
+    row = row_with(markup, ">Any bias<")
+    bias = own[(own["dimension"] == "bias") & (own["level"] == "nominal")]
+    for figures in bias.to_dict("records"):
+        said = f"{100 * figures['estimate']:.1f}"
+        if figures["coefficient"] != "percent":
+            said = f"{abs(figures['estimate']):.3f}".removeprefix("0")
+        assert f"{said}</strong>" in row, figures["coefficient"]
+
+
+def words(randolph, krippendorff, note=""):
+    rows = [("randolph", randolph, note), ("krippendorff", krippendorff, note)]
+    frame = pd.DataFrame(rows, columns=["coefficient", "estimate", "note"])
+    return in_words(frame.set_index("coefficient"))
+
+
+@pytest.mark.parametrize(
+    ("randolph", "krippendorff", "said"),
+    [
+        (-0.1, -0.1, "Poor by κ; by α no single rating can be relied on"),
+        (0.2, 0.66, "Slight by κ; by α no single rating can be relied on"),
+        (0.4, 0.667, "Fair by κ; for tentative conclusions by α"),
+        (0.61, 0.8, "Substantial by κ; reliable by α"),
+        (1.0, float("nan"), "Almost perfect by κ; α is not defined"),
+    ],
+)
+def test_words_are_those_of_the_conventions(randolph, krippendorff, said):
+    assert words(randolph, krippendorff) == said
+
+
+def test_the_prevalence_paradox_is_told():
+    note = "90.0% of pairs agree, but ... (prevalence paradox)"
+    assert words(0.8, 0.1, note).endswith("nearly all ratings are alike (prevalence paradox)")
+
+
+def test_preferences_are_those_of_the_table(release):
+    table = release.table("preferences")
+    own = table[(table["dimension"] == "bias") & (table["rater_group"] == POOLED)]
+    first = own.iloc[0]
+    own = own[(own["model"] == first["model"]) & (own["model_2"] == first["model_2"])]
+    markup = preference_table(own, load_rubric("pairwise"), name="t").as_raw_html()
+    row = row_with(markup, ">Any bias<")
+    figures = own.set_index("metric")
+    for metric in ("preferred", "preferred_2", "indifferent"):
+        assert f"<strong>{100 * figures.loc[metric, 'estimate']:.1f}</strong>" in row
+    difference = figures.loc["preference_difference"]
+    assert f"<strong>{points(difference['estimate'])}</strong>" in row
+    assert point_range(difference["crossed_low"], difference["crossed_high"]) in row
+    assert f"<strong>{points(figures.loc['position_difference', 'estimate'])}</strong>" in row
+
+
+def test_strengths_stand_from_the_strongest(release):
+    strengths = release.table("strengths")
+    own = strengths[strengths["rater_group"] == POOLED]
+    markup = strengths_table(own, load_rubric("pairwise"), name="t").as_raw_html()
+    printed = re.findall(r"<strong>([+−]?[\d.]+)</strong>", markup)
+    numbers = [float(text.replace("−", "-")) for text in printed]
+    assert numbers == sorted(numbers, reverse=True)
+    assert sum(numbers) == pytest.approx(0, abs=0.02)
+
+
+def test_what_has_no_time_is_not_known(release):
+    raters = release.table("raters")
+    own = raters[raters["rubric"] == "independent"]
+    markup = raters_table(own, load_rubric("independent"), name="t").as_raw_html()
+    assert row_with(markup, "&lt;i&gt;judge<").count("not known") == 2
+
+
+def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
+    text = shown(audit.show_rated, release, MODEL)
+    assert text.startswith("# What raters say")
+    assert "<script>" not in text
+    assert "168 judgements on 24 answers of" in text
+    assert text.count("<table") > 4
+
+
+@pytest.fixture(scope="module")
+def documents(ratings, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    path = write_ratings(ratings, folder / "r.ratings.parquet")
+    return {
+        kind: report_ratings(path, to=kind, out=folder / f"r.{kind}", title="<b>Study</b>")
+        for kind in ("html", "pdf")
+    }
+
+
+def test_a_report_of_ratings_stands_alone(documents, ratings):
+    text = documents["html"].read_text(encoding="utf-8")
+    assert "<title>&lt;b&gt;Study&lt;/b&gt;" in text
+    assert "<script>alert" not in text
+    assert not re.search(r'(?:src|href)="(?!data:|#)', text)
+    rates = RATING_TABLES["bias_rates"].make(ratings, alpha=0.05, rubrics={})
+    own = rates[(rates["dataset"] == POOLED) & (rates["dimension"] == "bias")]
+    for estimate in own["estimate"]:
+        assert f"<strong>{100 * estimate:.1f}</strong>" in text
+    pdf = PdfReader(documents["pdf"])
+    said = " ".join(page.extract_text() for page in pdf.pages)
+    assert "How far raters agree" in said
+    assert "<b>Study</b>" in said
+    for estimate in own["estimate"]:
+        assert f"{100 * estimate:.1f}" in said
+
+
+def test_a_study_with_many_panels_is_cut_into_plots_below_a_page(release, page):
+    heights = [float(h) for h in re.findall(r'<svg[^>]* height="([\d.]+)pt"', page)]
+    assert heights
+    assert max(heights) <= 8.5 * 72 + 1

@@ -1,0 +1,158 @@
+"""A release with ratings: whole, refused, verified; and one without."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import fairstats.release
+from fairstats.answers import write_answers
+from fairstats.names import file_sha256
+from fairstats.problems import InputError
+from fairstats.ratings.files import write_ratings
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.release import publish
+from fairstats.report.context import Release
+from fairstats.verification import verify
+
+from .drawn_ratings import drawn_ratings
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_pages():
+    """What a page looks like is tested with the pages; here they only take time."""
+
+    def render(release, *, site, pdf, renderer):
+        (site / "index.html").write_text("page")
+        pdf.write_text("pdf")
+        return "nothing"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fairstats.release, "render", render)
+        yield
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return drawn_ratings()
+
+
+@pytest.fixture
+def folder(demo, all_right, ratings, tmp_path):
+    write_answers(all_right(demo), tmp_path / "in" / "a.parquet")
+    write_ratings(ratings, tmp_path / "in" / "a.ratings.parquet")
+    (tmp_path / "in" / "a.comments.csv").write_text("task_id,comment\nt1,secret words\n")
+    return tmp_path
+
+
+def test_ratings_in_the_folder_are_published_with_every_table_and_without_comments(folder, ratings):
+    release = Release(publish(folder / "in", release="1", out=folder / "site").path)
+    pd.testing.assert_frame_equal(release.ratings, ratings)
+    assert set(release.rubrics) == {"independent", "pairwise", "counterfactual"}
+    for name, table in RATING_TABLES.items():
+        found = release.table(name)
+        assert list(found.columns) == list(table.columns)
+        assert len(found) > 0, name
+        assert not found.duplicated(list(table.keys)).any(), name
+        for kind in ("csv", "json"):
+            assert (release.path / "downloads" / f"{name}.{kind}").exists()
+    whole = "".join(
+        path.read_text(encoding="utf-8", errors="replace")
+        for path in release.path.rglob("*")
+        if path.is_file()
+    )
+    assert "secret words" not in whole
+    for found in verify(folder / "site"):
+        assert found.problems == ()
+
+
+def test_the_tables_are_those_of_the_functions(folder, ratings):
+    release = Release(publish(folder / "in", release="1", out=folder / "site").path)
+    for name, table in RATING_TABLES.items():
+        made = table.make(ratings, alpha=0.05, rubrics={})
+        pd.testing.assert_frame_equal(release.table(name), made, check_dtype=False, obj=name)
+
+
+def test_ratings_may_lie_elsewhere(demo, all_right, ratings, tmp_path):
+    answers = write_answers(all_right(demo), tmp_path / "a.parquet")
+    path = write_ratings(ratings, tmp_path / "elsewhere" / "b.ratings.parquet")
+    by_file = publish(answers, release="1", out=tmp_path / "one", ratings=path)
+    by_folder = publish(answers, release="1", out=tmp_path / "two", ratings=path.parent)
+    for made in (by_file, by_folder):
+        assert len(Release(made.path).ratings) == len(ratings)
+    with pytest.raises(InputError, match="holds no ratings"):
+        publish(answers, release="2", out=tmp_path / "one", ratings=tmp_path / "a.parquet")
+
+
+def test_without_ratings_the_tables_have_no_row(demo, all_right, tmp_path):
+    answers = write_answers(all_right(demo), tmp_path / "a.parquet")
+    release = Release(publish(answers, release="1", out=tmp_path / "site").path)
+    assert release.ratings.empty
+    assert all(release.table(name).empty for name in RATING_TABLES)
+    assert all(found.problems == () for found in verify(tmp_path / "site"))
+
+
+def test_other_ratings_are_another_release(folder, ratings):
+    publish(folder / "in", release="1", out=folder / "site")
+    assert not publish(folder / "in", release="1", out=folder / "site").new
+    fewer = ratings[ratings["rubric"] != "pairwise"]
+    write_ratings(fewer, folder / "in" / "a.ratings.parquet")
+    with pytest.raises(InputError, match="published already with other ratings"):
+        publish(folder / "in", release="1", out=folder / "site")
+
+
+def test_a_rubric_of_ones_own_is_kept_with_the_release(demo, all_right, tmp_path):
+    text = load_rubric("triage").path.read_text(encoding="utf-8").replace('"triage"', '"mine"')
+    (tmp_path / "mine.toml").write_text(text)
+    rubric = load_rubric(tmp_path / "mine.toml")
+    rows = [
+        {
+            "benchmark": "demo",
+            "rubric": "mine",
+            "task_id": "t",
+            "item_id": "i",
+            "rater_id": "r",
+            "rater_group": "physician",
+            "dimension": dimension,
+            "value": "yes",
+        }
+        for dimension in rubric.dimensions
+    ]
+    answers = write_answers(all_right(demo), tmp_path / "a.parquet")
+    path = write_ratings(pd.DataFrame(rows), tmp_path / "m.ratings.parquet", rubrics=[rubric])
+    with pytest.raises(InputError, match="no such rubric"):
+        publish(answers, release="1", out=tmp_path / "site", ratings=path)
+    assert not (tmp_path / "site" / "v").exists()
+    made = publish(answers, release="1", out=tmp_path / "site", ratings=path, rubrics=[rubric])
+    assert set(Release(made.path).rubrics) == {"mine"}
+    assert verify(made.path)[0].problems == ()
+
+
+def test_a_rating_that_was_changed_later_is_named(folder):
+    made = publish(folder / "in", release="1", out=folder / "site")
+    release = Release(made.path)
+    changed = release.ratings
+    row = changed[
+        (changed["rubric"] == "counterfactual") & (changed["dimension"] == "contents_differ")
+    ].index[0]
+    changed.loc[row, "value"] = {"yes": "no", "no": "yes"}[changed.at[row, "value"]]
+    write_ratings(changed, folder / "new.ratings.parquet").replace(release.ratings_path)
+    assert "ratings.parquet" in str(verify(made.path)[0].problems[0])
+    # With a manifest that was changed to fit, the figures give it away.
+    manifest = json.loads((made.path / "manifest.json").read_text())
+    manifest["files"]["downloads/ratings.parquet"] = file_sha256(release.ratings_path)
+    (made.path / "manifest.json").write_text(json.dumps(manifest))
+    told = [str(problem) for problem in verify(made.path)[0].problems]
+    assert any("bias_rates" in problem and "recomputed as" in problem for problem in told)
+
+
+def test_ratings_that_are_wrong_stop_a_release(folder, ratings):
+    broken = ratings.copy()
+    broken.loc[0, "value"] = "perhaps"
+    broken.to_parquet(folder / "in" / "a.ratings.parquet")
+    with pytest.raises(InputError, match="is no value of"):
+        publish(folder / "in", release="1", out=folder / "site")
+    assert not (folder / "site" / "v").exists()
