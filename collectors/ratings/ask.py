@@ -101,10 +101,10 @@ def ask(
     -------
     Path
         ``<out>/<items>-<rubric>-<model>.ratings.parquet``, of an assignment with its folder's name
-        in the place of the items': the rater is a model, of the group
-        ``model``, and is called by the model's name with the version that the service reports. A
-        reply that could not be read, and a request that failed for good, is a judgement without
-        values; the reply itself is in the journal.
+        in the place of the items'. The rater is a model, of the group ``model``, and is called by
+        the model's name with the version that the service reports. A reply that could not be read,
+        and a request that failed for good, is a judgement without values; the reply itself is in
+        the journal.
 
     Raises
     ------

@@ -244,6 +244,7 @@ def test_two_windows_of_a_form_do_not_undo_each_other(sitting, form_of):
     press(first, "n", "1")
     second = first.context.new_page()
     second.goto(form.as_uri())
+    assert heading(second) == "Task 1 of 3"
     press(second, "n", "1")
     first.get_by_text("1 of 3 done").wait_for(state="detached", timeout=5000)
     press(first, "n", "n", "1")
