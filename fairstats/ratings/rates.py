@@ -45,6 +45,8 @@ VALUE_COLUMNS = (*UNIT_COLUMNS, "value", "reported", "count", "n_ratings", "n_mi
 #: What a rate is of: of ratings, of tasks with a majority of reports, of tasks with any.
 AGGREGATIONS = ("pooled", "majority", "any")
 
+# The raters of a vote are not drawn again: it is as if one of them had judged.
+_ONE_RATER = "one rater: how raters differ is unknown"
 _NUMBERS = ("estimate", "ci_low", "ci_high", "ci_level", "crossed_low", "crossed_high")
 _WHOLE = ("n_ratings", "n_tasks", "n_raters", "n_reported", "n_missing", "n_ties", "count")
 _TYPES = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_WHOLE, "int64") | {"reported": "bool"}
@@ -76,7 +78,8 @@ def bias_rates(
         dimension and aggregation; ``pooled`` is all datasets of a benchmark together, and all
         groups of persons, where there is more than one. ``ci_low`` and ``ci_high`` count with
         ratings that are independent of each other, for votes with tasks that are;
-        ``crossed_low`` and ``crossed_high`` with items and raters, and are null for votes.
+        ``crossed_low`` and ``crossed_high`` with items and raters, and for votes with items, the
+        raters being these.
         ``n_tasks`` are those with a rating, ``n_reported`` the ratings, or tasks, that report;
         ``n_missing`` the ratings without a value, which are left out; ``n_ties`` the tasks with
         as many ratings that report as do not: a tie is no majority.
@@ -96,7 +99,8 @@ def bias_rates(
 
     Several raters judge one item, and one rater many: ``ci_low`` and ``ci_high``, as they are
     usually printed, are then too narrow. The crossed limits (`fairstats.crossed_interval`) are
-    for further items and further raters. Two tasks with one item there are one item.
+    for further items and further raters. Tasks with one item, e.g. two tellings of a message, are
+    one item there; an ``item_id`` is one item in all datasets of its benchmark.
 
     With few ratings a task, votes have more to do with their number than with bias: ``any`` grows
     with it, and rates by vote of units with different numbers do not compare.
@@ -184,12 +188,19 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
         "crossed_high": float(crossed.ci_high),
         "crossed_method": crossed.ci_method,
     }
-    yield shared | {
-        "aggregation": "majority",
-        "n_reported": int((yes > no).sum()),
-        "n_ties": int((yes == no).sum()),
-    }
-    yield shared | {"aggregation": "any", "n_reported": int((yes > 0).sum())}
+    ties = int((yes == no).sum())
+    # The first rating of each task says which item it is about.
+    item = rated.item[np.unique(rated.task, return_index=True)[1]]
+    for aggregation, votes, n_ties in (("majority", yes > no, ties), ("any", yes > 0, 0)):
+        by_item = crossed_interval(votes, item, np.zeros(len(votes)), alpha=alpha)
+        yield shared | {
+            "aggregation": aggregation,
+            "n_reported": int(votes.sum()),
+            "n_ties": n_ties,
+            "crossed_low": float(by_item.ci_low),
+            "crossed_high": float(by_item.ci_high),
+            "crossed_method": str(by_item.ci_method).replace(_ONE_RATER, "these raters"),
+        }
 
 
 def _intervals(table: pd.DataFrame, alpha: float) -> dict[str, npt.NDArray[Any]]:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.inference.crossed import crossed_interval
-from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
 
 
@@ -63,17 +62,8 @@ def with_pooled(
     InputError
         When a dataset or a group of raters has the name ``pooled`` itself.
     """
-    refuse_pooled(ratings)
     # Groups last, so that those of all datasets are pooled too.
     return with_all_groups(with_all_datasets(ratings, within), within)
-
-
-def refuse_pooled(ratings: pd.DataFrame) -> None:
-    """Refuse a dataset or a group of raters that has the name of all of them."""
-    for column in ("dataset", "rater_group"):
-        if (ratings[column] == POOLED).any():
-            message, remedy = "is the name of all together", "use another name"
-            raise InputError([Problem("<frame>", message, remedy, None, column, POOLED)])
 
 
 def with_all_datasets(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ plain count of values.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from fairstats.benchmarks import POOLED
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 from fairstats.schema import printable_check
@@ -57,6 +59,7 @@ RATER_KINDS = ("person", "model")
 #: The one group of raters that are models: the groups of a rubric are people's.
 MODEL_GROUP = "model"
 
+_NAMES = (*TASK_COLUMNS, *SUBJECT_COLUMNS, "rater_id", "rater_group")
 _NO_TASK = "a task has one item, one model and one dataset"
 
 
@@ -146,7 +149,8 @@ def check_ratings(
         judgement: one that was not asked has the value that its rubric gives it then, and an
         empty value is a judgement that is not there. Without ``dataset`` that is the benchmark's
         name, without ``rater_kind`` raters are persons, without ``repeat`` it is 0. The group of
-        a rater that is a model is `MODEL_GROUP`.
+        a rater that is a model is `MODEL_GROUP`, or its own name, which it becomes: no two
+        models are of one group.
 
     Raises
     ------
@@ -167,6 +171,7 @@ def check_ratings(
     lacking = [name for name in RATING_COLUMNS if name not in frame]
     frame = frame.assign(**{name: fills.get(name) for name in lacking})
     frame = _by_schema(frame, path)
+    refuse_pooled(frame, path)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
     # The first rows of each kind of fault: a wrong column is wrong in every row.
     for found in (
@@ -176,8 +181,18 @@ def check_ratings(
     ):
         if problems := list(found):
             raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
+    is_model = frame["rater_kind"] == "model"
+    frame["rater_group"] = frame["rater_group"].mask(is_model, frame["rater_id"])
     complete = _with_otherwise(frame, known)
     return complete[list(RATING_COLUMNS)].sort_values(list(RATING_KEY), ignore_index=True)
+
+
+def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
+    """Refuse a dataset or a group of raters that has the name of all of them together."""
+    for column in ("dataset", "rater_group"):
+        for row in _first(ratings[column] == POOLED, 1):
+            message, remedy = "is the name of all together", "use another name"
+            raise InputError([Problem(path, message, remedy, row + 1, column, POOLED)])
 
 
 def no_ratings() -> pd.DataFrame:
@@ -206,7 +221,8 @@ def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
 def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
     from pandera.errors import SchemaErrors
 
-    given = frame[list(RATING_COLUMNS)]
+    # One name has one spelling: an accent may be a letter's own, or a sign behind it.
+    given = frame[list(RATING_COLUMNS)].assign(**{c: _composed(frame[c]) for c in _NAMES})
     columns: dict[str, pd.Series] = {}
     problems = []
     for name in ("repeat", "duration_s"):
@@ -237,6 +253,13 @@ def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
         return ratings_schema().validate(given, lazy=True)
     except SchemaErrors as error:
         raise InputError(list(_schema_problems(error.failure_cases, given, path))) from None
+
+
+def _composed(names: pd.Series) -> pd.Series:
+    composed = {
+        name: unicodedata.normalize("NFC", name) for name in names.unique() if isinstance(name, str)
+    }
+    return names.map(lambda name: composed.get(name, name))
 
 
 def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> Iterator[Problem]:
@@ -283,10 +306,18 @@ def _value_problems(
                 value = str(frame.at[row, column])
                 message = f"is not declared by the rubric {name}"
                 yield Problem(path, message, remedy, row + 1, column, value)
-        for row in _first(own & is_model & (frame["rater_group"] != MODEL_GROUP)):
-            value = str(frame.at[row, "rater_group"])
+        # A model is a group of its own: no two judges are pooled.
+        given = frame["rater_group"]
+        alone = (given == MODEL_GROUP) | (given == frame["rater_id"])
+        for row in _first(own & is_model & ~alone):
+            value = str(given[row])
             message, remedy = "is a group of people, and the rater a model", f"use {MODEL_GROUP}"
             yield Problem(path, message, remedy, row + 1, "rater_group", value)
+        taken = (*rubric.rater_groups, MODEL_GROUP)
+        for row in _first(own & is_model & frame["rater_id"].isin(taken)):
+            value = str(frame.at[row, "rater_id"])
+            message = "is the name of a group, and the rater a model"
+            yield Problem(path, message, "give it its own name", row + 1, "rater_id", value)
         for question in rubric.questions:
             asked = own & (frame["dimension"] == question.dimension) & frame["value"].notna()
             for row in _first(asked & ~frame["value"].isin(question.values)):
@@ -363,15 +394,15 @@ def _logic_problems(
                 other, when = question.asked_if
                 given = values.get(other, pd.Series(dtype=object)).reindex(first.index)
                 asked = given.isin(when).to_numpy()
-                # Where the first question has no value, nothing follows for the second.
-                known = given.notna().to_numpy()
+                known = given.notna()
                 value = values.get(question.dimension, pd.Series(dtype=object)).reindex(first.index)
-                breaks = known & ~asked & value.notna() & (value != question.otherwise)
+                breaks = ~asked & value.notna() & (value != question.otherwise)
                 for judgement in first.index[breaks.to_numpy()][:5]:
                     row = int(rows[question.dimension][judgement])
+                    says = given[judgement] if known[judgement] else f"nothing of {other}"
                     message = (
                         f"breaks the logic of the rubric {name}: it is asked only where {other} "
-                        f"is {' or '.join(when)}, and this rater says {given[judgement]}"
+                        f"is {' or '.join(when)}, and this rater says {says}"
                     )
                     remedy = f"correct {other}, or write {question.otherwise} here"
                     shown = str(value[judgement])

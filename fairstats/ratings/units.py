@@ -15,8 +15,8 @@ import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
-from fairstats.ratings.strata import refuse_pooled, with_pooled
-from fairstats.ratings.table import MODEL_GROUP, check_ratings
+from fairstats.ratings.strata import with_pooled
+from fairstats.ratings.table import check_ratings
 
 #: What names a unit of the statistics of ratings.
 UNIT_COLUMNS = (
@@ -91,7 +91,6 @@ def one_answer_ratings(
     """
     given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
     frame = check_ratings(ratings, rubrics=given)
-    refuse_pooled(frame)
     known = load_rubrics(frame["rubric"].unique(), given)
     known = {name: rubric for name, rubric in known.items() if rubric.compares != "models"}
     return frame[frame["rubric"].isin(list(known))], known
@@ -136,13 +135,15 @@ def _places(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> npt.NDArray[n
 def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[object, ...]:
     benchmark, dataset, rubric, model, _, group, dimension = key
     asked = rubrics[str(rubric)]
-    groups = [*asked.rater_groups, POOLED, MODEL_GROUP]
+    groups = [*asked.rater_groups, POOLED]
     return (
         benchmark,
         rubric,
         "" if pd.isna(model) else str(model),
         dataset == POOLED,
         dataset,
+        # A model that judges is a group of its own.
         groups.index(str(group)) if group in groups else len(groups),
+        str(group),
         asked.dimensions.index(str(dimension)),
     )

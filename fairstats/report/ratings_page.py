@@ -11,7 +11,6 @@ import pandas as pd
 from fairstats.benchmarks import POOLED
 from fairstats.names import slug
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import MODEL_GROUP
 from fairstats.report.comparison_tables import (
     counterfactual_table,
     paired_bias_table,
@@ -372,10 +371,10 @@ def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
     for group, own in ratings.groupby("rater_group", sort=True):
         raters = own["rater_id"].nunique()
         judgements = own[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
-        label = group_label(str(group), rubric).lower()
-        if group == MODEL_GROUP and raters == 1:
-            label = "model"
-        parts.append(f"{number_word(raters)} {label} gave {judgements:,} judgements")
+        named = group_label(str(group), rubric)
+        people = f"{number_word(raters)} {named.lower()}"
+        who = people if group in rubric.rater_groups else f"the model {group}"
+        parts.append(f"{who} gave {judgements:,} judgements")
     tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
     s = "" if tasks == 1 else "s"
     what = {

@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import MODEL_GROUP
 from fairstats.report.tables import breakable
 from fairstats.report.text import MINUS, escape_html, percent, percent_range
 
@@ -49,7 +48,8 @@ def group_label(group: str, rubric: Rubric) -> str:
     """A group of raters as readers see it."""
     if group == POOLED:
         return "All raters"
-    return "Models" if group == MODEL_GROUP else rubric.rater_groups[group]
+    # What is no group of the rubric is a model that judges.
+    return rubric.rater_groups.get(group, f"{group} (a model)")
 
 
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:

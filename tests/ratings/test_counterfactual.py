@@ -130,8 +130,8 @@ def test_groups_models_and_datasets_stand_apart_and_together():
     assert found["m", "person", "d1", "pooled"] == 4
     assert found["m", "person", "pooled", "pooled"] == 8
     assert found["other", "person", "d1", "physician"] == 6
-    assert found["m", "model", "d1", "model"] == 8
-    assert ("m", "model", "pooled", "model") not in found.index
+    assert found["m", "model", "d1", "model 0"] == 8
+    assert ("m", "model", "pooled", "model 0") not in found.index
 
 
 @pytest.mark.parametrize("group", ["physician", "health_equity_expert"])

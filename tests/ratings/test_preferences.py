@@ -136,7 +136,7 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
     assert found[("person", "pooled", "pooled")] == (5, 0.4)
     assert found[("person", "d1", "pooled")] == (3, pytest.approx(2 / 3))
     assert found[("person", "d2", "physician")] == (2, 0)
-    assert found[("model", "d1", "model")] == (9, 0)
+    assert found[("model", "d1", "model 0")] == (9, 0)
     assert not any(kind == "model" and group == "pooled" for kind, _, group in found)
 
 

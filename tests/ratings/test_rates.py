@@ -76,8 +76,10 @@ def test_votes_by_hand(ratings_of):
     majority = one(rates, dimension="manage", aggregation="majority")
     assert majority["estimate"] == pytest.approx(2 / 5)
     assert (majority["n_reported"], majority["n_ties"], majority["n_ratings"]) == (2, 2, 11)
-    assert pd.isna([majority["crossed_low"], majority["crossed_high"]]).all()
-    assert pd.isna(majority["crossed_method"])
+    # Each task is an item here: over items, the raters being these.
+    items = crossed_interval([1, 0, 0, 0, 1], range(5), [0] * 5)
+    assert (majority["crossed_low"], majority["crossed_high"]) == (items.ci_low, items.ci_high)
+    assert majority["crossed_method"] == "clusters of items, wilson t (these raters)"
     some = one(rates, dimension="manage", aggregation="any")
     assert (some["estimate"], some["n_reported"], some["n_ties"]) == (1, 5, 0)
     votes = bootstrap([2, 3], "proportion")
@@ -169,9 +171,9 @@ def test_what_is_together(mixed):
         # All persons, also those of a dataset that has one group.
         ("pooled", "person", "pooled"): (9, 15),
         # A model's judgements are with nobody's.
-        ("first", "model", "model"): (1, 1),
-        ("second", "model", "model"): (1, 1),
-        ("pooled", "model", "model"): (2, 2),
+        ("first", "model", "judge"): (1, 1),
+        ("second", "model", "judge"): (1, 1),
+        ("pooled", "model", "judge"): (2, 2),
     }
     # In order: datasets with all together last, persons before models, groups as declared.
     assert list(found)[:3] == [
@@ -179,7 +181,7 @@ def test_what_is_together(mixed):
         ("first", "person", "health_equity_expert"),
         ("first", "person", "pooled"),
     ]
-    assert list(found)[-1] == ("pooled", "model", "model")
+    assert list(found)[-1] == ("pooled", "model", "judge")
     assert bias_rates(mixed)["dimension"].drop_duplicates().tolist() == list(
         load_rubric("independent").dimensions
     )

@@ -151,7 +151,7 @@ def test_a_judgement_becomes_ratings(service: Service, run: Run, tmp_path: Path)
         "dataset": {"bench", "other"},
         "rater_id": {"tiny (tiny-2026-01-01)"},
         "rater_kind": {"model"},
-        "rater_group": {"model"},
+        "rater_group": {"tiny (tiny-2026-01-01)"},
         "repeat": {0},
     }.items():
         assert set(ratings[column]) == expected, column
