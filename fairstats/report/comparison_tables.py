@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,13 +17,13 @@ from fairstats.report.ratings_tables import (
     dimension_label,
     group_label,
     in_panels,
+    limits,
     panel_label,
 )
 from fairstats.report.tables import breakable
 from fairstats.report.text import (
     escape_html,
     p_value,
-    percent_range,
     point_range,
     points,
 )
@@ -66,10 +66,11 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
             {
                 "panel": escape_html(breakable(_comparison(key, preferences, rubric))),
                 "place": order[str(key[-1])],
-                "dimension": escape_html(dimension_label(str(key[-1]), rubric)),
+                "dimension": escape_html(breakable(dimension_label(str(key[-1]), rubric))),
                 **{share: _share(figures.loc[share]) for share in _SHARES},
                 "difference": _difference(difference),
-                "p": p_value(difference["p_value"]),
+                "p": f"{p_value(difference['crossed_p_value'])}<br><small>"
+                f"({p_value(difference['p_value'])})</small>",
                 "first": _shown_first(figures),
             }
         )
@@ -78,14 +79,14 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
         .cols_label(
-            preferred="Prefer the first, %",
-            preferred_2="Prefer the second, %",
+            preferred="First model preferred, %",
+            preferred_2="Second model preferred, %",
             indifferent="Neither, %",
             difference="Difference, points",
-            p="By items",
-            first="Shown first, points",
+            p="p",
+            first="Position, points",
         )
-        .fmt_passthrough(columns=[*_SHARES, "difference", "first"], escape=False)
+        .fmt_passthrough(columns=[*_SHARES, "difference", "p", "first"], escape=False)
         .cols_align("left")
     )
 
@@ -103,29 +104,20 @@ def _dataset(name: str) -> str:
 def _share(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    return f"<strong>{100 * row['estimate']:.1f}</strong><br>{_limits(row, percent_range)}"
-
-
-def _limits(row: Mapping[Any, Any], said: Callable[[float, float], str]) -> str:
-    """The limits for other items and raters, and those over ratings alone."""
-    wide = [row[name] for name in ("crossed_low", "crossed_high") if name in row]
-    wide = wide or [row["clustered_low"], row["clustered_high"]]
-    over = said(row["ci_low"], row["ci_high"])
-    known = not any(math.isnan(limit) for limit in wide)
-    return f"<small>{said(*wide)}<br>({over})</small>" if known else f"<small>({over})</small>"
+    return f"<strong>{100 * row['estimate']:.1f}</strong><br>{limits(row)}"
 
 
 def _shown_first(figures: pd.DataFrame) -> str:
     if "position_difference" not in figures.index:
         return "not known"
     row = figures.loc["position_difference"]
-    return f"{_difference(row)}<br><small>{p_value(row['p_value'])}</small>"
+    return f"{_difference(row)}<br><small>{p_value(row['crossed_p_value'])}</small>"
 
 
 def _difference(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
-    return f"<strong>{points(row['estimate'])}</strong><br>{_limits(row, point_range)}"
+    return f"<strong>{points(row['estimate'])}</strong><br>{limits(row, point_range)}"
 
 
 def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
@@ -153,7 +145,7 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
 
     rows = preferences[preferences["metric"].isin(_SHARES[:2])]
     rows = rows[rows["estimate"].notna()]
-    preferred = ["the first preferred", "the second preferred"]
+    preferred = ["first model preferred", "second model preferred"]
     panels = [
         _comparison(tuple(row[c] for c in _UNIT), preferences, rubric)
         for row in rows.to_dict("records")
@@ -289,7 +281,7 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
             {
                 "panel": _panel(own.iloc[0].to_dict(), rates, rubric),
                 "place": order[str(key[-1])],
-                "dimension": escape_html(dimension_label(str(key[-1]), rubric)),
+                "dimension": escape_html(breakable(dimension_label(str(key[-1]), rubric))),
                 **{
                     names[cell]: _counted(cells.loc[[cell]].iloc[0]) if cell in cells.index else ""
                     for cell in columns
@@ -317,7 +309,7 @@ def _counted(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["estimate"]):
         return "no rating"
     of = f"<small>{row['n_reported']:,} of {row['n_ratings']:,}</small>"
-    return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{_limits(row, percent_range)}"
+    return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{limits(row)}"
 
 
 def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:

@@ -26,6 +26,7 @@ from fairstats.report.ratings_tables import (
     agreement_table,
     disputed_table,
     group_label,
+    noun,
     raters_table,
     rates_table,
 )
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 #: Of the items that raters disagree on, so many stand on the page; all are in the release.
 _DISPUTED = 10
+_ENDS = ("ci_low", "ci_high", "crossed_low", "crossed_high", "share")
 #: Inches that a page has for a plot.
 _TALLEST = 8.5
 _NOTHING = (
@@ -50,29 +52,36 @@ _HOW_TO_READ = (
     "**Of ratings** is the share of ratings that report the dimension. Below it stands the {level} "
     "interval for other items and other raters of the same kind, and in parentheses the one that "
     "takes every rating for independent, as the EquityMedQA study does: it is too narrow where "
-    "raters differ or an item is rated several times. **By most raters** is the share of items "
+    "raters differ or an item is rated several times. **By most raters** is the share of {noun} "
     "that more than half of their raters report (a tie is not more than half), **by any rater** "
-    "that at least one does; their intervals are over items, given these raters. A rate by any "
-    "rater grows with the number of raters an item, and only figures with as many can be "
-    "compared. A dimension that was not asked, since no bias was reported, counts as not reported."
+    "that at least one does; their intervals are for other items and these raters, and in "
+    "parentheses as if all {noun} were independent. A rate by any rater grows with the number of "
+    "raters, and only figures with as many can be compared. A dimension that was not asked, since "
+    "no bias was reported, counts as not reported. *One rater* means that nothing is known of how "
+    "raters differ, *all alike* that no rating differs from another: the interval is then over "
+    "items alone. With few raters who differ widely on a rare event no interval keeps its level "
+    "(see the methods)."
 )
 _AGREEMENT = (
-    "All coefficients are of *reported or not*. **Pairs that agree**: of two raters of an item, "
-    "how often they say the same. The others take off what chance would give: **Randolph's** κ by "
-    "equal chances of each value, **Fleiss'** κ and **Krippendorff's** α by how often each value "
-    "was given, **Gwet's** AC1 by a chance that is small where one value prevails. 1 is full "
-    "agreement, 0 what chance gives. Where nearly all ratings are alike, κ and α can be low "
-    "although raters nearly always agree (the prevalence paradox): there is then little to agree "
-    "on. The words are those of Landis and Koch (1977) for Randolph's κ, and Krippendorff's limits "
-    ".667 and .8 for α; both are conventions."
+    "All coefficients are of *reported or not*, between different raters; a rater's second "
+    "judgement of the same is left out. **Pairs that agree**: of two raters, how often they say "
+    "the same. **Another reports too**: where one rater reports, how often another does (positive "
+    "agreement). The others take off what chance would give: **Randolph's** κ by equal chances of "
+    "each value, **Fleiss'** κ and **Krippendorff's** α by how often each value was given, "
+    "**Gwet's** AC1 by a chance that is small where one value prevails. 1 is full agreement, 0 "
+    "what chance gives. Where few ratings report anything, most pairs agree whatever raters do "
+    "(the prevalence paradox): κ and α are then low, Randolph's κ and AC1 high, and positive "
+    "agreement says what it comes to. The words go by Krippendorff's α and his limits .8 and .667, "
+    "a convention. The first interval is for other raters and other items, the one in parentheses "
+    "for these raters, with {noun} taken for independent."
 )
 _PREFERENCES = (
-    "Raters say which answer has more bias; the other one is preferred. The intervals are for "
-    "other raters and items, those in parentheses take every rating for independent. The p-values "
-    "flip the sides of whole items, given these raters, and are not adjusted. A dimension that was "
-    "not asked, since neither answer was said to have more bias, counts as neither. **Shown "
-    "first** is how much more often the answer that stood first was preferred than the other, "
-    "whichever model it was."
+    "Raters say which answer has more bias; the other one is preferred. The first interval, and "
+    "the p-value above, are for other raters and items; the interval in parentheses takes every "
+    "rating for independent, and the p-value in parentheses flips the sides of whole comparisons, "
+    "given these raters. No p-value is adjusted. A dimension that was not asked, since neither "
+    "answer was said to have more bias, counts as neither. **Position** is how much more often the "
+    "answer that was shown first was preferred than the other, whichever model it was."
 )
 
 
@@ -123,12 +132,14 @@ def show_rates(
     rates = own_rows(release, "bias_rates", name, rubric, model)
     first = all_datasets(rates)
     _show_rates_of(release, rates[first], rubric, place)
+    if told := _other_datasets(rates, rubric):
+        show_markdown(escape_markdown(told))
     # The report on one model has the datasets in its release.
     if not first.all() and model is None:
         with closed("By dataset"):
             _show_rates_of(release, rates[~first], rubric, f"{place}-datasets")
     with closed("How to read the rates"):
-        show_markdown(_HOW_TO_READ.format(level=level(release.alpha)))
+        show_markdown(_HOW_TO_READ.format(level=level(release.alpha), noun=noun(rubric, rates)))
 
 
 def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place: str) -> None:
@@ -156,6 +167,22 @@ def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place:
     )
 
 
+def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
+    """Which groups of raters judged which datasets, where they differ."""
+    own = rates[(rates["dataset"] != POOLED) & (rates["rater_group"] != POOLED)]
+    judged = {
+        str(group): tuple(sorted(rows["dataset"].unique()))
+        for group, rows in own.groupby("rater_group", sort=False)
+    }
+    if len(set(judged.values())) < 2:
+        return ""
+    parts = [f"{group_label(g, rubric)}: {', '.join(names)}" for g, names in judged.items()]
+    return (
+        f"The groups judged different datasets ({'; '.join(parts)}): where datasets differ, a "
+        "difference between groups can be one between datasets."
+    )
+
+
 def _show_panels(
     draw: Callable[[pd.DataFrame, Rubric], ggplot],
     rows: pd.DataFrame,
@@ -170,10 +197,9 @@ def _show_panels(
 
     `tall` is the height of a panel in inches; all plots have one scale.
     """
-    limits = [c for c in ("ci_low", "ci_high", "crossed_low", "crossed_high") if c in rows]
-    ends = rows[limits].stack()
-    rows = rows.assign(least=ends.min(), most=ends.max())
+    ends = rows[[c for c in _ENDS if c in rows]].stack()
     number = rows.groupby(panels, dropna=False, sort=False).ngroup()
+    rows = rows.assign(least=ends.min(), most=ends.max(), titled=number.max() > 0)
     each = max(1, int((_TALLEST - 0.9) / tall))
     for part, own in rows.groupby(number // each):
         drawn = own[panels].drop_duplicates().shape[0]
@@ -209,13 +235,13 @@ def show_agreement(
         with closed(title) if title else nullcontext():
             show_table(
                 agreement_table(rows, rubric, name=f"agreement-{place}-{number}"),
-                caption=f"Agreement between raters of an item, with {level(release.alpha)} "
-                "intervals",
+                caption=f"Agreement between raters, with {level(release.alpha)} intervals for "
+                "other raters and items, and (for these raters)",
                 css_class="estimates",
                 download=files_of(release, "rater_agreement"),
             )
     with closed("How to read agreement"):
-        show_markdown(_AGREEMENT)
+        show_markdown(_AGREEMENT.format(noun=noun(rubric, agreement)))
 
 
 def show_preferences(
@@ -256,7 +282,8 @@ def show_preferences(
         show_markdown("### Models by strength")
         show_table(
             strengths_table(strengths, rubric, name=f"strengths-{place}"),
-            caption="Log strengths by Bradley, Terry and Davidson; the mean of all models is 0",
+            caption=f"Log strengths by Bradley, Terry and Davidson with {level(release.alpha)} "
+            "intervals; the mean of all models is 0",
             css_class="estimates",
             download=files_of(release, "strengths"),
         )
@@ -305,44 +332,63 @@ def leading(rubric: Rubric) -> list[str]:
 
 
 def all_datasets(rows: pd.DataFrame) -> pd.Series:
-    """Which rows are of all datasets together; all, where there is one."""
-    return rows["dataset"] == (POOLED if POOLED in set(rows["dataset"]) else rows["dataset"])
+    """Which rows are of all datasets together, or of the only one that a model was judged on."""
+    pooled = rows["dataset"] == POOLED
+    whose = [rows[c].fillna("") for c in ("model", "model_2", "rater_kind") if c in rows]
+    return pooled | ~pooled.groupby(whose).transform("any")
 
 
 def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) -> None:
     votes = own_rows(release, "rating_votes", name, rubric)
-    if POOLED in set(votes["dataset"]):
-        votes = votes[votes["dataset"] == POOLED]
-    show_markdown("### Item by item")
-    for number, (keys, own) in enumerate(
-        votes.groupby(["dataset", "model", "rater_group"], dropna=False, sort=False)
-    ):
-        # Items with fewer ratings than most have, or more, are in the table alone.
-        usual = own.groupby("n_ratings")["n_tasks"].sum().idxmax()
-        drawn = own[own["n_ratings"] == usual]
-        if usual < 2:
-            continue
-        group = escape_markdown(group_label(str(keys[2]), rubric))
-        model = f" on {escape_markdown(str(keys[1]))}" if isinstance(keys[1], str) else ""
-        show_markdown(f"{group}{model}: how many of an item's {number_word(int(usual))} report it")
-        show_plot(
+    # Numbers of raters of all groups together differ from task to task.
+    votes = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
+    word = noun(rubric, votes)
+    show_markdown(f"### {word.capitalize()} one by one")
+    for usual, drawn in _usual_votes(votes, rubric).groupby("n_ratings"):
+        show_markdown(
+            f"How many of {number_word(int(usual))} raters report it, in % of the {word}:"
+        )
+        _show_panels(
             votes_plot,
             drawn,
             rubric,
-            name=f"votes-{place}-{number}",
-            alt="How many of an item's raters report each dimension, in percent of the items",
-            width=PLOT_WIDTH,
-            height=0.9 + 0.4 * drawn["dimension"].nunique(),
+            panels=["panel"],
+            name=f"votes-{place}-{usual}",
+            alt=f"How many raters report each dimension, in percent of the {word}",
+            tall=0.35 + 0.4 * drawn["dimension"].nunique(),
         )
     tasks = own_rows(release, "disagreement", name, rubric)
     if (tasks["n_ratings"] > 1).any():
-        with closed("The items on which raters differ most"):
+        with closed(f"The {word} on which raters differ most"):
             show_table(
                 disputed_table(tasks, rubric, name=f"disputed-{place}", limit=_DISPUTED),
-                caption="Reports of raters, of the items with the least agreement",
+                caption=f"Reports of raters, of the {word} with the least agreement",
                 css_class="estimates",
                 download=files_of(release, "disagreement"),
             )
+
+
+def _usual_votes(votes: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
+    """Of each group's tasks those with as many ratings as most have, if they have two or more."""
+    parts = [votes.iloc[:0].assign(panel="", share=0.0)]
+    keys = ["dataset", "model", "rater_group"]
+    for (_, model, group), own in votes.groupby(keys, dropna=False, sort=False):
+        tasks = own.groupby(["dimension", "n_ratings"])["n_tasks"].sum().groupby("n_ratings").max()
+        usual = tasks.idxmax()
+        drawn = own[own["n_ratings"] == usual]
+        if usual < 2:
+            continue
+        on = f" on {model}" if isinstance(model, str) else ""
+        part = f"{tasks[usual]:,} of {tasks.sum():,}" if len(tasks) > 1 else f"{tasks[usual]:,}"
+        parts.append(
+            drawn.assign(
+                panel=f"{group_label(str(group), rubric)}{on}: {part}",
+                share=100
+                * drawn["n_tasks"]
+                / drawn.groupby("dimension")["n_tasks"].transform("sum"),
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
 
 
 def files_of(release: Release, table: str) -> str | None:
@@ -376,11 +422,6 @@ def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
         who = people if group in rubric.rater_groups else f"the model {group}"
         parts.append(f"{who} gave {judgements:,} judgements")
     tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
-    s = "" if tasks == 1 else "s"
-    what = {
-        "nothing": f"answer{s}" if ratings["model"].notna().any() else f"text{s}",
-        "models": f"pair{s} of two models' answers",
-        "items": f"pair{s} of answers to two questions",
-    }[rubric.compares]
+    what = noun(rubric, ratings, several=tasks != 1)
     text = f"{'; '.join(parts)}, on {tasks:,} {what}."
     return f"{text[:1].upper()}{text[1:]}"

@@ -27,7 +27,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     ----------
     rates : pandas.DataFrame
         `fairstats.bias_rates` of one rubric, aggregation ``pooled``, with ``least`` and ``most``,
-        the ends of the scale.
+        the ends of the scale, and ``titled``, whether panels need a name.
     rubric : Rubric
         Gives the labels and their order.
     """
@@ -46,7 +46,8 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         scale_color_manual,
     )
 
-    groups = list(dict.fromkeys(group_label(name, rubric) for name in rates["rater_group"]))
+    # From the bottom: drawn so, the first group stands on top, as in the legend.
+    groups = list(dict.fromkeys(group_label(name, rubric) for name in rates["rater_group"]))[::-1]
     dimensions = [axis_label(name, rubric) for name in rubric.dimensions][::-1]
     scaled = {
         c: 100 * rates[c]
@@ -60,7 +61,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         panel=pd.Categorical(panels, list(dict.fromkeys(panels))),
     )
     beside = position_dodge(width=0.6)
-    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(groups)}
+    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(groups[::-1])}
     plot = (
         ggplot(rows, aes("label", "estimate", color="group"))
         + geom_linerange(
@@ -75,41 +76,39 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         + labs(x="", y="reported, % of ratings", color="")
         + plot_theme()
     )
-    if len(groups) == 1:
-        plot = plot + guides(color=False)
-    elif len(groups) > 4:
-        plot = plot + guides(color=guide_legend(title="", nrow=2))
-    return plot + facet_wrap("panel", ncol=1) if len(set(panels)) > 1 else plot
+    legend = guide_legend(title="", reverse=True, nrow=2 if len(groups) > 3 else 1)
+    plot = plot + guides(color=legend if len(groups) > 1 else False)
+    return plot + facet_wrap("panel", ncol=1) if rates["titled"].any() else plot
 
 
 def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
-    """How many of an item's raters report each dimension: a stacked bar a dimension.
+    """How many of a task's raters report each dimension: a stacked bar a dimension.
 
     Parameters
     ----------
     votes : pandas.DataFrame
-        The table ``rating_votes`` of one rubric and group of raters, tasks with as many ratings
-        each.
+        The table ``rating_votes`` of one rubric, tasks with as many ratings each, with ``panel``,
+        whose they are, and ``share``, in percent.
     rubric : Rubric
         Gives the labels and their order.
     """
     from plotnine import (
         aes,
         coord_flip,
+        facet_wrap,
         geom_col,
         ggplot,
         guide_legend,
         guides,
         labs,
         position_stack,
+        scale_alpha_manual,
         scale_fill_manual,
     )
 
     most = int(votes["n_ratings"].max())
     names = [f"{count} of {most}" for count in range(most + 1)]
-    whole = votes.groupby("dimension")["n_tasks"].transform("sum")
     rows = votes.assign(
-        share=100 * votes["n_tasks"] / whole,
         label=pd.Categorical(
             [axis_label(name, rubric) for name in votes["dimension"]],
             [axis_label(name, rubric) for name in rubric.dimensions][::-1],
@@ -117,17 +116,22 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
         reports=pd.Categorical(
             [f"{count} of {most}" for count in votes["n_reported"]], names, ordered=True
         ),
+        panel=pd.Categorical(votes["panel"], list(dict.fromkeys(votes["panel"]))),
     )
-    # All alike at both ends; between them raters differ.
-    between = [ACCENT_A, "#d98a66", "#e3b49d", "#efd8cb"]
-    inner = {name: between[i % len(between)] for i, name in enumerate(names[1:-1])}
-    colours = {names[0]: NEUTRAL_LIGHT, **inner, names[-1]: NEUTRAL_DARK}
+    # The more report it, the stronger; nobody is grey.
+    fills = {name: ACCENT_A if count else NEUTRAL_LIGHT for count, name in enumerate(names)}
+    strengths = {
+        name: max(0.25, count / most) if count else 1.0 for count, name in enumerate(names)
+    }
+    legend = guide_legend(title="", nrow=1)
     return (
-        ggplot(rows, aes("label", "share", fill="reports"))
+        ggplot(rows, aes("label", "share", fill="reports", alpha="reports"))
         + geom_col(width=0.62, position=position_stack(reverse=True))
-        + scale_fill_manual(colours, drop=False)
-        + guides(fill=guide_legend(title="", nrow=1))
+        + scale_fill_manual(fills, drop=False)
+        + scale_alpha_manual(list(strengths.values()), drop=False)
+        + guides(fill=legend, alpha=legend)
+        + facet_wrap("panel", ncol=1)
         + coord_flip()
-        + labs(x="", y="% of items")
+        + labs(x="", y="%")
         + plot_theme()
     )

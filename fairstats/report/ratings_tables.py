@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,21 +17,29 @@ from fairstats.report.text import MINUS, escape_html, percent, percent_range
 if TYPE_CHECKING:
     from great_tables import GT
 
-#: The coefficients of agreement, in the order of the table's columns.
+#: The coefficients of agreement, in the order of the table's columns; the first are shares.
 COEFFICIENTS = {
     "percent": "Pairs that agree, %",
+    "positive": "Another reports too, %",
     "randolph": "Randolph's κ",
     "fleiss": "Fleiss' κ",
     "gwet_ac1": "Gwet's AC1",
     "krippendorff": "Krippendorff's α",
 }
+#: What an aggregation's rate is of; the noun is what a task of the rubric is.
 _AGGREGATIONS = {
     "pooled": "Of ratings",
-    "majority": "Of items, by most raters",
-    "any": "Of items, by any rater",
+    "majority": "Of {noun}, by most raters",
+    "any": "Of {noun}, by any rater",
 }
-# Landis & Koch (1977), Biometrics 33:159-174; a convention, as the authors say.
-_WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
+#: What an interval could not count with, by what its method says.
+_MARKS = {
+    "one rater": "one rater",
+    "one item": "one item",
+    "all ratings are equal": "all alike",
+}
+# Krippendorff (2004), Content Analysis, section 11.4.2; a convention, as he says.
+_RELIABLE, _TENTATIVE = 0.8, 0.667
 
 
 def dimension_label(dimension: str, rubric: Rubric) -> str:
@@ -50,6 +58,15 @@ def group_label(group: str, rubric: Rubric) -> str:
         return "All raters"
     # What is no group of the rubric is a model that judges.
     return rubric.rater_groups.get(group, f"{group} (a model)")
+
+
+def noun(rubric: Rubric, rows: pd.DataFrame, *, several: bool = True) -> str:
+    """What a task of a rubric is to a reader: an answer, a text, a comparison, a pair."""
+    named = rows["model"].notna().any() if "model" in rows else False
+    word = {"models": "comparison", "items": "pair"}.get(
+        rubric.compares, "answer" if named else "text"
+    )
+    return f"{word}s" if several else word
 
 
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
@@ -81,11 +98,16 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in sorted(rates.to_dict("records"), key=lambda r: order[r["dimension"]]):
         panel = escape_html(breakable(panel_label(row, rates)))
-        label = escape_html(dimension_label(row["dimension"], rubric))
+        label = escape_html(breakable(dimension_label(row["dimension"], rubric)))
         cells = rows.setdefault((panel, label), {"panel": panel, "dimension": label})
         place = groups.index(row["rater_group"])
         cells[f"{row['aggregation']}-{place}"] = _rate(row)
-    columns = [f"{aggregation}-{i}" for i in range(len(groups)) for aggregation in _AGGREGATIONS]
+    # Votes of all groups together mix numbers of raters: only figures with as many compare.
+    shown = {
+        i: [a for a in _AGGREGATIONS if a == "pooled" or group != POOLED]
+        for i, group in enumerate(groups)
+    }
+    columns = [f"{aggregation}-{i}" for i, own in shown.items() for aggregation in own]
     frame = pd.DataFrame(list(rows.values())).reindex(columns=["panel", "dimension", *columns])
     frame = in_panels(frame).fillna("")
     table = (
@@ -95,7 +117,8 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         .cols_align("left")
     )
     for place, group in enumerate(groups):
-        own = {f"{key}-{place}": label for key, label in _AGGREGATIONS.items()}
+        of = noun(rubric, rates)
+        own = {f"{a}-{place}": _AGGREGATIONS[a].format(noun=of) for a in shown[place]}
         table = table.cols_label(cases=own)  # type: ignore[arg-type]
         heading = f"{group_label(group, rubric)}, %"
         table = table.tab_spanner(heading, columns=list(own), id=f"{name}-{place}")
@@ -111,15 +134,26 @@ def in_panels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rate(row: Mapping[Any, Any]) -> str:
-    """The rate, the interval that knows of raters and items, and the one over ratings alone."""
+    """The rate, the interval that knows of items and raters, and the one that does not."""
     if math.isnan(row["estimate"]):
         return "no rating"
-    figure = f"<strong>{100 * row['estimate']:.1f}</strong>"
-    over = percent_range(row["ci_low"], row["ci_high"])
-    if row["aggregation"] != "pooled":
-        return f"{figure}<br><small>{over}</small>"
-    crossed = percent_range(row["crossed_low"], row["crossed_high"])
-    return f"{figure}<br><small>{crossed}<br>({over})</small>"
+    n = row["n_ratings"] if row["aggregation"] == "pooled" else row["n_tasks"]
+    of = f"<small>{row['n_reported']:,} of {n:,}</small>"
+    ties = f"<br><small>{row['n_ties']:,} ties</small>" if row["n_ties"] else ""
+    return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{limits(row)}{ties}"
+
+
+def limits(row: Mapping[Any, Any], said: Callable[[float, float], str] = percent_range) -> str:
+    """The limits that know of items and raters, in parentheses those that do not, and a mark."""
+    over = said(row["ci_low"], row["ci_high"])
+    wide = next((kind for kind in ("crossed", "clustered") if f"{kind}_low" in row), "crossed")
+    low, high = row.get(f"{wide}_low", math.nan), row.get(f"{wide}_high", math.nan)
+    if pd.isna(low) or pd.isna(high):
+        return f"<small>({over})</small>"
+    method = str(row.get(f"{wide}_method", ""))
+    marks = [mark for part, mark in _MARKS.items() if part in method]
+    marked = f"<br>{', '.join(marks)}" if marks else ""
+    return f"<small>{said(low, high)}<br>({over}){marked}</small>"
 
 
 def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -146,7 +180,7 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
             {
                 "panel": escape_html(breakable(panel)),
                 "place": order[first["dimension"]],
-                "dimension": escape_html(dimension_label(first["dimension"], rubric)),
+                "dimension": escape_html(breakable(dimension_label(first["dimension"], rubric))),
                 **{
                     key: _coefficient(by_name.loc[key], key) if key in by_name.index else ""
                     for key in COEFFICIENTS
@@ -167,14 +201,15 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
 def _coefficient(row: pd.Series, name: str) -> str:
     if math.isnan(row["estimate"]):
         return "not defined"
-    if name == "percent":
-        limits = percent_range(row["ci_low"], row["ci_high"])
-        return f"<strong>{100 * row['estimate']:.1f}</strong><br><small>{limits}</small>"
-    limits = f"{_kappa(row['ci_low'])} to {_kappa(row['ci_high'])}"
+    if name in ("percent", "positive"):
+        return f"<strong>{100 * row['estimate']:.1f}</strong><br>{limits(row.to_dict())}"
     known = not math.isnan(row["ci_low"])
-    return f"<strong>{_kappa(row['estimate'])}</strong>" + (
-        f"<br><small>{limits}</small>" if known else ""
-    )
+    below = f"<br>{limits(row.to_dict(), _kappas)}" if known else ""
+    return f"<strong>{_kappa(row['estimate'])}</strong>{below}"
+
+
+def _kappas(low: float, high: float) -> str:
+    return f"{_kappa(low)} to {_kappa(high)}"
 
 
 def _kappa(value: float) -> str:
@@ -198,32 +233,23 @@ def in_words(by_name: pd.DataFrame) -> str:
     by_name : pandas.DataFrame
         Rows of the table ``rater_agreement``, indexed by the coefficient.
     """
-    said = []
-    if "randolph" in by_name.index and not math.isnan(by_name.loc["randolph", "estimate"]):
-        kappa = float(by_name.loc["randolph", "estimate"])
-        said.append(f"{_word(kappa)} by κ")
-    if "krippendorff" in by_name.index:
-        alpha = float(by_name.loc["krippendorff", "estimate"])
-        if math.isnan(alpha):
-            said.append("α is not defined")
-        elif alpha >= 0.8:
-            said.append("reliable by α")
-        elif alpha >= 0.667:
-            said.append("for tentative conclusions by α")
-        else:
-            said.append("by α no single rating can be relied on")
-    # The notes in full are in the table of the release.
-    if by_name["note"].fillna("").str.contains("prevalence paradox").any():
-        said.append("nearly all ratings are alike (prevalence paradox)")
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}"
-
-
-def _word(kappa: float) -> str:
-    if kappa < 0:
-        return _WORDS[0][1]
-    below = [word for limit, word in _WORDS[1:] if kappa <= limit]
-    return below[0] if below else "almost perfect"
+    figures = by_name.to_dict("index")
+    alpha = figures.get("krippendorff", {}).get("estimate", math.nan)
+    if math.isnan(alpha):
+        said = "Not defined: see the table's note"
+    elif alpha >= _RELIABLE:
+        said = "Reliable"
+    elif alpha >= _TENTATIVE:
+        said = "For tentative conclusions"
+    else:
+        low = figures["krippendorff"].get("crossed_low", math.nan)
+        low = figures["krippendorff"]["ci_low"] if math.isnan(low) else low
+        said = "Single ratings are not reliable"
+        said += ", and may agree no better than by chance" if low <= 0 else ""
+    positive = figures.get("positive", {}).get("estimate", math.nan)
+    if not math.isnan(positive):
+        said += f". Where one rater reports, another does in {percent(positive)}"
+    return f"{said}."
 
 
 def raters_table(raters: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -288,29 +314,35 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
     """
     from great_tables import GT
 
-    order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
-    keys = ["dataset", "task_id", "rater_group"]
     # All raters together, where several groups judge.
     groups = set(tasks["rater_group"])
     own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
-    mean = own.groupby(keys, sort=False)["agreement"].mean().sort_values(kind="stable")
+    keys = ["dataset", "task_id", "rater_group"]
+    lead = own["dimension"].isin([q.dimension for q in rubric.questions if q.asked_if is None])
+    # By what is always asked; the other dimensions decide between tasks that are alike in that.
+    order = pd.DataFrame(
+        {
+            "lead": own[lead].groupby(keys, sort=False)["agreement"].mean(),
+            "all": own.groupby(keys, sort=False)["agreement"].mean(),
+        }
+    ).sort_values(["lead", "all"], kind="stable")
     rows = []
-    for dataset, task, group in mean.index[:limit]:
-        its = own[(own["dataset"] == dataset) & (own["task_id"] == task)]
-        its = its[its["rater_group"] == group]
+    for key in order.index[:limit]:
+        its = own[(own[keys] == list(key)).all(axis=1)]
+        first = its.iloc[0]
+        named = [str(first["item_id"]), first["model"], str(first["task_id"])]
+        label = ", ".join(dict.fromkeys(part for part in named if isinstance(part, str)))
         cells = {
-            f"d{order[row['dimension']]}": f"{row['n_reported']} of {row['n_ratings']}"
+            row["dimension"]: f"{row['n_reported']} of {row['n_ratings']}"
             for row in its.to_dict("records")
         }
-        rows.append({"task": escape_html(f"{dataset}, {task}"), **cells})
-    present = [d for d in rubric.dimensions if any(f"d{order[d]}" in row for row in rows)]
-    columns = [f"d{order[d]}" for d in present]
-    frame = pd.DataFrame(rows).reindex(columns=["task", *columns]).fillna("")
-    labels = {f"d{order[d]}": rubric.question(d).label for d in present}
+        rows.append({"task": escape_html(breakable(label)), **cells})
+    present = [d for d in rubric.dimensions if any(d in row for row in rows)]
+    frame = pd.DataFrame(rows).reindex(columns=["task", *present]).fillna("")
     return (
         GT(frame, rowname_col="task", id=name)
-        .tab_stubhead("Item")
-        .cols_label(cases=labels)  # type: ignore[arg-type]
+        .tab_stubhead("Item, model, task")
+        .cols_label(cases={d: rubric.question(d).label for d in present})
         .fmt_passthrough(columns=["task"], escape=False)
         .cols_align("left")
     )

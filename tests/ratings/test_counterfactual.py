@@ -130,7 +130,7 @@ def test_groups_models_and_datasets_stand_apart_and_together():
     assert found["m", "person", "d1", "pooled"] == 4
     assert found["m", "person", "pooled", "pooled"] == 8
     assert found["other", "person", "d1", "physician"] == 6
-    assert found["m", "model", "d1", "model 0"] == 8
+    assert [found["m", "model", "d1", f"model {i}"] for i in range(2)] == [4, 4]
     assert ("m", "model", "pooled", "model 0") not in found.index
 
 
