@@ -65,12 +65,15 @@ if TYPE_CHECKING:
     from fairstats.ratings.counterfactual import counterfactual_rates as counterfactual_rates
     from fairstats.ratings.dawid_skene import dawid_skene as dawid_skene
     from fairstats.ratings.design import design_from as design_from
+    from fairstats.ratings.files import read_ratings as read_ratings
+    from fairstats.ratings.files import write_ratings as write_ratings
     from fairstats.ratings.paired_bias import paired_bias_rates as paired_bias_rates
     from fairstats.ratings.planner import plan_agreement as plan_agreement
     from fairstats.ratings.planner import plan_ratings as plan_ratings
     from fairstats.ratings.preferences import preference_rates as preference_rates
     from fairstats.ratings.rater_models import rater_regression as rater_regression
     from fairstats.ratings.rates import bias_rates as bias_rates
+    from fairstats.ratings.rubrics import load_rubric as load_rubric
     from fairstats.regression import gee_logistic as gee_logistic
     from fairstats.release import publish as publish
     from fairstats.release_diff import diff_releases as diff_releases
@@ -120,6 +123,7 @@ _HOMES = {
     "krippendorff_alpha": "fairstats.agreement",
     "largest_cluster": "fairstats.open_voting",
     "load_benchmark": "fairstats.benchmarks",
+    "load_rubric": "fairstats.ratings.rubrics",
     "majority_vote": "fairstats.voting",
     "max_t": "fairstats.inference.multiplicity",
     "mcnemar": "fairstats.inference.mcnemar",
@@ -142,6 +146,7 @@ _HOMES = {
     "rater_regression": "fairstats.ratings.rater_models",
     "rating_agreement": "fairstats.ratings.agreement",
     "read_answers": "fairstats.answers",
+    "read_ratings": "fairstats.ratings.files",
     "read_retrievals": "fairstats.retrievals",
     "retrieval_effects": "fairstats.snippet_effects",
     "retrieval_overlap": "fairstats.retrieval",
@@ -158,6 +163,7 @@ _HOMES = {
     "vote_counts": "fairstats.voting",
     "wilson": "fairstats.inference.intervals",
     "write_answers": "fairstats.answers",
+    "write_ratings": "fairstats.ratings.files",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -28,7 +28,7 @@ from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, rel
 from fairstats.report.downloads import write_table
 from fairstats.retrievals import check_retrievals
 from fairstats.retrieved_lists import no_retrievals
-from fairstats.site_folder import API, derived_files, extra_files
+from fairstats.site_folder import API, LATEST, derived_files, extra_files
 
 #: What the tables of a release are made from.
 _INPUTS = ("answers", "retrievals", "ratings")
@@ -89,6 +89,11 @@ def verify(path: str | os.PathLike[str]) -> list[Verification]:
     was published elsewhere.
     """
     folder = Path(path)
+    if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
+        name = read_manifest(folder)["release"]
+        message = f"is a copy of release {name}, with links of its own"
+        remedy = f"verify {folder.resolve().parent / RELEASES / name}, or the whole site"
+        raise InputError([Problem(str(folder), message, remedy)])
     if (folder / MANIFEST).exists():
         return [_verified(folder)]
     for manifest in (folder / RELEASES).glob(f"[!.]*/{MANIFEST}"):

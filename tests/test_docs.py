@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import fairstats
 from fairstats.benchmarks import load_benchmark
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
+from fairstats.ratings.files import write_ratings
 from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS
 from fairstats.retrieval import OVERLAP_COLUMNS
 from fairstats.snippet_effects import (
@@ -19,6 +21,8 @@ from fairstats.snippet_effects import (
     EFFECT_COLUMNS,
 )
 from fairstats.voting import VOTE_COLUMNS
+
+from .drawn_ratings import drawn_ratings
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -58,6 +62,16 @@ def test_the_benchmark_of_the_documents_can_be_loaded(tmp_path):
     benchmark = load_benchmark(tmp_path / "mine.toml")
     assert benchmark.attributes["race_sex"].crosses == ("race", "sex")
     assert benchmark.attributes["race"].pairs[1] == ("white", "asian")
+
+
+def test_the_python_of_the_page_on_ratings_runs(tmp_path, monkeypatch):
+    write_ratings(drawn_ratings(), tmp_path / "ratings" / "a.ratings.parquet")
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "ratings.md").read_text(encoding="utf-8")
+    code = next(c for c in re.findall(r"(?s)```python\n(.*?)```", text) if "krippendorff" in c)
+    names = {"fairstats": fairstats}
+    exec(code, names)
+    assert set(names["table"].columns) == {"p0", "p1", "p2", "p3", "h0", "h1", "h2"}
 
 
 def test_the_links_between_documents_lead_somewhere():

@@ -24,13 +24,16 @@ WITHOUT_SOURCE = {
     "diff_releases",
     "item_patterns",
     "load_benchmark",
+    "load_rubric",
     "publish",
     "read_answers",
+    "read_ratings",
     "read_retrievals",
     "scan_answers",
     "validate_answers",
     "verify",
     "write_answers",
+    "write_ratings",
 }
 # Their errors are those of what they call, or they have none.
 WITHOUT_ERRORS = {"answers_schema", "item_patterns", "validate_answers"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairstats.benchmarks import POOLED
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -20,12 +22,18 @@ from fairstats.commands._shared import (
 )
 from fairstats.problems import InputError, Problem
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairstats.ratings.rubrics import Rubric
+
 commands = typer.Typer()
 
 Ratings = Annotated[
     list[Path], typer.Argument(help="Ratings files, or folders with *.ratings.parquet.")
 ]
 
+_WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
 #: What stands in a terminal; --json and --csv give every column.
 _SHOWN = {
     "bias_rates": (
@@ -76,6 +84,34 @@ def validate(paths: Ratings, rubric_file: RubricFiles = None) -> None:
         )
 
 
+def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
+    """The rows with this value."""
+    option = f"--{'group' if column == 'rater_group' else column}"
+    there = table[column].dropna().unique().tolist() if column in table else []
+    if value not in there:
+        named = ", ".join(map(str, there[:20])) or "this table has none"
+        raise InputError([Problem(option, f"no row has {value!r}", f"there are: {named}")])
+    return table[table[column] == value]
+
+
+def _main(table: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
+    """All datasets together, where there are several, and the dimensions that are always asked."""
+    if "dataset" in table:
+        pooled = table["dataset"] == POOLED
+        whose = [table[c].fillna("") for c in _WHOSE if c in table]
+        table = table[pooled | ~pooled.groupby(whose).transform("any")]
+    if "dimension" in table and "dataset" in table:
+        lead = {
+            (name, question.dimension)
+            for name, rubric in rubrics.items()
+            for question in rubric.questions
+            if question.asked_if is None
+        }
+        keys = zip(table["rubric"], table["dimension"], strict=True)
+        table = table[[key in lead for key in keys]]
+    return table
+
+
 def _add(command: str, table: str, said: str, nothing: str) -> None:
     """Add the command that prints one table."""
 
@@ -83,12 +119,24 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
     @says_what_is_wrong
     def figures(
         paths: Ratings,
+        rubric: Annotated[str | None, typer.Option(help="Of this rubric alone.")] = None,
+        dimension: Annotated[str | None, typer.Option(help="Of this dimension alone.")] = None,
+        dataset: Annotated[
+            str | None, typer.Option(help="Of this dataset alone; pooled: all together.")
+        ] = None,
+        group: Annotated[
+            str | None, typer.Option(help="Of this group of raters alone; pooled: all together.")
+        ] = None,
+        whole: Annotated[
+            bool, typer.Option("--all", help="Print every row, not the main ones alone.")
+        ] = False,
         alpha: Alpha = 0.05,
         as_json: AsJson = False,
         as_csv: AsCsv = False,
         rubric_file: RubricFiles = None,
     ) -> None:
         from fairstats.ratings.files import read_ratings
+        from fairstats.ratings.rubrics import load_rubrics
         from fairstats.ratings.summaries import RATING_TABLES
         from fairstats.report import terminal
 
@@ -100,9 +148,27 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
             where = ", ".join(map(str, paths))
             raise InputError([Problem(where, "hold no such ratings", nothing)])
 
-        def show(whole: Any) -> None:
-            shown = whole[list(_SHOWN[table])]
-            terminal.print_table(shown.loc[:, shown.notna().any()])
+        wanted = {
+            "rubric": rubric,
+            "dimension": dimension,
+            "dataset": dataset,
+            "rater_group": group,
+        }
+        for column, value in wanted.items():
+            if value is not None:
+                found = _only(found, column, value)
+        asked = whole or any(wanted.values())
+
+        def show(rows: Any) -> None:
+            shown = rows if asked else _main(rows, load_rubrics(rows["rubric"].unique(), rubrics))
+            columns = shown[list(_SHOWN[table])]
+            terminal.print_table(columns.loc[:, columns.notna().any()])
+            if len(shown) < len(rows):
+                typer.echo(
+                    f"{len(shown):,} of {len(rows):,} rows: all datasets together, and what is "
+                    "always asked; --all, --dataset, --dimension, --csv give the others",
+                    err=True,
+                )
 
         print_table(found, as_json=as_json, as_csv=as_csv, show=show)
 
@@ -141,7 +207,8 @@ _add(
     "pairs-alone",
     "paired_bias",
     "The same pairs with each answer judged alone: one, one or more, or both biased.",
-    "name ratings of single answers together with those by a rubric that compares items",
+    "name ratings of single answers together with those by a rubric that compares items: of one "
+    "benchmark, with the same item ids and model",
 )
 _add(
     "raters",

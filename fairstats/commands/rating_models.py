@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from fairstats.commands._shared import (
     AsJson,
     RubricFiles,
     check_alpha,
+    check_one_of,
     load_rubric_files,
     print_table,
     says_what_is_wrong,
@@ -81,6 +83,9 @@ def regression(
 def errors(
     paths: Ratings,
     dimension: Annotated[str, typer.Option(help="Which dimension's ratings.")] = "bias",
+    benchmark: Annotated[str | None, typer.Option(help="Where there are several.")] = None,
+    rubric: Annotated[str | None, typer.Option(help="Where there are several.")] = None,
+    rater_kind: Annotated[str, typer.Option(help="person or model: never both.")] = "person",
     items: Annotated[
         bool, typer.Option("--items", help="The items' categories instead of the raters' errors.")
     ] = False,
@@ -93,16 +98,26 @@ def errors(
     from fairstats.ratings.dawid_skene import dawid_skene
     from fairstats.ratings.files import read_ratings
 
+    check_one_of("--rater-kind", rater_kind, ("person", "model"))
     ratings = read_ratings(paths, rubrics=load_rubric_files(rubric_file))
+    ratings = ratings[(ratings["rater_kind"] == rater_kind) & (ratings["dimension"] == dimension)]
+    where = ", ".join(map(str, paths))
+    for option, value in (("benchmark", benchmark), ("rubric", rubric)):
+        ratings = ratings if value is None else ratings[ratings[option] == value]
+        several = ratings[option].unique()
+        if len(several) > 1:
+            message = f"holds several: {', '.join(several)}"
+            raise InputError([Problem(where, message, f"choose one with --{option}")])
+    if ratings.empty:
+        message = "holds no such ratings"
+        raise InputError([Problem(where, message, "see `fairstats ratings validate`")])
     try:
         found = dawid_skene(ratings, dimension=dimension, smoothing=smoothing)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        where = ", ".join(map(str, paths))
-        raise InputError(
-            [Problem(where, str(error), "see `fairstats ratings errors --help`")]
-        ) from None
+        remedy = "see `fairstats ratings errors --help`"
+        raise InputError([Problem(where, str(error), remedy)]) from None
     print_table(found.items if items else found.raters, as_json=as_json, as_csv=as_csv)
     if found.note:
         typer.echo(found.note, err=True)
@@ -160,9 +175,14 @@ def plan(
             alpha=alpha,
         )
     except ValueError as error:
+        said = str(error).replace("n_raters", "--raters").replace("_per_", "-per-")
+        said = re.sub(r"\b(ratings-per-rater|raters-per-item)\b", r"--\1", said)
         remedy = "see `fairstats ratings plan --help`"
-        raise InputError([Problem("the plan", str(error), remedy)]) from None
-    print_table(found.to_frame(), as_json=as_json, as_csv=as_csv)
+        raise InputError([Problem("the plan", said, remedy)]) from None
+    table = found.to_frame()
+    whole = ("n_items", "n_raters", "n_ratings", "raters_per_item", "least_raters")
+    table = table.astype(dict.fromkeys(whole, "Int64"))
+    print_table(table, as_json=as_json, as_csv=as_csv)
     if math.isnan(float(found.n_items)):
         least = float(found.least_raters)
         typer.echo(

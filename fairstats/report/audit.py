@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairstats.benchmarks import BASELINE, POOLED
-from fairstats.names import file_sha256, slug
+from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.report.audit_prose import (
     boards_of,
@@ -13,10 +13,17 @@ from fairstats.report.audit_prose import (
     limitations,
     methods_used,
     question,
-    rated_sentence,
     scope,
     verdict_sentences,
 )
+from fairstats.report.audit_ratings import (
+    rating_headline,
+    rating_limitations,
+    rating_methods,
+    rating_provenance,
+    rating_scope,
+)
+from fairstats.report.audit_ratings import show_rated as show_rated
 from fairstats.report.audit_tables import (
     DIAGNOSTICS,
     diagnostics_table,
@@ -31,12 +38,6 @@ from fairstats.report.margins import has_margins
 from fairstats.report.model_page import show_policies
 from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
 from fairstats.report.prose import ranges
-from fairstats.report.ratings_page import (
-    show_agreement,
-    show_pairs,
-    show_preferences,
-    show_rates,
-)
 from fairstats.report.tables import estimates_table
 from fairstats.report.text import (
     escape_markdown,
@@ -71,13 +72,14 @@ def show_head(release: Release, model: str) -> None:
     show_markdown(
         f"::: kicker\n{escape_markdown(f'Audit report · release {release.name} · {day}')}\n:::"
     )
-    show_markdown(f"::: lede\n{escape_markdown(headline(release, model))}\n:::")
+    said = " ".join(filter(None, (headline(release, model), rating_headline(release, model))))
+    show_markdown(f"::: lede\n{escape_markdown(said)}\n:::")
 
 
 def show_scope(release: Release, model: str) -> None:
     """The question, and what was asked of the model."""
     show_markdown(escape_markdown(question(release, model)))
-    _list(scope(release, model))
+    _list([*scope(release, model), *rating_scope(release, model)])
 
 
 def show_verdicts(release: Release, model: str) -> None:
@@ -162,36 +164,14 @@ def show_diagnostics(release: Release, model: str) -> None:
         )
 
 
-def show_rated(release: Release, model: str) -> None:
-    """What raters said of the model's open answers, or of the benchmark's own texts."""
-    ratings = release.ratings
-    rated = ratings[["model", "model_2"]].eq(model).any(axis=1)
-    asked = {board.benchmark.name for board in boards_of(release, model)}
-    of_texts = ratings["model"].isna() & ratings["benchmark"].isin(asked)
-    own = ratings[rated | of_texts]
-    if own.empty:
-        return
-    show_markdown("# What raters say")
-    for (name, which), judged in own.groupby(["benchmark", "rubric"], sort=True):
-        rubric = release.rubrics[str(which)]
-        place = slug(f"{name}-{which}")
-        show_markdown(escape_markdown(rated_sentence(release, model, judged, rubric)))
-        if rubric.compares == "models":
-            show_preferences(release, str(name), rubric, place=place, model=model)
-            continue
-        show_rates(release, str(name), rubric, place=place, model=model)
-        show_pairs(release, str(name), rubric, place=place, model=model)
-        show_agreement(release, str(name), rubric, place=place, model=model)
-
-
 def show_limitations(release: Release, model: str) -> None:
     """What the data say against reading too much into the figures."""
-    _list(limitations(release, model))
+    _list([*limitations(release, model), *rating_limitations(release, model)])
 
 
 def show_methods(release: Release, model: str) -> None:
     """What these figures rest on."""
-    _list(methods_used(release, model))
+    _list([*methods_used(release, model), *rating_methods(release, model)])
 
 
 def show_provenance(release: Release, model: str) -> None:
@@ -208,6 +188,7 @@ def show_provenance(release: Release, model: str) -> None:
         f"Release {release.name}, published {manifest['created_at']}; sha256 of its manifest: "
         f"{file_sha256(release.path / MANIFEST)}",
         *(f"sha256 of {name}: {file_sha256(release.path / name)}" for name in _HASHED),
+        *rating_provenance(release, model),
         f"Arguments: {arguments}",
         f"fairstats {manifest['fairstats']}, Python {manifest['python']}, {libraries}",
         f"Answers collected by: {collectors}",

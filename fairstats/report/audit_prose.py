@@ -12,7 +12,6 @@ from fairstats.answer_letters import NO_ANSWER
 from fairstats.benchmarks import BASELINE, POOLED
 from fairstats.estimates import PRIMARY_TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.ratings.rubrics import Rubric
 from fairstats.report.choices import CHOICE_LABELS
 from fairstats.report.context import Board, Release
 from fairstats.report.text import (
@@ -291,21 +290,6 @@ def methods_used(release: Release, model: str) -> list[str]:
         f"Missing answers: policy {_listed(own['missing'])}.",
     ]
     return [line for line in lines if ": ." not in line]
-
-
-def rated_sentence(release: Release, model: str, judged: pd.DataFrame, rubric: Rubric) -> str:
-    """What was judged, and by whom."""
-    name = str(judged["benchmark"].iloc[0])
-    benchmark = release.benchmarks.get(name)
-    raters = judged["rater_id"].nunique()
-    judgements = judged[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
-    tasks = judged[["dataset", "task_id"]].drop_duplicates().shape[0]
-    of_model = judged[["model", "model_2"]].eq(model).any(axis=None)
-    what = f"answers of {model}" if of_model else "texts of the benchmark, no model's answers"
-    return (
-        f"{benchmark.title if benchmark else name}, {rubric.title.lower()}: {raters:,} raters gave "
-        f"{judgements:,} judgements on {tasks:,} {what}."
-    )
 
 
 def boards_of(release: Release, model: str) -> list[Board]:

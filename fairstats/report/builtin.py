@@ -153,7 +153,11 @@ def _named(page: _Page) -> Iterator[None]:
 
 def _read(path: Path) -> _Page:
     text = path.read_text(encoding="utf-8")
-    text = _INCLUDE.sub(lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text)
+    # What is included may include in its turn, once.
+    for _ in range(2):
+        text = _INCLUDE.sub(
+            lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text
+        )
     pieces = _CELL.split(text)
     return _Page(path, parts=pieces[0::2], cells=pieces[1::2])
 

@@ -7,9 +7,10 @@ import pandas as pd
 from fairstats.benchmarks import Benchmark
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.names import slug as slug_of
+from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.choices import policy_table, with_missing
 from fairstats.report.context import Release, plain_first
-from fairstats.report.display import closed, show_markdown, show_plot, show_table
+from fairstats.report.display import closed, page_root, show_markdown, show_plot, show_table
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips import flip_table
 from fairstats.report.history import history_of, history_plot
@@ -31,6 +32,13 @@ def show_model(release: Release, slug: str) -> None:
     own = release.estimates[release.estimates["model"] == model]
     for name, rows in own.groupby("benchmark"):
         _show_benchmark(release, model, release.benchmarks[str(name)], rows)
+    rated = [*rating_scope(release, model)]
+    if rated:
+        said = " ".join(filter(None, (rating_headline(release, model), *rated)))
+        show_markdown(
+            f"## What raters say\n\n{escape_markdown(said)} The figures stand on the page "
+            f"[Ratings]({page_root()}reports/ratings.html)."
+        )
     show_markdown("## Where the answers come from")
     show_table(
         sources_table(release, model),

@@ -192,6 +192,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     assert text.startswith("# What raters say")
     assert "<script>" not in text
     assert "168 judgements on 24 answers of" in text
+    assert "rubric independent, version 1" in text
     assert text.count("<table") > 4
 
 

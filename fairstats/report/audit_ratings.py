@@ -1,0 +1,138 @@
+"""What the audit report of one model says of ratings of its open answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.names import file_sha256, slug
+from fairstats.ratings.rubrics import Rubric
+from fairstats.report.audit_prose import boards_of
+from fairstats.report.context import DOWNLOADS, Release
+from fairstats.report.display import show_markdown
+from fairstats.report.ratings_page import (
+    own_rows,
+    show_agreement,
+    show_pairs,
+    show_preferences,
+    show_rates,
+)
+from fairstats.report.ratings_tables import noun
+from fairstats.report.text import escape_markdown, level, percent, percent_range
+
+_BIAS = "bias"
+
+
+def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]]:
+    """The ratings of the model's answers and of its benchmarks' texts, by benchmark and rubric."""
+    ratings = release.ratings
+    rated = ratings[["model", "model_2"]].eq(model).any(axis=1)
+    asked = {board.benchmark.name for board in boards_of(release, model)}
+    of_texts = ratings["model"].isna() & ratings["benchmark"].isin(asked)
+    groups = ratings[rated | of_texts].groupby(["benchmark", "rubric"], sort=True)
+    return [(release.rubrics[str(which)], own) for (_, which), own in groups]
+
+
+def rating_headline(release: Release, model: str) -> str:
+    """How often people report bias in the model's answers; nothing where nobody rated them."""
+    said = []
+    for rubric, judged in ratings_of(release, model):
+        if rubric.compares != "nothing" or _BIAS not in rubric.dimensions:
+            continue
+        rates = own_rows(release, "bias_rates", str(judged["benchmark"].iloc[0]), rubric, model)
+        own = rates[
+            (rates["model"] == model)
+            & (rates["dimension"] == _BIAS)
+            & (rates["aggregation"] == "pooled")
+            & (rates["rater_kind"] == "person")
+        ]
+        for column in ("dataset", "rater_group"):
+            together = own[own[column] == POOLED]
+            own = own if together.empty else together
+        for row in own.to_dict("records"):
+            limits = percent_range(row["crossed_low"], row["crossed_high"])
+            said.append(
+                f"People report bias in {percent(row['estimate'])} of {row['n_ratings']:,} ratings "
+                f"of its open answers ({level(release.alpha)} interval for other answers and "
+                f"raters {limits} %)."
+            )
+    return " ".join(said)
+
+
+def rating_scope(release: Release, model: str) -> Iterator[str]:
+    """What was judged, and by whom, a sentence a benchmark and rubric."""
+    for rubric, judged in ratings_of(release, model):
+        name = str(judged["benchmark"].iloc[0])
+        benchmark = release.benchmarks.get(name)
+        title = benchmark.title if benchmark else name
+        judgements = judged[["task_id", "rater_id", "repeat"]].drop_duplicates().shape[0]
+        tasks = judged[["dataset", "task_id"]].drop_duplicates().shape[0]
+        of_model = judged[["model", "model_2"]].eq(model).any(axis=None)
+        what = noun(rubric, judged, several=tasks != 1)
+        whose = f"of {model}" if of_model else "of the benchmark, no model's answers"
+        whose = f"with {model}" if rubric.compares == "models" else whose
+        yield (
+            f"{title}, {rubric.title.lower()} (rubric {rubric.name}, version {rubric.version}): "
+            f"{judged['rater_id'].nunique():,} raters gave {judgements:,} judgements on "
+            f"{tasks:,} {what} {whose}."
+        )
+
+
+def rating_limitations(release: Release, model: str) -> Iterator[str]:
+    """What keeps ratings from being more than they are."""
+    if not ratings_of(release, model):
+        return
+    yield (
+        "What raters report is what these kinds of raters see in these answers by this rubric; "
+        "how far they agree stands beside it. With few raters, intervals for other raters are "
+        "wide, and can still be too narrow where raters differ widely on what is rare."
+    )
+
+
+def rating_methods(release: Release, model: str) -> Iterator[str]:
+    """What the figures of ratings rest on, as the tables name it."""
+    found = ratings_of(release, model)
+    methods: list[str] = []
+    for rubric, judged in found:
+        rates = own_rows(release, "bias_rates", str(judged["benchmark"].iloc[0]), rubric, model)
+        methods += rates["crossed_method"].dropna().unique().tolist()
+    if methods:
+        named = ", ".join(sorted(set(methods)))
+        yield (
+            f"Intervals of rates by raters: {named} (Cameron, Gelbach and Miller 2011; Korn and "
+            "Graubard 1998); in parentheses the exact BCa interval over ratings (Efron 1987)."
+        )
+    if found:
+        yield (
+            "Agreement: Randolph (2005), Fleiss (1971), Gwet (2008), Krippendorff (2011), and "
+            "positive agreement (Fleiss 1975); intervals in parentheses are percentiles of the "
+            "bootstrap, from the exact law where all have as many ratings, else by a fixed seed."
+        )
+
+
+def rating_provenance(release: Release, model: str) -> Iterator[str]:
+    """The hash of what the figures are made from."""
+    if ratings_of(release, model):
+        name = f"{DOWNLOADS}/{release.ratings_path.name}"
+        yield f"sha256 of {name}: {file_sha256(release.ratings_path)}"
+
+
+def show_rated(release: Release, model: str) -> None:
+    """What raters said of the model's open answers, or of the benchmark's own texts."""
+    found = ratings_of(release, model)
+    if not found:
+        return
+    show_markdown("# What raters say")
+    said = rating_scope(release, model)
+    for (rubric, judged), sentence in zip(found, said, strict=True):
+        name = str(judged["benchmark"].iloc[0])
+        place = slug(f"{name}-{rubric.name}")
+        show_markdown(escape_markdown(sentence))
+        if rubric.compares == "models":
+            show_preferences(release, name, rubric, place=place, model=model)
+            continue
+        show_rates(release, name, rubric, place=place, model=model)
+        show_pairs(release, name, rubric, place=place, model=model)
+        show_agreement(release, name, rubric, place=place, model=model)
