@@ -27,13 +27,8 @@ import pandas as pd
 from scipy import stats
 
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.inference.crossed import (
-    _cluster_variance,
-    _crossed,
-    _wilson,
-    crossed_interval,
-    pigeonhole_bootstrap,
-)
+from fairstats.inference.crossed import _wilson, crossed_interval, pigeonhole_bootstrap
+from fairstats.inference.crossed_variance import Crossing, cluster_variance
 from fairstats.inference.intervals import wilson
 
 OUT = Path(__file__).resolve().parent / "results" / "crossed_coverage.csv"
@@ -120,16 +115,16 @@ def intervals(
     }
     if reported in (0, n):
         return found | dict.fromkeys(("closed_normal", "closed_t", "two_way_t"), own)
-    table = _crossed(values, items, raters)
-    totals = table.totals(values - table.mean)
-    of_items, of_raters, of_cells = (_cluster_variance(total, n)[0] for total in totals)
+    rate, crossing = reported / n, Crossing.of(items, raters, n)
+    totals = crossing.totals(values - rate)
+    of_items, of_raters, of_cells = (cluster_variance(total / n)[0] for total in totals)
     two_way = of_items + of_raters - of_cells
-    t = float(stats.t.isf(0.025, min(table.n_items, table.n_raters) - 1))
+    t = float(stats.t.isf(0.025, min(crossing.n_items, crossing.n_raters) - 1))
     closed = closed_form(totals, n)
     return found | {
-        "closed_normal": _wilson(table.mean, closed, float(stats.norm.isf(0.025))),
-        "closed_t": _wilson(table.mean, closed, t),
-        "two_way_t": _wilson(table.mean, two_way if two_way > 0 else of_cells, t),
+        "closed_normal": _wilson(rate, closed, float(stats.norm.isf(0.025))),
+        "closed_t": _wilson(rate, closed, t),
+        "two_way_t": _wilson(rate, two_way if two_way > 0 else of_cells, t),
     }
 
 

@@ -130,6 +130,25 @@ def fit_choices(
     raise ValueError("Newton's method did not arrive: look for separated choices first")
 
 
+def influence_on_params(fit: ChoiceFit, scores: FloatArray) -> FloatArray:
+    """By how much each choice moves the estimates, to first order: s I⁻¹.
+
+    Parameters
+    ----------
+    fit : ChoiceFit
+        The fit.
+    scores : ndarray, shape (n, p)
+        The first derivatives of the choices that are asked about.
+
+    Returns
+    -------
+    ndarray, shape (n, p)
+        As squares of sums of these, variances have no rounding below 0.
+    """
+    bread = np.linalg.pinv(fit.information, rcond=_SINGULAR, hermitian=True)
+    return np.asarray(scores @ bread)
+
+
 def clustered_covariance(fit: ChoiceFit, scores: FloatArray, clusters: npt.ArrayLike) -> FloatArray:
     """The covariance of the estimates where choices of a cluster are alike.
 
@@ -161,9 +180,7 @@ def clustered_covariance(fit: ChoiceFit, scores: FloatArray, clusters: npt.Array
         return np.full((scores.shape[1],) * 2, np.nan)
     summed = np.zeros((groups, scores.shape[1]))
     np.add.at(summed, number, scores)
-    bread = np.linalg.pinv(fit.information, rcond=_SINGULAR, hermitian=True)
-    # As a square, so that rounding leaves no negative variance.
-    influence = summed @ bread
+    influence = influence_on_params(fit, summed)
     return np.asarray(influence.T @ influence * groups / (groups - 1))
 
 

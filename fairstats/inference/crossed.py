@@ -10,41 +10,30 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import sparse, stats
 
 from fairstats.inference._checks import check_alpha, check_resampling
 from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.crossed_variance import Crossing, crossed_variance
 from fairstats.inference.lattice import discrete_law
-from fairstats.results import Estimate, FloatArray
+from fairstats.results import Estimate, FloatArray, Tabular
 
-IntArray = npt.NDArray[np.int64]
 # Resamples are drawn in parts, so that their weights stay below some 100 MB.
 _PART = 5_000_000
 # What differs by less differs by floating point alone.
 _ROUNDING = 1e-12
+# A p-value that underflows is not 0.
+_LEAST_P = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
-class _Crossed:
-    """Checked values with their items and raters as numbers from 0."""
+class CrossedTest(Tabular):
+    """Result of `crossed_test`: statistic, degrees of freedom (df), p_value and method."""
 
-    values: FloatArray
-    items: IntArray
-    raters: IntArray
-    n_items: int
-    n_raters: int
-
-    @property
-    def mean(self) -> float:
-        return float(np.clip(self.values.mean(), self.values.min(), self.values.max()))
-
-    def totals(self, of: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The sums over each item's ratings, each rater's, and each rater's of each item."""
-        cell = np.unique(self.items * self.n_raters + self.raters, return_inverse=True)[1]
-        items = np.bincount(self.items, of, self.n_items)
-        raters = np.bincount(self.raters, of, self.n_raters)
-        return np.asarray(items), np.asarray(raters), np.asarray(np.bincount(cell, of))
+    statistic: float
+    df: float
+    p_value: float
+    method: str
 
 
 def crossed_interval(
@@ -114,41 +103,82 @@ def crossed_interval(
     [0.375, 0.032, 0.917]
     """
     alpha = check_alpha(alpha)
-    table = _crossed(values, items, raters)
-    n = len(table.values)
+    x, crossing = _checked(values, items, raters)
+    n = len(x)
     if n == 0:
         return _result(float("nan"), 0.0, 1.0, alpha, "none (no rating)", 0)
-    if np.ptp(table.values) <= _ROUNDING:
-        found = bounded_mean_interval(np.full(table.n_items, table.values[0]), alpha=alpha)
+    p = _mean(x)
+    alike = _alike(x, crossing)
+    if alike:
+        found = bounded_mean_interval(np.full(alike[0], p), alpha=alpha)
         low, high = float(found.ci_low), float(found.ci_high)
-        return _result(table.mean, low, high, alpha, "wilson over items (all ratings are equal)", n)
-    if table.n_items == 1 and table.n_raters == 1:
-        # However often one rater has rated one item, it is one observation.
-        found = bounded_mean_interval([table.mean], alpha=alpha)
-        low, high = float(found.ci_low), float(found.ci_high)
-        return _result(table.mean, low, high, alpha, "wilson (one item, one rater)", n)
-    of_items, of_raters, of_cells = (
-        _cluster_variance(total, n) for total in table.totals(table.values - table.mean)
-    )
-    single = float(((table.values - table.mean) ** 2).sum()) / (n * (n - 1))
-    name = "two-way clusters, wilson t"
-    if table.n_raters == 1:
-        name = "clusters of items, wilson t (one rater: how raters differ is unknown)"
-        variance, freedom = max(of_items[0], single), float(table.n_items - 1)
-    elif table.n_items == 1:
-        name = "clusters of raters, wilson t (one item: how items differ is unknown)"
-        variance, freedom = max(of_raters[0], single), float(table.n_raters - 1)
-    else:
-        parts = (of_items, of_raters, of_cells)
-        both = of_items[0] + of_raters[0] - of_cells[0]
-        variance = max(both, *(part[0] for part in parts), single)
-        spread = sum(part[0] ** 2 / part[1] for part in parts)
-        # Where ratings balance out in every cell they are independent ones.
-        freedom = variance**2 / spread if spread > (variance * _ROUNDING) ** 2 else n - 1.0
-        freedom = max(min(freedom, n - 1.0), min(table.n_items, table.n_raters) - 1.0)
-    quantile = float(stats.t.isf(alpha / 2, freedom))
-    low, high = _wilson(table.mean, variance, quantile)
-    return _result(table.mean, low, high, alpha, name, n)
+        return _result(p, low, high, alpha, f"wilson {alike[1]}", n)
+    spread = crossed_variance((x - p) / n, crossing)
+    low, high = _wilson(p, spread.variance, float(stats.t.isf(alpha / 2, spread.df)))
+    return _result(p, low, high, alpha, _named(spread.clusters, "wilson t"), n)
+
+
+def crossed_test(
+    values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike, *, null: float
+) -> CrossedTest:
+    """Whether the mean of ratings is `null`, over further items and further raters.
+
+    The test that `crossed_interval` inverts: p is below alpha exactly where the interval of that
+    alpha leaves out `null`.
+
+    Parameters
+    ----------
+    values, items, raters
+        As for `crossed_interval`.
+    null : float
+        The mean that is tested, in (0, 1).
+
+    Returns
+    -------
+    CrossedTest
+        Its p_value is NaN without a rating, and else above 0.
+
+    Raises
+    ------
+    ValueError
+        As `crossed_interval`, and for a `null` outside (0, 1).
+
+    Notes
+    -----
+    The score test: with p̂ the mean and V its variance as for `crossed_interval`,
+
+        t = (p̂ − p₀) / √(V p₀ (1 − p₀) / (p̂ (1 − p̂)))
+
+    with the degrees of freedom there. Where all ratings have one value v, z² is the I items times
+    v / p₀ − 1, or (1 − v) / (1 − p₀) − 1 where v is below p₀; for v = 1 and 0 that is the score
+    test of a rate. Where v is p₀, p is 1.
+
+    References
+    ----------
+    As for `crossed_interval`; against which it is tested.
+
+    Examples
+    --------
+    >>> found = crossed_test([1, 1, 0, 1, 1, 0, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4],
+    ...                      ["a", "b"] * 4, null=0.5)
+    >>> round(found.p_value, 3), found.method
+    (0.28, 'two-way clusters, score t')
+    """
+    if not 0 < null < 1:
+        raise ValueError(f"null={null!r} must lie between 0 and 1, e.g. 0.5")
+    x, crossing = _checked(values, items, raters)
+    if len(x) == 0:
+        return CrossedTest(float("nan"), float("nan"), float("nan"), "none (no rating)")
+    p = _mean(x)
+    alike = _alike(x, crossing)
+    if alike:
+        beyond = p / null if p > null else (1 - p) / (1 - null)
+        # Rounding leaves a little less than 1 of what is `null`.
+        z = float(np.sign(p - null) * np.sqrt(alike[0] * max(beyond - 1, 0.0)))
+        return _tested(z, float("inf"), f"score {alike[1]}")
+    spread = crossed_variance((x - p) / len(x), crossing)
+    t = (p - null) / np.sqrt(spread.variance * null * (1 - null) / (p * (1 - p)))
+    return _tested(float(t), spread.df, _named(spread.clusters, "score t"))
 
 
 def pigeonhole_bootstrap(
@@ -204,42 +234,57 @@ def pigeonhole_bootstrap(
     """
     alpha = check_alpha(alpha)
     generator = check_resampling(n_resamples, rng)
-    table = _crossed(values, items, raters)
-    n = len(table.values)
+    x, crossing = _checked(values, items, raters)
+    n = len(x)
     if n == 0:
         return _result(float("nan"), 0.0, 1.0, alpha, "none (no rating)", 0)
-    means = _resampled_means(table, n_resamples, generator)
+    means = _resampled_means(x, crossing, n_resamples, generator)
     if len(means) == 0 or np.ptp(means) == 0:
         name = "none (the resamples do not vary)"
-        return _result(table.mean, float("nan"), float("nan"), alpha, name, n)
+        return _result(_mean(x), float("nan"), float("nan"), alpha, name, n)
     law = discrete_law(means)
     low, high = law.lower_quantile(alpha / 2), law.upper_quantile(alpha / 2)
     name = f"pigeonhole bootstrap percentile, {n_resamples} resamples"
-    return _result(table.mean, low, high, alpha, name, n)
+    return _result(_mean(x), low, high, alpha, name, n)
 
 
-def _crossed(values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike) -> _Crossed:
+def _checked(
+    values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike
+) -> tuple[FloatArray, Crossing]:
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1:
         raise ValueError(f"values must have shape (n,); got {x.shape}")
     # Written so that NaN is refused too.
     if not np.all((x >= 0) & (x <= 1)):
         raise ValueError("values must lie between 0 and 1; leave missing ones out")
-    numbers = []
-    for name, labels in (("items", items), ("raters", raters)):
-        codes, known = pd.factorize(pd.Series(labels))
-        if len(codes) != len(x):
-            raise ValueError(f"{name} must have the length of values, {len(x)}; got {len(codes)}")
-        if np.any(codes < 0):
-            raise ValueError(f"{name} must not be null")
-        numbers += [codes.astype(np.int64), len(known)]
-    return _Crossed(x, numbers[0], numbers[2], numbers[1], numbers[3])
+    return x, Crossing.of(items, raters, len(x))
 
 
-def _cluster_variance(totals: FloatArray, n: int) -> tuple[float, int]:
-    """The one-way cluster-robust variance of a mean of n, and its degrees of freedom."""
-    k = len(totals)
-    return float(totals @ totals) / n**2 * k / max(k - 1, 1), max(k - 1, 1)
+def _mean(x: FloatArray) -> float:
+    # A mean lies between its values; floating point does not know.
+    return float(np.clip(x.mean(), x.min(), x.max()))
+
+
+def _alike(x: FloatArray, crossing: Crossing) -> tuple[int, str] | None:
+    """Of how many observations the ratings are, and why; None where they show how they vary."""
+    if np.ptp(x) <= _ROUNDING:
+        return crossing.n_items, "over items (all ratings are equal)"
+    if crossing.n_items == 1 and crossing.n_raters == 1:
+        # However often one rater has rated one item, it is one observation.
+        return 1, "(one item, one rater)"
+    return None
+
+
+def _named(method: str, by: str) -> str:
+    """The method with what its variance was used for before what is said in brackets."""
+    head, bracket, rest = method.partition(" (")
+    return f"{head}, {by}{bracket}{rest}"
+
+
+def _tested(t: float, df: float, method: str) -> CrossedTest:
+    # With degrees of freedom without end Student's law is the normal one.
+    p = max(2 * float(stats.t.sf(abs(t), df)), _LEAST_P)
+    return CrossedTest(t, df, p, method)
 
 
 def _wilson(p: float, variance: float, quantile: float) -> tuple[float, float]:
@@ -250,10 +295,12 @@ def _wilson(p: float, variance: float, quantile: float) -> tuple[float, float]:
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
-def _resampled_means(table: _Crossed, n_resamples: int, rng: np.random.Generator) -> FloatArray:
-    place, shape = (table.items, table.raters), (table.n_items, table.n_raters)
-    total = sparse.csr_array((table.values, place), shape=shape)
-    number = sparse.csr_array((np.ones(len(table.values)), place), shape=shape)
+def _resampled_means(
+    x: FloatArray, crossing: Crossing, n_resamples: int, rng: np.random.Generator
+) -> FloatArray:
+    place, shape = (crossing.items, crossing.raters), (crossing.n_items, crossing.n_raters)
+    total = sparse.csr_array((x, place), shape=shape)
+    number = sparse.csr_array((np.ones(len(x)), place), shape=shape)
     means = []
     part = max(1, _PART // max(shape))
     for start in range(0, n_resamples, part):

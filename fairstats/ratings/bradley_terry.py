@@ -14,11 +14,12 @@ from scipy import special, stats
 
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.choices import (
-    clustered_covariance,
     diverging_direction,
     fit_choices,
+    influence_on_params,
     rank_of_choices,
 )
+from fairstats.inference.crossed_variance import CrossedVariance, Crossing, crossed_variance
 from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.strata import with_pooled
@@ -31,6 +32,7 @@ STRENGTH_COLUMNS = (
     "model",
     "strength",
     "std_error",
+    "df",
     "ci_low",
     "ci_high",
     "ci_level",
@@ -41,6 +43,8 @@ STRENGTH_COLUMNS = (
     "n_not_preferred",
     "n_indifferent",
     "n_tasks",
+    "n_items",
+    "n_raters",
     "method_note",
 )
 #: The columns of `BradleyTerry.win_probabilities`, in order.
@@ -49,6 +53,7 @@ WIN_COLUMNS = (
     "model",
     "model_2",
     "win_probability",
+    "df",
     "ci_low",
     "ci_high",
     "ci_level",
@@ -123,9 +128,12 @@ def bradley_terry(
 
     Notes
     -----
-    Standard errors are clustered by task, times G / (G − 1) with G tasks, and the limits take
-    Student's t with G − 1 degrees of freedom. Raters that stand in several tasks make them too
-    small. With as many tasks as parameters or fewer there are none.
+    One answer stands in several tasks and one rater judges many: standard errors and the degrees
+    of freedom of Student's t (``df``) are those of `fairstats.crossed_interval`, with what each
+    rating does to a strength, or to the difference of two, in place of its deviation from the
+    mean. So no variance is below that of items, or of raters, alone. By one rater alone they are
+    clustered by item, and ``ci_method`` says that it is unknown how raters differ. With as many
+    items as parameters or fewer there are none.
 
     There is no finite estimate where models fall into two sets of which none of the one was ever
     preferred to one of the other (with ties it can be finite even so, since all pairs share ν: a
@@ -138,7 +146,8 @@ def bradley_terry(
     Bradley & Terry (1952), Biometrika 39:324-345; Davidson (1970), JASA 65:317-328; on when
     estimates are finite Ford (1957), American Mathematical Monthly 64:28-33. Checked against R:
     ``glm`` with ``sandwich`` without ties, a loglinear ``glm`` with them, and ``BradleyTerry2``
-    (tests/r/bradley_terry.R).
+    (tests/r/bradley_terry.R). Standard errors: Cameron, Gelbach & Miller (2011), Journal of
+    Business & Economic Statistics 29:238-249.
 
     Examples
     --------
@@ -184,43 +193,40 @@ def _of_unit(
     second = np.searchsorted(models, rows["model_2"].to_numpy(dtype=object).astype(str))
     sign = rows["prefers"].to_numpy(dtype=np.int64)
     tasks = rows["task_id"].to_numpy()
-    fit = _Fit(models, first, second, sign, tasks, pseudo_wins)
-    half = stats.t.isf(alpha / 2, max(fit.n_tasks - 1, 1))
+    crossing = Crossing.of(rows["item_id"], rows["rater_id"], len(rows))
+    fit = _Fit(models, first, second, sign, crossing, pseudo_wins)
     nothing = np.full(len(models), np.nan)
     strength = nothing if fit.params is None else fit.params[: len(models)]
-    covariance = np.diag(nothing) if fit.covariance is None else fit.covariance
-    error = np.sqrt(np.diag(covariance)[: len(models)])
-    shared = {
-        "ci_method": "none" if fit.covariance is None else "wald, clustered by task",
-        "method_note": fit.note,
-    }
+    shared = {"method_note": fit.note}
     tie = float(np.exp(fit.params[-1])) if fit.params is not None and fit.has_ties else 0.0
     of_models = []
     for place, name in enumerate(models):
         mine = np.where(first == place, sign, np.where(second == place, -sign, 2))
+        found, half = fit.spread(place, alpha=alpha)
         of_models.append(
             shared
             | {
                 "model": name,
                 "strength": strength[place],
-                "std_error": error[place],
-                "ci_low": strength[place] - half * error[place],
-                "ci_high": strength[place] + half * error[place],
+                "std_error": np.sqrt(found.variance),
+                "df": found.df,
+                "ci_low": strength[place] - half,
+                "ci_high": strength[place] + half,
+                "ci_method": found.clusters,
                 "tie_parameter": np.nan if fit.params is None else tie,
                 "n_ratings": int((mine < 2).sum()),
                 "n_preferred": int((mine == 1).sum()),
                 "n_not_preferred": int((mine == -1).sum()),
                 "n_indifferent": int((mine == 0).sum()),
                 "n_tasks": len(np.unique(tasks[mine < 2])),
+                "n_items": len(np.unique(crossing.items[mine < 2])),
+                "n_raters": len(np.unique(crossing.raters[mine < 2])),
             }
         )
     of_pairs = []
     for i, j in combinations(range(len(models)), 2):
-        contrast = np.zeros(len(covariance))
-        contrast[[i, j]] = 1, -1
         log_odds = strength[i] - strength[j]
-        # Rounding leaves less than nothing of the variance of what does not vary.
-        spread = half * np.sqrt(np.maximum(contrast @ covariance @ contrast, 0.0))
+        found, half = fit.spread(i, j, alpha=alpha)
         odds = np.exp([strength[i], strength[j], np.log(tie) if tie else -np.inf])
         odds[2] = tie * np.sqrt(odds[0] * odds[1])
         up, down, neither = odds / odds.sum()
@@ -230,8 +236,10 @@ def _of_unit(
                 "model": models[i],
                 "model_2": models[j],
                 "win_probability": special.expit(log_odds),
-                "ci_low": special.expit(log_odds - spread),
-                "ci_high": special.expit(log_odds + spread),
+                "df": found.df,
+                "ci_low": special.expit(log_odds - half),
+                "ci_high": special.expit(log_odds + half),
+                "ci_method": found.clusters,
                 "preferred": up,
                 "preferred_2": down,
                 "indifferent": neither,
@@ -242,7 +250,7 @@ def _of_unit(
 
 
 class _Fit:
-    """Estimates, their covariance, and why there are none."""
+    """Estimates, what each rating does to them, and why there are none."""
 
     def __init__(
         self,
@@ -250,12 +258,12 @@ class _Fit:
         first: npt.NDArray[np.int64],
         second: npt.NDArray[np.int64],
         sign: npt.NDArray[np.int64],
-        tasks: npt.NDArray[Any],
+        crossing: Crossing,
         pseudo_wins: float,
     ) -> None:
         self.params: FloatArray | None = None
-        self.covariance: FloatArray | None = None
-        self.n_tasks = len(np.unique(tasks))
+        self.influence: FloatArray | None = None
+        self.crossing = crossing
         self.has_ties = bool((sign == 0).any())
         n = len(sign)
         weights = np.ones(n)
@@ -275,16 +283,25 @@ class _Fit:
         fit = fit_choices(features, chosen, weights)
         self.params = fit.params
         n_params = len(models) - 1 + self.has_ties
-        if self.n_tasks <= n_params:
-            self.note = f"no standard error: {self.n_tasks} tasks for {n_params} parameters"
+        if crossing.n_items <= n_params:
+            self.note = f"no standard error: {crossing.n_items} items for {n_params} parameters"
             return
-        covariance = clustered_covariance(fit, fit.scores[:n], tasks)
-        if np.diag(covariance).max() < 1e-18:
-            self.note = "no standard error: all tasks say the same"
-            return
-        self.covariance = covariance
+        self.influence = influence_on_params(fit, fit.scores[:n])
         if pseudo_wins > 0:
             self.note = f"{pseudo_wins:g} preferences added to both sides of each pair"
+
+    def spread(
+        self, place: int, other: int | None = None, *, alpha: float
+    ) -> tuple[CrossedVariance, float]:
+        """The variance of a strength, or of one less another, and half its interval."""
+        if self.influence is None:
+            return CrossedVariance(np.nan, np.nan, "none"), np.nan
+        each = self.influence[:, place]
+        if other is not None:
+            each = each - self.influence[:, other]
+        found = crossed_variance(each, self.crossing)
+        half = float(stats.t.isf(alpha / 2, found.df) * np.sqrt(found.variance))
+        return CrossedVariance(found.variance, found.df, f"wald t, {found.clusters}"), half
 
 
 def _features(

@@ -15,6 +15,7 @@ from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.strata import (
     crossed_limits,
     in_order,
+    linked_items,
     ratings_comparing,
     with_event,
     with_pooled,
@@ -40,6 +41,7 @@ COUNTERFACTUAL_COLUMNS = (
     "n_reported",
     "n_ratings",
     "n_tasks",
+    "n_clusters",
     "n_raters",
     "n_missing",
 )
@@ -85,8 +87,11 @@ def counterfactual_rates(
     -----
     ``ci_low`` and ``ci_high`` are exact BCa intervals that take each rating for independent:
     raters and pairs that stand in several ratings make them too narrow. ``crossed_low`` and
-    ``crossed_high`` count with both (`fairstats.crossed_interval`), pairs with one first item
-    being one.
+    ``crossed_high`` count with both (`fairstats.crossed_interval`): with raters, and, as its
+    items, with the ``n_clusters`` sets of pairs that no shared item links, of all pairs of a
+    model that were to be judged by a rubric. Which item of a pair is written first means nothing.
+    With a single set nothing is known of how sets differ: the limits then count with raters alone,
+    and ``crossed_method`` says "one item".
 
     References
     ----------
@@ -115,6 +120,7 @@ def counterfactual_rates(
         return pd.DataFrame(columns=list(COUNTERFACTUAL_COLUMNS))
     frame = with_event(_with_contexts(frame, known), known)
     frame = frame.assign(model=frame["model"].fillna(""))
+    frame = frame.assign(cluster=linked_items(frame))
     frame = with_pooled(frame, ("benchmark", "rubric", "model"))
     units = frame[list(UNIT_COLUMNS)].drop_duplicates()
     parts = []
@@ -129,23 +135,24 @@ def counterfactual_rates(
             n_reported=("reported", "sum"),
             n_ratings=("reported", "size"),
             n_tasks=("task_id", "nunique"),
+            n_clusters=("cluster", "nunique"),
             n_raters=("rater_id", "nunique"),
         )
         limits = {
-            key: crossed_limits(rows["reported"].to_numpy(), rows, alpha=alpha)
+            key: crossed_limits(rows["reported"].to_numpy(), rows, alpha=alpha, items="cluster")
             for key, rows in groups
         }
         missing = there["reported"].isna().groupby([there[name] for name in UNIT_COLUMNS]).sum()
         part = units.join(
             counted.join(missing.rename("n_missing"), how="outer"), on=list(UNIT_COLUMNS)
         )
-        none = crossed_limits(np.empty(0), judged.iloc[:0], alpha=alpha)
+        none = crossed_limits(np.empty(0), judged.iloc[:0], alpha=alpha, items="cluster")
         keys = part[list(UNIT_COLUMNS)].itertuples(index=False, name=None)
         crossed = pd.DataFrame([limits.get(key, none) for key in keys], index=part.index)
         part = part.join(crossed)
         parts.append(part.assign(**dict(zip(CONTEXTS, (ideal, contents), strict=True))))
     table = in_order(pd.concat(parts), UNIT_COLUMNS, frame["dimension"].unique())
-    for name in COUNTERFACTUAL_COLUMNS[-5:]:
+    for name in COUNTERFACTUAL_COLUMNS[-6:]:
         table[name] = table[name].fillna(0).astype("int64")
     counts = np.stack([table["n_reported"], table["n_ratings"] - table["n_reported"]], axis=-1)
     found = bootstrap(counts, "proportion", alpha=alpha)

@@ -8,8 +8,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
@@ -19,6 +17,7 @@ from fairstats.ratings.counterfactual import FIGURE_COLUMNS, UNIT_COLUMNS
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.strata import (
     in_order,
+    linked_items,
     ratings_comparing,
     with_event,
     with_pooled,
@@ -209,21 +208,7 @@ def _answered_pairs(frame: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
         found = found.assign(dataset=found["pair_dataset"].fillna(found["dataset"]))
     columns = ["benchmark", "dataset", "rubric", "model", "item_id", "item_id_2"]
     found = found[columns].drop_duplicates(ignore_index=True)
-    return found.assign(pair=found.index, cluster=_clusters(found))
-
-
-def _clusters(pairs: pd.DataFrame) -> npt.NDArray[np.int64]:
-    """The number of the set of pairs that each is linked to by items that they share."""
-    answer = ["benchmark", "rubric", "model", "item_id"]
-    ends = [
-        pairs[[*answer[:3], side]].set_axis(answer, axis=1) for side in ("item_id", "item_id_2")
-    ]
-    node = pd.concat(ends).groupby(answer, sort=False).ngroup().to_numpy(dtype=np.int64)
-    first, second = node.reshape(2, len(pairs))
-    size = int(node.max(initial=-1)) + 1
-    links = sparse.coo_matrix((np.ones(len(pairs)), (first, second)), shape=(size, size))
-    cluster = csgraph.connected_components(links, directed=False)[1]
-    return np.asarray(cluster[first], dtype=np.int64)
+    return found.assign(pair=found.index, cluster=linked_items(found))
 
 
 def _clustered_limits(

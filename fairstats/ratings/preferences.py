@@ -11,6 +11,7 @@ import pandas as pd
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import StatisticName, bootstrap
 from fairstats.inference.clusters import sign_flip_test
+from fairstats.inference.crossed import crossed_test
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.strata import crossed_limits, in_order, ratings_comparing, with_pooled
 from fairstats.results import FloatArray
@@ -41,6 +42,8 @@ PREFERENCE_COLUMNS = (
     "statistic",
     "p_value",
     "test",
+    "crossed_p_value",
+    "crossed_test",
     "n_ratings",
     "n_tasks",
     "n_raters",
@@ -95,10 +98,14 @@ def preference_rates(
     -----
     ``ci_low`` and ``ci_high`` take each rating for independent, as the study does: exact BCa
     intervals of counts. Raters and items that stand in several ratings make them too narrow;
-    ``crossed_low`` and ``crossed_high`` count with both (`fairstats.crossed_interval`). The tests
-    of both differences are sign-flip tests with tasks as what is independent, d of a task being
-    its ratings for one side less those for the other; with one rating a task that is McNemar's
-    test. Without any preference p is 1.
+    ``crossed_low`` and ``crossed_high`` count with both (`fairstats.crossed_interval`).
+
+    Both differences have two tests. ``crossed_p_value`` is for further items and further raters,
+    the test of `fairstats.inference.crossed.crossed_test`: below alpha exactly where 0 is outside
+    the crossed limits. ``p_value`` is for these raters: a sign-flip test with tasks as what is
+    independent, d of a task being its ratings for one side less those for the other; with one
+    rating a task that is McNemar's test. Where raters lean to different sides it says too much of
+    raters who were not asked. Without any preference both are 1.
 
     A position difference hangs on the models too, where one of them was shown first more often:
     the note says how often the two were shown the other way round.
@@ -249,6 +256,7 @@ def _estimates(
             continue
         found = bootstrap(np.stack(cells, axis=-1), statistic, alpha=alpha)
         part = keys.assign(metric=metric, statistic=np.nan, p_value=np.nan, test="none")
+        part = part.assign(crossed_p_value=np.nan, crossed_test="none")
         for name in ("estimate", "ci_low", "ci_high", "ci_method"):
             part[name] = getattr(found, name)
         least = -1.0 if statistic == "difference" else 0.0
@@ -265,8 +273,18 @@ def _estimates(
             part["statistic"] = [tests[i].statistic if i in tests else np.nan for i in part.index]
             part["p_value"] = [tests[i].p_value if i in tests else np.nan for i in part.index]
             part["test"] = [
-                f"sign flips of tasks, {tests[i].method}" if i in tests else "none"
+                f"sign flips of tasks given these raters, {tests[i].method}"
+                if i in tests
+                else "none"
                 for i in part.index
             ]
+            # A difference is twice the mean of 0, ½ and 1, less 1.
+            of_both = [
+                crossed_test((each[at] + 1) / 2, rows["item_id"], rows["rater_id"], null=0.5)
+                for at in places
+                for rows in [judged.iloc[at]]
+            ]
+            part["crossed_p_value"] = [found.p_value for found in of_both]
+            part["crossed_test"] = [found.method for found in of_both]
         parts.append(part)
     return pd.concat(parts, ignore_index=True)

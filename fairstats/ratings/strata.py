@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from fairstats.benchmarks import POOLED
 from fairstats.inference.crossed import crossed_interval
@@ -134,8 +136,58 @@ def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
 
 
+def linked_items(
+    rows: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric", "model")
+) -> npt.NDArray[np.int64]:
+    """The number of the set of items that each row is of, items in a pair being of one set.
+
+    What is said of a and b is not independent of what is said of a and c, whichever of two items
+    is written first: all pairs that lead from one to the other by items that they share are of
+    one set.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Rows with item_id, item_id_2 and the columns of `within`. Without a second item (null, or
+        no such column) a row is of its item alone.
+    within : iterable of str
+        Items are the same where these are, too.
+
+    Returns
+    -------
+    ndarray of int, shape (rows,)
+        From 0. Where no row has a second item these are the items.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"item_id": list("abcdx"), "item_id_2": ["b", "c", None, "e", "d"]})
+    >>> linked_items(pairs, []).tolist()
+    [0, 0, 0, 1, 1]
+    """
+    own = [*within, "item_id"]
+    first = rows[own]
+    second = first
+    if "item_id_2" in rows:
+        either = rows["item_id_2"].where(rows["item_id_2"].notna(), rows["item_id"])
+        second = first.assign(item_id=either)
+    # An object's name is one, of whatever type the two columns are.
+    ends = pd.concat([first, second], ignore_index=True).astype({"item_id": object})
+    item = ends.groupby(own, sort=False, dropna=False).ngroup().to_numpy(dtype=np.int64)
+    one, other = item.reshape(2, len(rows))
+    size = int(item.max(initial=-1)) + 1
+    if not size:
+        return one
+    links = sparse.coo_array((np.ones(len(rows)), (one, other)), shape=(size, size))
+    return np.asarray(csgraph.connected_components(links, directed=False)[1][one], dtype=np.int64)
+
+
 def crossed_limits(
-    values: npt.NDArray[np.float64], rows: pd.DataFrame, *, alpha: float, least: float = 0.0
+    values: npt.NDArray[np.float64],
+    rows: pd.DataFrame,
+    *,
+    alpha: float,
+    least: float = 0.0,
+    items: str = "item_id",
 ) -> dict[str, object]:
     """The interval of a mean of ratings over further items and raters.
 
@@ -144,11 +196,13 @@ def crossed_limits(
     values : ndarray of float, shape (n,)
         The ratings as numbers between `least` and 1.
     rows : pandas.DataFrame
-        Of as many rows: whose they are, item_id and rater_id.
+        Of as many rows: whose they are, rater_id and the column `items`.
     alpha : float
         1 − confidence level.
     least : {0, -1}
         The least that a rating can be: −1 for a difference.
+    items : str
+        The column of the item, or of the set of `linked_items`.
 
     Returns
     -------
@@ -156,9 +210,7 @@ def crossed_limits(
         crossed_low, crossed_high and crossed_method, by `fairstats.crossed_interval`.
     """
     span = 1 - least
-    found = crossed_interval(
-        (values - least) / span, rows["item_id"], rows["rater_id"], alpha=alpha
-    )
+    found = crossed_interval((values - least) / span, rows[items], rows["rater_id"], alpha=alpha)
     return {
         "crossed_low": least + span * float(found.ci_low),
         "crossed_high": least + span * float(found.ci_high),

@@ -13,11 +13,16 @@ import statsmodels.api as sm
 from scipy import stats
 
 from fairstats.inference.bounded_mean import bounded_mean_interval
-from fairstats.inference.crossed import crossed_interval, pigeonhole_bootstrap
+from fairstats.inference.crossed import crossed_interval, crossed_test, pigeonhole_bootstrap
+from fairstats.inference.crossed_variance import Crossing, crossed_variance
 from fairstats.inference.intervals import wilson
 
 ROOT = Path(__file__).parents[2]
-BOTH = [crossed_interval, lambda *table: pigeonhole_bootstrap(*table, n_resamples=99, rng=1)]
+BOTH = [
+    crossed_interval,
+    lambda *table: pigeonhole_bootstrap(*table, n_resamples=99, rng=1),
+    lambda *table: crossed_test(*table, null=0.5),
+]
 
 
 def script():
@@ -43,7 +48,7 @@ def ratings(n_items, each, n_raters, *, seed=1, rate=0.3, of_items=1.5):
     return (latent > stats.norm.isf(rate)).astype(float), items, raters
 
 
-@pytest.mark.parametrize("interval", BOTH)
+@pytest.mark.parametrize("interval", BOTH[:2])
 def test_without_a_rating_nothing_is_known(interval):
     found = interval([], [], [])
     assert np.isnan(found.estimate)
@@ -183,6 +188,70 @@ def test_a_higher_level_is_wider():
     found, wider = crossed_interval(*table), crossed_interval(*table, alpha=0.01)
     assert wider.ci_low < found.ci_low < found.ci_high < wider.ci_high
     assert wider.ci_level == 0.99
+
+
+def some_table(seed):
+    """Ratings in halves or whole, of few or many items and raters, some of them all alike."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    n_items, n_raters = (int(rng.integers(1, most)) for most in (15, 6))
+    kinds = [(0, 1), (0, 0.5, 1), (0.5,), (1,), (0.1, 0.3), (0.75,)]
+    values = rng.choice(kinds[seed % len(kinds)], n)
+    return values, rng.integers(0, n_items, n), rng.integers(0, n_raters, n)
+
+
+@pytest.mark.parametrize("seed", range(90))
+def test_p_is_below_alpha_exactly_where_the_interval_leaves_out_the_null(seed):
+    table = some_table(seed)
+    for null in (0.5, 0.08, 0.9):
+        p = crossed_test(*table, null=null).p_value
+        assert 0 < p <= 1
+        # Just below and above p the limit is just beyond and short of the null.
+        for alpha in (0.05, 0.3, p * 0.999, p * 1.001):
+            if not 1e-12 < alpha < 1:
+                continue
+            low, high = limits(crossed_interval(*table, alpha=alpha))
+            assert (p < alpha) == (not low <= null <= high), (null, alpha, low, high)
+
+
+def test_the_degenerate_tests():
+    nothing = crossed_test([], [], [], null=0.5)
+    assert np.isnan([nothing.statistic, nothing.df, nothing.p_value]).all()
+    assert nothing.method == "none (no rating)"
+    ties = crossed_test(np.full(6, 0.5), np.arange(6), np.zeros(6), null=0.5)
+    assert (ties.statistic, ties.p_value) == (0, 1)
+    assert ties.method == "score over items (all ratings are equal)"
+    # Twelve ratings of four items are four: z = √4.
+    same = crossed_test(np.ones(12), np.arange(12) % 4, np.arange(12) // 4, null=0.5)
+    assert same.statistic == pytest.approx(2)
+    assert same.p_value == pytest.approx(2 * stats.norm.sf(2))
+    against = crossed_test(np.zeros(12), np.arange(12) % 4, np.arange(12) // 4, null=0.5)
+    assert (against.statistic, against.p_value) == (-same.statistic, same.p_value)
+    one = crossed_test([1, 1, 0.5], ["i"] * 3, ["r"] * 3, null=0.5)
+    assert one.method == "score (one item, one rater)"
+    assert one.p_value > 0.3
+    sure = crossed_test(np.ones(9000), np.arange(9000), np.arange(9000) % 7, null=0.5)
+    assert 0 < sure.p_value < 1e-300
+    rater = crossed_test([1, 0, 1, 1], range(4), ["r"] * 4, null=0.5)
+    assert rater.method == ("clusters of items, score t (one rater: how raters differ is unknown)")
+    assert rater.df == 3
+    with pytest.raises(ValueError, match="null=1"):
+        crossed_test([1, 0], [1, 2], [1, 2], null=1)
+
+
+def test_the_variance_of_a_sum_is_that_of_its_parts_at_least():
+    values, items, raters = ratings(60, 2, 12)
+    n = len(values)
+    crossing = Crossing.of(items, raters, n)
+    e = (values - values.mean()) / n
+    found = crossed_variance(e, crossing)
+    for of, k in ((items, 60), (raters, 12)):
+        totals = np.bincount(of, e)
+        assert found.variance >= totals @ totals * k / (k - 1)
+    assert crossed_variance(3 * e, crossing).variance == pytest.approx(9 * found.variance)
+    assert crossed_variance(3 * e, crossing).df == pytest.approx(found.df)
+    nothing = crossed_variance(np.zeros(n), crossing)
+    assert (nothing.variance, nothing.df) == (0, n - 1)
 
 
 def test_the_pigeonhole_bootstrap_is_that_of_all_resamples():

@@ -163,3 +163,53 @@ def test_crossed_limits_count_with_pairs_and_raters():
     empty = found.loc[("yes", "no")]
     assert (empty["crossed_low"], empty["crossed_high"]) == (0, 1)
     assert empty["crossed_method"] == "none (no rating)"
+
+
+def pairs_of(pairs, said, **facts):
+    """Judgements of pairs of items, a text of y and n each, a sign a rater."""
+    parts = []
+    for (one, other), signs in zip(pairs, said, strict=True):
+        part = judgements([f"nn{sign}" for sign in signs], **facts)
+        # Of `judgements` each two are of one task; here all of a pair are.
+        rater = part.groupby("dimension").cumcount().astype(str)
+        part = part.assign(task_id=f"{min(one, other)} {max(one, other)}", rater_id=rater)
+        parts.append(part.assign(item_id=one, item_id_2=other))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_which_item_is_written_first_means_nothing():
+    rng = np.random.default_rng(3)
+    pairs = [(f"base {i % 6}", f"variant {i}") for i in range(60)]
+    said = ["".join(rng.choice(["y", "n"], 3, p=(p, 1 - p))) for p in np.tile([0.1, 0.8], 30)]
+    turned = [pair[::-1] for pair in pairs]
+    half = [pair[:: rng.choice([-1, 1])] for pair in pairs]
+    there, back, mixed = (
+        counterfactual_rates(check_ratings(pairs_of(own, said))) for own in (pairs, turned, half)
+    )
+    pd.testing.assert_frame_equal(there, back)
+    pd.testing.assert_frame_equal(there, mixed)
+    whole = cells(there).loc[("pooled", "pooled")]
+    assert (whole["n_tasks"], whole["n_clusters"], whole["n_ratings"]) == (60, 6, 180)
+    reported = [sign == "y" for text in said for sign in text]
+    expected = crossed_interval(reported, np.repeat(np.arange(60) % 6, 3), np.tile(range(3), 60))
+    assert whole["crossed_low"] == pytest.approx(float(expected.ci_low))
+    assert whole["crossed_high"] == pytest.approx(float(expected.ci_high))
+    alone = crossed_interval(reported, np.repeat(np.arange(60), 3), np.tile(range(3), 60))
+    assert whole["crossed_high"] > alone.ci_high + 0.1
+
+
+def test_pairs_are_linked_by_way_of_others_and_not_across_models():
+    pairs = [("a", "b"), ("c", "b"), ("c", "d"), ("x", "y")]
+    one = pairs_of(pairs, ["yn", "ny", "nn", "yy"])
+    other = pairs_of([("a", "b"), ("c", "d")], ["yn", "nn"], model="other")
+    other = other.assign(task_id="other " + other["task_id"])
+    table = counterfactual_rates(check_ratings(pd.concat([one, other])))
+    clusters = {
+        model: int(cells(table, model=model).loc[("pooled", "pooled"), "n_clusters"])
+        for model in ("m", "other")
+    }
+    assert clusters == {"m": 2, "other": 2}
+    single = pairs_of([("a", "b"), ("c", "b")], ["yny", "nyy"])
+    row = cells(counterfactual_rates(check_ratings(single))).loc[("pooled", "pooled")]
+    assert row["n_clusters"] == 1
+    assert "one item: how items differ is unknown" in row["crossed_method"]

@@ -208,3 +208,43 @@ def test_crossed_limits_count_with_items_and_raters():
     assert of(table, "preferred")["crossed_method"] == str(share.ci_method)
     nothing = of(preference_rates(check_ratings(judgements(["-"]))), "preference_difference")
     assert (nothing["crossed_low"], nothing["crossed_high"]) == (-1, 1)
+
+
+def test_the_crossed_p_value_says_what_the_crossed_interval_does():
+    rng = np.random.default_rng(11)
+    rows = [
+        judgements(["".join(rng.choice(list("012"), 3, p=p)) for _ in range(9)], models=models)
+        for models, p in (
+            (("a", "b"), (0.2, 0.5, 0.3)),
+            (("c", "d"), (0.1, 0.8, 0.1)),
+            (("e", "f"), (0.6, 0.3, 0.1)),
+            (("g", "h"), (1, 0, 0)),
+        )
+    ]
+    ratings = check_ratings(pd.concat(rows))
+    seen = set()
+    for alpha in (0.01, 0.05, 0.2, 0.6):
+        table = preference_rates(ratings, alpha=alpha).query("metric == 'preference_difference'")
+        outside = (table["crossed_low"] > 0) | (table["crossed_high"] < 0)
+        assert (outside == (table["crossed_p_value"] < alpha)).all()
+        seen |= set(outside)
+    assert seen == {True, False}
+    ties = of(table, "preference_difference", model_2="h")
+    assert (ties["p_value"], ties["crossed_p_value"]) == (1, 1)
+    assert ties["crossed_test"] == "score over items (all ratings are equal)"
+    shares = preference_rates(ratings).query("metric == 'preferred'")
+    assert shares["crossed_p_value"].isna().all()
+    assert set(shares["crossed_test"]) == {"none"}
+
+
+def test_raters_who_lean_to_different_sides_say_little_of_other_raters():
+    # Three raters on forty tasks: two always prefer the one, one always the other.
+    row = of(preference_rates(check_ratings(judgements(["112"] * 40))), "preference_difference")
+    assert row["estimate"] == pytest.approx(1 / 3)
+    assert row["p_value"] < 1e-6
+    assert row["test"].startswith("sign flips of tasks given these raters, ")
+    assert row["crossed_p_value"] > 0.3
+    assert row["crossed_test"] == "two-way clusters, score t"
+    nothing = of(preference_rates(check_ratings(judgements(["-"]))), "preference_difference")
+    assert np.isnan(nothing["crossed_p_value"])
+    assert nothing["crossed_test"] == "none (no rating)"
