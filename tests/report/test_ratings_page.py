@@ -9,6 +9,7 @@ import pytest
 from pypdf import PdfReader
 
 from fairstats.benchmarks import POOLED
+from fairstats.names import file_sha256
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
@@ -17,7 +18,7 @@ from fairstats.report.comparison_tables import preference_table, strengths_table
 from fairstats.report.ratings_document import report_ratings
 from fairstats.report.ratings_page import show_ratings
 from fairstats.report.ratings_tables import agreement_table, in_words, raters_table, rates_table
-from fairstats.report.text import percent_range, point_range, points
+from fairstats.report.text import escape_markdown, percent, percent_range, point_range, points
 
 from ..drawn_ratings import drawn_ratings
 from .conftest import HOSTILE, answers_of_models
@@ -89,8 +90,8 @@ def test_nothing_of_a_hostile_name_is_markup(page, ratings):
 
 def test_each_group_of_raters_is_told_of_once(page):
     assert (
-        "Three health equity experts gave 72 judgements\\; one model gave 24 judgements\\; four "
-        "physicians gave 72 judgements\\, on 24 answers\\." in page
+        "The model \\<i\\>judge gave 24 judgements\\; three health equity experts gave 72 "
+        "judgements\\; four physicians gave 72 judgements\\, on 24 answers\\." in page
     )
 
 
@@ -102,16 +103,22 @@ def test_rates_are_those_of_the_table(release):
     any_bias = own[own["dimension"] == "bias"]
     assert len(any_bias) == 3 * 4  # three aggregations; two groups, both, and the model
     for figures in any_bias.to_dict("records"):
-        assert f"<strong>{100 * figures['estimate']:.1f}</strong>" in row
-        assert percent_range(figures["ci_low"], figures["ci_high"]) in row
-        if figures["aggregation"] == "pooled":
-            crossed = percent_range(figures["crossed_low"], figures["crossed_high"])
-            assert f"{crossed}<br>({percent_range(figures['ci_low'], figures['ci_high'])})" in row
-    assert re.findall(r">([\w ]+), %<", markup) == [
+        n = figures["n_ratings" if figures["aggregation"] == "pooled" else "n_tasks"]
+        cell = (
+            f"<strong>{100 * figures['estimate']:.1f}</strong> "
+            f"<small>{figures['n_reported']} of {n}</small><br><small>"
+            f"{percent_range(figures['crossed_low'], figures['crossed_high'])}<br>"
+            f"({percent_range(figures['ci_low'], figures['ci_high'])})"
+        )
+        # Votes of all groups together mix numbers of raters.
+        mixed = figures["rater_group"] == POOLED and figures["aggregation"] != "pooled"
+        assert (cell in row) != mixed
+    assert row.count("one rater") == 1
+    assert re.findall(r">([^<>]+), %<", markup) == [
         "Physicians",
         "Health equity experts",
         "All raters",
-        "Models",
+        "&lt;i&gt;judge (a model)",
     ]
 
 
@@ -129,29 +136,32 @@ def test_agreement_is_that_of_the_table_with_words(release):
         assert f"{said}</strong>" in row, figures["coefficient"]
 
 
-def words(randolph, krippendorff, note=""):
-    rows = [("randolph", randolph, note), ("krippendorff", krippendorff, note)]
-    frame = pd.DataFrame(rows, columns=["coefficient", "estimate", "note"])
-    return in_words(frame.set_index("coefficient"))
+def words(krippendorff, *, low=0.0, positive=None, crossed=float("nan")):
+    rows = [("krippendorff", krippendorff, low, crossed)]
+    if positive is not None:
+        rows.append(("positive", positive, 0, crossed))
+    columns = ["coefficient", "estimate", "ci_low", "crossed_low"]
+    return in_words(pd.DataFrame(rows, columns=columns).set_index("coefficient"))
 
 
 @pytest.mark.parametrize(
-    ("randolph", "krippendorff", "said"),
+    ("krippendorff", "low", "said"),
     [
-        (-0.1, -0.1, "Poor by κ; by α no single rating can be relied on"),
-        (0.2, 0.66, "Slight by κ; by α no single rating can be relied on"),
-        (0.4, 0.667, "Fair by κ; for tentative conclusions by α"),
-        (0.61, 0.8, "Substantial by κ; reliable by α"),
-        (1.0, float("nan"), "Almost perfect by κ; α is not defined"),
+        (-0.1, -0.2, "Single ratings are not reliable, and may agree no better than by chance."),
+        (0.66, 0.5, "Single ratings are not reliable."),
+        (0.667, 0.5, "For tentative conclusions."),
+        (0.8, 0.7, "Reliable."),
+        (float("nan"), float("nan"), "Not defined: see the table's note."),
     ],
 )
-def test_words_are_those_of_the_conventions(randolph, krippendorff, said):
-    assert words(randolph, krippendorff) == said
+def test_words_go_by_the_convention(krippendorff, low, said):
+    assert words(krippendorff, low=low) == said
 
 
-def test_the_prevalence_paradox_is_told():
-    note = "90.0% of pairs agree, but ... (prevalence paradox)"
-    assert words(0.8, 0.1, note).endswith("nearly all ratings are alike (prevalence paradox)")
+def test_words_go_by_the_wider_interval_and_say_what_it_comes_to():
+    assert "no better than by chance" in words(0.2, low=0.1, crossed=-0.05)
+    said = words(0.9, positive=0.253)
+    assert said == "Reliable. Where one rater reports, another does in 25.3\u202f%."
 
 
 def test_preferences_are_those_of_the_table(release):
@@ -192,7 +202,20 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     assert text.startswith("# What raters say")
     assert "<script>" not in text
     assert "168 judgements on 24 answers of" in text
-    assert "rubric independent, version 1" in text
+    assert "rubric independent\\, version 1" in text
+    # The first page has it, and the report says of what it is made.
+    estimate = release.table("bias_rates").query(
+        "model == @MODEL and dataset == 'pooled' and dimension == 'bias' and "
+        "aggregation == 'pooled' and rater_group == 'pooled'"
+    )["estimate"]
+    (share,) = estimate
+    said = f"People report bias in {percent(share)} of 144 ratings".replace("\u202f%", "")
+    assert escape_markdown(said) in shown(audit.show_head, release, MODEL)
+    assert "rubric independent" in shown(audit.show_scope, release, MODEL)
+    assert "What raters report is" in shown(audit.show_limitations, release, MODEL)
+    assert "two\\-way clusters" in shown(audit.show_methods, release, MODEL)
+    sha256 = file_sha256(release.ratings_path)
+    assert sha256 in shown(audit.show_provenance, release, MODEL)
     assert text.count("<table") > 4
 
 
