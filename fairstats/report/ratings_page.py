@@ -158,13 +158,20 @@ def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place:
         "Thin: the interval for other raters and other items of the same kind. Thick: the one that "
         "takes every rating for independent."
     )
-    show_table(
-        rates_table(rates, rubric, name=f"rates-{place}"),
-        caption="What raters report, in percent; below it the interval for other raters and items, "
-        "and (over ratings alone)",
-        css_class="estimates",
-        download=files_of(release, "bias_rates"),
-    )
+    # With many groups of raters a row of all their rates is wider than a page.
+    many = rates.loc[rates["rater_group"] != POOLED, "rater_group"].nunique() > 2
+    parts = {"": pooled if many else rates, "By votes": rates.drop(pooled.index) if many else None}
+    for number, (title, rows) in enumerate(parts.items()):
+        if rows is None:
+            continue
+        with closed(title) if title else nullcontext():
+            show_table(
+                rates_table(rows, rubric, name=f"rates-{place}-{number}"),
+                caption="What raters report, in percent; below it the interval for other raters "
+                "and items, and (without these)",
+                css_class="estimates",
+                download=files_of(release, "bias_rates"),
+            )
 
 
 def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:

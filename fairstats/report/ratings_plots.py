@@ -76,7 +76,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         + labs(x="", y="reported, % of ratings", color="")
         + plot_theme()
     )
-    legend = guide_legend(title="", reverse=True, nrow=2 if len(groups) > 3 else 1)
+    legend = guide_legend(title="", reverse=True, nrow=(len(groups) + 1) // 2)
     plot = plot + guides(color=legend if len(groups) > 1 else False)
     return plot + facet_wrap("panel", ncol=1) if rates["titled"].any() else plot
 
@@ -102,7 +102,6 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
         guides,
         labs,
         position_stack,
-        scale_alpha_manual,
         scale_fill_manual,
     )
 
@@ -118,18 +117,16 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
         ),
         panel=pd.Categorical(votes["panel"], list(dict.fromkeys(votes["panel"]))),
     )
-    # The more report it, the stronger; nobody is grey.
-    fills = {name: ACCENT_A if count else NEUTRAL_LIGHT for count, name in enumerate(names)}
-    strengths = {
-        name: max(0.25, count / most) if count else 1.0 for count, name in enumerate(names)
+    # The more report it, the stronger; nobody is grey. The last two digits are the opacity.
+    fills = {
+        name: f"{ACCENT_A}{round(255 * max(0.25, count / most)):02x}" if count else NEUTRAL_LIGHT
+        for count, name in enumerate(names)
     }
-    legend = guide_legend(title="", nrow=1)
     return (
-        ggplot(rows, aes("label", "share", fill="reports", alpha="reports"))
+        ggplot(rows, aes("label", "share", fill="reports"))
         + geom_col(width=0.62, position=position_stack(reverse=True))
         + scale_fill_manual(fills, drop=False)
-        + scale_alpha_manual(list(strengths.values()), drop=False)
-        + guides(fill=legend, alpha=legend)
+        + guides(fill=guide_legend(title="", nrow=1))
         + facet_wrap("panel", ncol=1)
         + coord_flip()
         + labs(x="", y="%")

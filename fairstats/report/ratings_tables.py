@@ -102,9 +102,10 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         cells = rows.setdefault((panel, label), {"panel": panel, "dimension": label})
         place = groups.index(row["rater_group"])
         cells[f"{row['aggregation']}-{place}"] = _rate(row)
+    present = set(rates["aggregation"])
     # Votes of all groups together mix numbers of raters: only figures with as many compare.
     shown = {
-        i: [a for a in _AGGREGATIONS if a == "pooled" or group != POOLED]
+        i: [a for a in _AGGREGATIONS if a in present and (a == "pooled" or group != POOLED)]
         for i, group in enumerate(groups)
     }
     columns = [f"{aggregation}-{i}" for i, own in shown.items() for aggregation in own]
@@ -120,6 +121,8 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         of = noun(rubric, rates)
         own = {f"{a}-{place}": _AGGREGATIONS[a].format(noun=of) for a in shown[place]}
         table = table.cols_label(cases=own)  # type: ignore[arg-type]
+        if not own:
+            continue
         heading = f"{group_label(group, rubric)}, %"
         table = table.tab_spanner(heading, columns=list(own), id=f"{name}-{place}")
     return table

@@ -209,7 +209,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
         "aggregation == 'pooled' and rater_group == 'pooled'"
     )["estimate"]
     (share,) = estimate
-    said = f"People report bias in {percent(share)} of 144 ratings".replace("\u202f%", "")
+    said = f"People report bias in {percent(share)} of 144 ratings"
     assert escape_markdown(said) in shown(audit.show_head, release, MODEL)
     assert "rubric independent" in shown(audit.show_scope, release, MODEL)
     assert "What raters report is" in shown(audit.show_limitations, release, MODEL)
