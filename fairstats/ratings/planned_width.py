@@ -29,6 +29,8 @@ class PlannedStudy:
 
     def variance(self, items: FloatArray, k: FloatArray) -> FloatArray:
         """Of the rate, over p (1 − p)."""
+        # No more raters than ratings can have a part in it.
+        k = np.minimum(k, items * self.m)
         raters = np.divide(self.of_raters, k, out=np.zeros_like(k), where=self.of_raters > 0)
         rest = 1 - self.of_items - self.of_raters
         return np.asarray(self.of_items / items + raters + rest / (items * self.m))
@@ -36,6 +38,7 @@ class PlannedStudy:
     def df(self, items: FloatArray, k: FloatArray) -> FloatArray:
         """Satterthwaite's, as of `crossed_interval`; NaN without a number of raters."""
         n = items * self.m
+        k = np.minimum(k, n)
         parts = (
             ((1 + (self.m - 1) * self.of_items) / n, items),
             ((1 + (n / k - 1) * self.of_raters) / n, k),

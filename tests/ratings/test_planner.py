@@ -130,6 +130,14 @@ def test_one_item_or_one_rater():
     assert (float(wide.n_items), float(wide.df)) == (1, 4)
 
 
+def test_more_raters_than_ratings_are_as_many():
+    asked = {"rate": 0.2, "width": 0.1, "item_icc": 0.3, "rater_icc": 0.2}
+    many = plan_ratings(n_raters=10**6, **asked)
+    assert float(many.design_effect) == pytest.approx(1)
+    exact = plan_ratings(n_raters=int(many.n_ratings), **asked)
+    assert (exact.n_items, exact.planned_width) == (many.n_items, many.planned_width)
+
+
 def test_more_items_are_not_wider_and_a_larger_width_takes_no_more():
     widths = np.linspace(0.05, 0.6, 60)
     for icc in (0.0, 0.01, 0.1):
