@@ -149,41 +149,6 @@ def influence_on_params(fit: ChoiceFit, scores: FloatArray) -> FloatArray:
     return np.asarray(scores @ bread)
 
 
-def clustered_covariance(fit: ChoiceFit, scores: FloatArray, clusters: npt.ArrayLike) -> FloatArray:
-    """The covariance of the estimates where choices of a cluster are alike.
-
-    I⁻¹ (Σ_g s_g s_gᵀ) I⁻¹ · G / (G − 1), s_g the sum of the scores of a cluster, I the
-    information: R's ``sandwich::vcovCL(type = "HC0", cadjust = TRUE)``.
-
-    Parameters
-    ----------
-    fit : ChoiceFit
-        The fit.
-    scores : ndarray, shape (n, p)
-        The first derivatives of the choices that are in clusters.
-    clusters : array_like, shape (n,)
-        The cluster of each.
-
-    Returns
-    -------
-    ndarray, shape (p, p)
-        NaN with a single cluster.
-
-    References
-    ----------
-    Liang & Zeger (1986), Biometrika 73:13-22. Checked against R's sandwich
-    (tests/r/bradley_terry.R, tests/r/rater_models.R).
-    """
-    _, number = np.unique(np.asarray(clusters), return_inverse=True)
-    groups = int(number.max()) + 1
-    if groups < 2:
-        return np.full((scores.shape[1],) * 2, np.nan)
-    summed = np.zeros((groups, scores.shape[1]))
-    np.add.at(summed, number, scores)
-    influence = influence_on_params(fit, summed)
-    return np.asarray(influence.T @ influence * groups / (groups - 1))
-
-
 def _behind(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray:
     """What each alternative is described by, less what the chosen one is."""
     taken = features[np.arange(len(chosen)), chosen]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,16 @@ from scipy import sparse, special
 from fairstats.problems import InputError, Problem
 from fairstats.results import FloatArray
 
+Start = Literal["votes", "highest"]
+
 # Fewer expected ratings are none: a posterior that EM takes to 0 stays some 1e-50.
 _NO_RATING = 1e-9
 # What a probability of 0 costs: finite, so that 0 times it is 0, and never made up for.
 _IMPOSSIBLE = -1e30
+# Log likelihoods that differ by less are of one maximum, reached within the tolerance.
+_SAME_HEIGHT = 1e-4
+# EM starts from as many raters' opinions, too.
+_RATERS_TO_START = 3
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class DawidSkene:
     converged : bool
         Whether the last one changed no posterior by more than the tolerance.
     note : str
-        What the data do not settle.
+        What the model takes for granted, and what the data do not settle.
     """
 
     items: pd.DataFrame
@@ -59,6 +66,7 @@ def dawid_skene(
     dimension: str | None = None,
     categories: Sequence[str] | None = None,
     smoothing: float = 0.0,
+    start: Start = "votes",
     tolerance: float = 1e-8,
     max_iterations: int = 10_000,
 ) -> DawidSkene:
@@ -82,6 +90,9 @@ def dawid_skene(
         So many ratings are added to each cell of each rater's error matrix (the mode under a
         Dirichlet prior with 1 + `smoothing`): a rater with few ratings then is neither perfect
         nor hopeless.
+    start : {"votes", "highest"}
+        From where EM climbs: the share of each item's ratings that say a category, as in the
+        paper; or several starts, of which the one is taken that ends with the highest likelihood.
     tolerance : float
         EM stops when no posterior changes by more.
     max_iterations : int
@@ -97,18 +108,25 @@ def dawid_skene(
         Where ratings are of several benchmarks, rubrics, kinds of raters or dimensions, an item
         stands there twice in a table, a rating is none of `categories`, or there is none.
     ValueError
-        For a negative smoothing, or a tolerance or number of steps that is not positive.
+        For a negative smoothing, an unknown start, or a tolerance or number of steps that is not
+        positive.
 
     Notes
     -----
-    EM starts from the share of each item's ratings that say a category, as in the paper, so that
-    the result hangs on no seed; it finds a maximum of the likelihood near the majority's opinion,
-    and not always the highest one. Repeated ratings of an item by a rater count, as there.
+    EM finds a maximum of the likelihood near its start, and not always the highest one. So it
+    climbs from five starts each time: the shares of votes, the majority, and each of the three
+    raters with most ratings, with all that rater rated as that rater said. None is random: the
+    result hangs on no seed. `note` says where another start ends higher than the one that was
+    asked for, as one does on the paper's own data, by 0.21. None is far from what raters said, so
+    that a higher maximum than all of them is possible; and a higher one, with error rates of 0
+    that few ratings suggest, need not be nearer to the truth. Repeated ratings of an item by a
+    rater count, as in the paper.
 
     Two raters, or more of whom never three rated the same item, do not settle the parameters:
-    other error rates fit as well, and `note` says so. It says too that the model's raters err
-    independently given the true category: where many share a mistake (a hard item), it takes the
-    mistake for the truth. A category that no item is of has a prevalence of 0.
+    other error rates fit as well, and `note` says so. It always says that the model's raters err
+    independently given the true category (where many share a mistake, on a hard item, it takes
+    the mistake for the truth), and that the estimates have no standard error. A category that no
+    item is of has a prevalence of 0.
 
     References
     ----------
@@ -127,6 +145,8 @@ def dawid_skene(
     """
     if not smoothing >= 0:
         raise ValueError(f"smoothing={smoothing!r} must not be negative")
+    if start not in ("votes", "highest"):
+        raise ValueError(f"start={start!r} is unknown; use votes or highest")
     if not tolerance > 0 or max_iterations < 1:
         raise ValueError("tolerance and max_iterations must be positive")
     long = _long(ratings, dimension)
@@ -144,14 +164,15 @@ def dawid_skene(
     )
     votes = np.zeros((len(items), k))
     np.add.at(votes, (item, said), 1)
-    posterior = votes / votes.sum(axis=1, keepdims=True)
-    converged, iterations = False, 0
-    while not converged and iterations < max_iterations:
-        iterations += 1
-        prevalence, expected, error = _rates(cells, posterior, smoothing)
-        joint = _joint(cells, prevalence, error)
-        before, posterior = posterior, special.softmax(joint, axis=1)
-        converged = bool(np.abs(posterior - before).max() <= tolerance)
+    ends = [
+        _climb(cells, start, smoothing, tolerance, max_iterations)
+        for start in _starts(item, rater, said, votes)
+    ]
+    highest = max(ends, key=lambda end: end.height)
+    # Of starts that end alike it is the paper's.
+    higher = highest.height - ends[0].height
+    end = highest if start == "highest" and higher > _SAME_HEIGHT else ends[0]
+    posterior = end.posterior
     prevalence, expected, error = _rates(cells, posterior, smoothing)
     joint = _joint(cells, prevalence, error)
     error[expected.sum(axis=2) + smoothing < _NO_RATING] = np.nan
@@ -161,10 +182,62 @@ def dawid_skene(
         _rater_frame(raters, names, expected, error),
         pd.DataFrame({"category": names, "prevalence": prevalence}),
         log_likelihood,
-        iterations,
-        converged,
-        _note(item, rater, k, converged),
+        end.iterations,
+        end.converged,
+        _note(item, rater, k, end.converged, highest.height - end.height),
     )
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where EM arrives from one start."""
+
+    posterior: FloatArray
+    iterations: int
+    converged: bool
+    height: float
+
+
+def _starts(
+    item: npt.NDArray[np.intp],
+    rater: npt.NDArray[np.intp],
+    said: npt.NDArray[np.intp],
+    votes: FloatArray,
+) -> Iterator[FloatArray]:
+    """Posteriors to start from: the paper's first."""
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    yield shares
+    most = (votes == votes.max(axis=1, keepdims=True)).astype(np.float64)
+    yield most / most.sum(axis=1, keepdims=True)
+    # By number of ratings, and by name where it is the same.
+    for one in np.argsort(-np.bincount(rater), kind="stable")[:_RATERS_TO_START]:
+        own = np.zeros_like(votes)
+        mine = rater == one
+        np.add.at(own, (item[mine], said[mine]), 1)
+        rated = own.sum(axis=1, keepdims=True)
+        yield np.where(rated > 0, own / np.maximum(rated, 1), shares)
+
+
+def _climb(
+    cells: sparse.csr_matrix,
+    posterior: FloatArray,
+    smoothing: float,
+    tolerance: float,
+    max_iterations: int,
+) -> _End:
+    converged, iterations = False, 0
+    while not converged and iterations < max_iterations:
+        iterations += 1
+        prevalence, _, error = _rates(cells, posterior, smoothing)
+        joint = _joint(cells, prevalence, error)
+        before, posterior = posterior, special.softmax(joint, axis=1)
+        converged = bool(np.abs(posterior - before).max() <= tolerance)
+    prevalence, _, error = _rates(cells, posterior, smoothing)
+    height = float(special.logsumexp(_joint(cells, prevalence, error), axis=1).sum())
+    if smoothing:
+        # What EM climbs then is the likelihood times the prior.
+        height += smoothing * float(np.log(error).sum())
+    return _End(posterior, iterations, converged, height)
 
 
 def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
@@ -257,8 +330,14 @@ def _rater_frame(
     )
 
 
-def _note(item: npt.NDArray[np.intp], rater: npt.NDArray[np.intp], k: int, converged: bool) -> str:
-    notes = [] if converged else ["EM did not arrive within max_iterations"]
+def _note(
+    item: npt.NDArray[np.intp], rater: npt.NDArray[np.intp], k: int, converged: bool, higher: float
+) -> str:
+    notes = ["raters are taken to err independently given the truth", "no standard errors"]
+    if not converged:
+        notes.append("EM did not arrive within max_iterations")
+    if higher > _SAME_HEIGHT:
+        notes.append(f"another start ends {higher:.2g} higher in log likelihood: start='highest'")
     each = pd.DataFrame({"item": item, "rater": rater}).drop_duplicates()
     if k < 2:
         notes.append("one category alone: nothing can be told of errors")

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from fairstats.inference._checks import check_alpha
+from fairstats.ratings.planned_width import (
+    PlannedStudy,
+    binomial_size,
+    t_quantile,
+    whole,
+    wilson_width,
+)
 from fairstats.results import FloatArray, Tabular
 
 
@@ -22,15 +28,17 @@ class RatingPlan(Tabular):
         As given; a standard deviation of raters as its share of the variance.
     n_items, n_raters, n_ratings : ndarray
         How many items, raters and ratings; NaN where no number of items suffices for the given
-        raters, and for raters where nothing hangs on their number.
+        raters, and for raters where their number was not given.
     ratings_per_rater : ndarray
         The mean.
     design_effect : ndarray
         By how much the plan multiplies the variance of as many independent ratings.
     n_effective : ndarray
-        As many independent ratings give the wanted width.
+        As many independent ratings give the wanted width, by the quantile for ``df``.
     least_raters : ndarray
-        With fewer the width cannot be reached, however many items.
+        With fewer the width does not stay below the wanted one, however many items.
+    df : ndarray
+        The degrees of freedom of the quantile of Student's t; NaN where it is the normal one.
     planned_width : ndarray
         What the whole numbers of the plan give.
     """
@@ -47,6 +55,7 @@ class RatingPlan(Tabular):
     design_effect: FloatArray
     n_effective: FloatArray
     least_raters: FloatArray
+    df: FloatArray
     planned_width: FloatArray
 
 
@@ -116,22 +125,29 @@ def plan_ratings(
 
     Notes
     -----
-    The width is that of Wilson's interval for n = N m / [...] ratings with rate p exactly; with
-    one rating an item and raters that do not differ that is the binomial sample size. An
+    The width is that of `fairstats.crossed_interval`, the interval that such ratings are quoted
+    with: Wilson's for n = N m / [...] ratings with rate p exactly, with the quantile of Student's
+    t for the degrees of freedom there, V² / (S_items² / (N − 1) + S_raters² / (K − 1) + S_cells² /
+    (N m − 1)), from what the variances of the plan are expected to be: S_items = p (1 − p)
+    [1 + (m − 1) ρ_I] / (N m), S_raters alike, S_cells = p (1 − p) / (N m). Where neither
+    `n_raters` nor `ratings_per_rater` is given the quantile is the normal one: with one rating an
+    item that is the binomial sample size.
+
+    In simulations the mean width was within 4 % of the planned one with 5 raters and more. An
     observed rate nearer to ½ than p gives a wider one. Ratings are taken to be spread evenly over
-    raters.
+    raters. One rater alone says nothing of how raters differ: where they do, no plan has one.
 
     References
     ----------
-    Kish (1965), Survey Sampling, section 8.2; Wilson (1927), JASA 22:209-212. Checked by
-    simulation of the two nestings.
+    Kish (1965), Survey Sampling, section 8.2; Satterthwaite (1946), Biometrics Bulletin 2:110-114;
+    Wilson (1927), JASA 22:209-212. Checked by simulation of the two nestings.
 
     Examples
     --------
     >>> plan = plan_ratings(rate=0.1, width=0.05, raters_per_item=[1, 3, 5], item_icc=0.3,
     ...                     rater_icc=0.02, n_raters=20)
     >>> plan.to_frame()[["raters_per_item", "n_items", "n_ratings"]].astype(int).values.tolist()
-    [[1, 1228, 1228], [3, 660, 1980], [5, 547, 2735]]
+    [[1, 1699, 1699], [3, 830, 2490], [5, 661, 3305]]
     """
     alpha = check_alpha(alpha)
     if rater_icc is not None and rater_sd is not None:
@@ -161,19 +177,19 @@ def plan_ratings(
         raise ValueError("n_raters must not be below raters_per_item")
     if n_raters is None and ratings_per_rater is None and np.any(of_raters > 0):
         raise ValueError("raters differ: give n_raters or ratings_per_rater")
-    wanted = _binomial_size(p, w, alpha)
-    rest = of_items + (1 - of_items - of_raters) / m
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if n_raters is not None:
-            left = 1 / wanted - of_raters / k
-            items = np.where(left > 0, rest / left, np.nan)
-        else:
-            # Of a mean over L ratings of each: ρ_R / K = ρ_R L / (N m).
-            items = wanted * (rest + of_raters * np.where(np.isnan(load), 0, load) / m)
-    items = _whole(items)
-    if n_raters is None:
-        k = np.maximum(_whole(items * m / load), m)
-    effective = 1 / (rest / items + np.where(of_raters > 0, of_raters / k, 0))
+    study = PlannedStudy(p, m, of_items, of_raters, alpha)
+    if n_raters is None and ratings_per_rater is None:
+        items = study.items_without_raters(w)
+    elif n_raters is not None:
+        items = study.fewest_items(w, lambda items: k)
+        items = np.where(study.left(k) < w, items, np.nan)
+    else:
+        items = study.fewest_items(w, lambda items: np.maximum(whole(items * m / load), m))
+        k = np.maximum(whole(items * m / load), m)
+    effective = 1 / study.variance(items, k)
+    df = study.df(items, k)
+    # Where no number of items suffices, that is of items without end.
+    asked = np.where(np.isnan(items) & (k > 1), k - 1, df)
     return RatingPlan(
         *(p, w, m, of_items, of_raters),
         n_items=items,
@@ -181,9 +197,10 @@ def plan_ratings(
         n_ratings=items * m,
         ratings_per_rater=items * m / k,
         design_effect=items * m / effective,
-        n_effective=wanted,
-        least_raters=np.maximum(np.floor(wanted * of_raters) + 1, m),
-        planned_width=_wilson_width(p, effective, alpha),
+        n_effective=binomial_size(p, w, t_quantile(alpha, asked)),
+        least_raters=study.least_raters(w),
+        df=df,
+        planned_width=study.width(items, k),
     )
 
 
@@ -254,8 +271,9 @@ def plan_agreement(
     # Where all agree there is no spread, and Wilson's width is that of so many items.
     effect = np.divide(spread**2, most**2, out=np.ones_like(p), where=most > 0)
     effect = np.maximum(effect, np.finfo(float).tiny)
-    items = np.maximum(_whole(_binomial_size(p, w * scale, alpha) * effect), 1)
-    planned = _wilson_width(p, items / effect, alpha) / scale
+    normal = t_quantile(alpha, np.full_like(p, np.nan))
+    items = np.maximum(whole(binomial_size(p, w * scale, normal) * effect), 1)
+    planned = wilson_width(p, items / effect, normal) / scale
     return AgreementPlan(p, w, spread, items, planned)
 
 
@@ -264,21 +282,3 @@ def _check_rate(p: FloatArray, width: FloatArray) -> None:
         raise ValueError("the rate must lie between 0 and 1")
     if np.any(~((width > 0) & (width < 1))):
         raise ValueError("the width must lie between 0 and 1")
-
-
-def _wilson_width(p: FloatArray, n: FloatArray, alpha: float) -> FloatArray:
-    """Upper less lower limit of Wilson's interval at the rate p of n, which need not be whole."""
-    z = stats.norm.isf(alpha / 2)
-    return np.asarray(2 * z * np.sqrt(p * (1 - p) / n + (z / n) ** 2 / 4) / (1 + z**2 / n))
-
-
-def _binomial_size(p: FloatArray, width: FloatArray, alpha: float) -> FloatArray:
-    """The n at which Wilson's interval is so wide: the root of a square equation in 1 / n."""
-    z2 = stats.norm.isf(alpha / 2) ** 2
-    a, b = z2**2 * (width**2 - 1), 2 * z2 * (width**2 - 2 * p * (1 - p))
-    return np.asarray(-2 * a / (b + np.sqrt(b**2 - 4 * a * width**2)))
-
-
-def _whole(n: FloatArray) -> FloatArray:
-    """The next whole number, but for rounding."""
-    return np.ceil(n - 1e-9)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special, stats
 
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.choices import clustered_covariance, diverging_direction, fit_choices
+from fairstats.inference.bias_reduced import bias_reduced_errors
+from fairstats.inference.choices import diverging_direction, fit_choices
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 from fairstats.results import FloatArray
@@ -26,6 +27,7 @@ RATER_REGRESSION_COLUMNS = (
     "reference",
     "estimate",
     "std_error",
+    "df",
     "odds_ratio",
     "ci_low",
     "ci_high",
@@ -46,6 +48,8 @@ RATING_COVARIATES = ("rater_group", "dataset", "model")
 NOT_STATED = "not stated"
 
 _INTERCEPT = "intercept"
+# Less is rounding: raters who all report equally often say nothing of how raters differ.
+_NO_ERROR = 1e-9
 _ALIKE = "all judgements report, or none does"
 
 
@@ -106,21 +110,26 @@ def rater_regression(
 
     Notes
     -----
-    Ratings of a rater are a cluster: the covariance is the sandwich times G / (G − 1) with G
-    raters, R's ``sandwich::vcovCL(type = "HC0", cadjust = TRUE)``, and limits and tests take
-    Student's t with G − 1 degrees of freedom. Tasks that several raters judge are taken for
-    independent; adjusting for ``dataset`` takes up a part of it.
+    Ratings of a rater are a cluster: standard errors are those of bias-reduced linearization
+    (CR2), and limits and tests take Student's t with Satterthwaite's degrees of freedom, ``df``.
+    It is the number of raters at the smaller level that decides them: a level of two raters has
+    little more than one, whatever the number of others, and a wide interval. In simulations a
+    test at 5 % was wrong in 0 to 6 % of them, where the plain sandwich with as many degrees of
+    freedom as raters was in 28 % (two raters against 25). Tasks that several raters judge are
+    taken for independent; adjusting for ``dataset`` takes up a part of it.
 
     A level whose raters never report, or always do, has no finite odds ratio: its row says so,
     and the others are estimated without its ratings, which is the limit of maximum likelihood.
     A level of one rater has an odds ratio and no standard error; that rater's own lean and the
-    level's effect are one. Where terms separate reports from the rest together, or one follows
+    level's effect are one. Where all raters a term rests on report equally often it has none
+    either. Where terms separate reports from the rest together, or one follows
     from others, all rows are NaN and say why.
 
     References
     ----------
-    Liang & Zeger (1986), Biometrika 73:13-22; Albert & Anderson (1984), Biometrika 71:1-10.
-    Checked against R's ``glm`` and ``sandwich`` (tests/r/rater_models.R).
+    Bell & McCaffrey (2002), Survey Methodology 28:169-181; Pustejovsky & Tipton (2018), Journal of
+    Business & Economic Statistics 36:672-683; Albert & Anderson (1984), Biometrika 71:1-10.
+    Checked against R's ``glm`` and ``clubSandwich`` (tests/r/rater_models.R).
 
     Examples
     --------
@@ -232,8 +241,8 @@ def _of_unit(
     terms = _terms(kept, names, references)
     reason = _constant_reference(kept, references)
     if not reason:
-        reason, params, errors = _fit(kept, terms)
-    df = kept["rater_id"].nunique() - 1
+        reason, params, errors, df = _fit(kept, terms)
+    n_raters = kept["rater_id"].nunique()
     alone = _levels_of_one_rater(kept, names)
     for covariate, level in _rows(judged, names, references):
         mine = judged if level == "" else judged[judged[f"covariate {covariate}"] == level]
@@ -264,12 +273,14 @@ def _of_unit(
             single = [term[1] for term in against if term in alone]
             why = f"no standard error: one rater alone is {single[0]}" if single else ""
             if not why and np.isnan(errors[place]):
-                why = f"no standard error: {df + 1} raters for {len(terms)} terms"
+                why = f"no standard error: {n_raters} raters for {len(terms)} terms"
+            if not why and errors[place] < _NO_ERROR:
+                why = "no standard error: the raters it rests on report alike"
             error = np.nan if why else errors[place]
-            yield row | _figures(params[place], error, df, alpha) | {"method_note": why}
+            yield row | _figures(params[place], error, df[place], alpha) | {"method_note": why}
 
 
-def _figures(estimate: float, error: float, df: int, alpha: float) -> dict[str, Any]:
+def _figures(estimate: float, error: float, df: float, alpha: float) -> dict[str, Any]:
     found: dict[str, Any] = {"estimate": estimate, "odds_ratio": float(np.exp(estimate))}
     if np.isnan(error):
         return found
@@ -278,12 +289,13 @@ def _figures(estimate: float, error: float, df: int, alpha: float) -> dict[str, 
         low, high = np.exp([estimate - half, estimate + half])
     return found | {
         "std_error": error,
+        "df": df,
         "ci_low": low,
         "ci_high": high,
-        "ci_method": "wald t, clustered by rater",
+        "ci_method": "wald t, clustered by rater, CR2",
         "statistic": estimate / error,
         "p_value": 2 * stats.t.sf(abs(estimate / error), df),
-        "test": "wald t, clustered by rater",
+        "test": "wald t, clustered by rater, CR2",
     }
 
 
@@ -354,8 +366,10 @@ def _levels_of_one_rater(kept: pd.DataFrame, names: list[str]) -> set[tuple[str,
     return alone
 
 
-def _fit(kept: pd.DataFrame, terms: list[tuple[str, str]]) -> tuple[str, FloatArray, FloatArray]:
-    """Why there is no finite estimate, the estimates, and their standard errors."""
+def _fit(
+    kept: pd.DataFrame, terms: list[tuple[str, str]]
+) -> tuple[str, FloatArray, FloatArray, FloatArray]:
+    """Why there is no finite estimate, the estimates, their standard errors, and freedom."""
     nothing = np.full(len(terms), np.nan)
     design = np.ones((len(kept), len(terms)))
     for place, (name, level) in enumerate(terms):
@@ -372,18 +386,23 @@ def _fit(kept: pd.DataFrame, terms: list[tuple[str, str]]) -> tuple[str, FloatAr
             back[[0, place], place] = -mean / deviation, 1 / deviation
             design[:, place] = (design[:, place] - mean) / deviation
     if np.linalg.matrix_rank(design) < len(terms):
-        return "no estimate: a covariate is constant, or follows from others", nothing, nothing
+        reason = "no estimate: a covariate is constant, or follows from others"
+        return reason, nothing, nothing, nothing
     features = np.stack([design, np.zeros_like(design)], axis=1)
     chosen = np.where(kept["reported"] == 1, 0, 1)
     direction = diverging_direction(features, chosen)
     if direction is not None:
         parts = [" ".join(terms[i]).strip() for i in np.flatnonzero(np.abs(direction) > 1e-6)]
         reason = f"no finite estimate: reports are separated by {', '.join(parts)}"
-        return reason, nothing, nothing
+        return reason, nothing, nothing, nothing
     fit = fit_choices(features, chosen)
     params = back @ fit.params
     # With fewer clusters than terms some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):
-        return "", params, nothing
-    covariance = back @ clustered_covariance(fit, fit.scores, kept["rater_id"]) @ back.T
-    return "", params, np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        return "", params, nothing, nothing
+    rate = special.expit(design @ fit.params)
+    deviation = np.sqrt(rate * (1 - rate))
+    errors, df = bias_reduced_errors(
+        design * deviation[:, None], (kept["reported"] - rate) / deviation, kept["rater_id"], back
+    )
+    return "", params, errors, df

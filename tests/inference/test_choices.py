@@ -7,9 +7,9 @@ import pytest
 import statsmodels.api as sm
 
 from fairstats.inference.choices import (
-    clustered_covariance,
     diverging_direction,
     fit_choices,
+    influence_on_params,
     rank_of_choices,
 )
 
@@ -81,10 +81,14 @@ def test_ranks():
     assert rank_of_choices(binary(np.ones((4, 2))), np.array([1, 1, 0, 0])) == 1
 
 
-def test_one_cluster_has_no_covariance():
-    design = np.ones((4, 1))
-    fit = fit_choices(binary(design), np.array([0, 0, 1, 1]))
-    assert np.isnan(clustered_covariance(fit, fit.scores, ["a"] * 4)).all()
-    single = clustered_covariance(fit, fit.scores, list("abcd"))
-    # Of a mean on the log odds: 4 / 3 Σ (y − ½)² / (4 · ¼)².
-    assert single[0, 0] == pytest.approx(4 / 3)
+def test_the_influence_of_choices_is_that_of_leaving_one_out():
+    rng = np.random.default_rng(6)
+    design = np.column_stack([np.ones(400), rng.normal(size=400)])
+    chosen = np.where(rng.random(400) < 0.4, 0, 1)
+    fit = fit_choices(binary(design), chosen)
+    influence = influence_on_params(fit, fit.scores)
+    assert np.abs(influence.sum(axis=0)).max() < 1e-8
+    for left in (0, 17, 200):
+        keep = np.arange(400) != left
+        without = fit_choices(binary(design[keep]), chosen[keep]).params
+        np.testing.assert_allclose(fit.params - without, influence[left], rtol=0.05)

@@ -1,8 +1,12 @@
-# Reference values for the tests of the regression on raters: glm and sandwich.
+# Reference values for the tests of the regression on raters: glm and clubSandwich.
 # Run in this folder: Rscript rater_models.R
-# (writes rater_models_data.csv and rater_models.csv; needs sandwich)
+# (writes rater_models_data.csv and rater_models.csv; needs clubSandwich)
+#
+# CR2 and Satterthwaite's degrees of freedom of lm on the glm's last weighted least squares. Of the
+# glm itself they are the same where the design is constant in a cluster; where it is not,
+# clubSandwich takes another square root of the adjustment. Its standard error is glm_std_error.
 
-suppressMessages(library(sandwich))
+suppressMessages(library(clubSandwich))
 set.seed(8)
 raters <- data.frame(
   rater = sprintf("r%02d", 1:30),
@@ -24,18 +28,27 @@ write.csv(rows, "rater_models_data.csv", row.names = FALSE, quote = FALSE)
 rows$gender <- relevel(factor(rows$gender), "man")
 rows$age <- relevel(factor(rows$age), "55+")
 rows$dataset <- relevel(factor(rows$dataset), "easy")
-fit <- glm(reported ~ gender + age + years + dataset, family = binomial, data = rows,
-           control = list(epsilon = 1e-14))
-v <- vcovCL(fit, cluster = rows$rater, type = "HC0", cadjust = TRUE)
-df <- length(unique(rows$rater)) - 1
-estimate <- coef(fit)
-se <- sqrt(diag(v))
+one <- function(model, formula) {
+  fit <- glm(formula, family = binomial, data = rows, control = list(epsilon = 1e-14))
+  root <- sqrt(fit$weights)
+  x <- model.matrix(fit) * root
+  z <- (fit$linear.predictors + residuals(fit, "working")) * root
+  linear <- coef_test(lm(z ~ 0 + x), "CR2", cluster = rows$rater, test = "Satterthwaite")
+  own <- coef_test(fit, "CR2", cluster = rows$rater, test = "Satterthwaite")
+  half <- qt(0.975, linear$df_Satt) * linear$SE
+  found <- data.frame(
+    estimate = coef(fit), std_error = linear$SE, df = linear$df_Satt,
+    low = exp(coef(fit) - half), high = exp(coef(fit) + half), p = linear$p_Satt,
+    glm_std_error = own$SE
+  )
+  if (model == "raters") stopifnot(all.equal(own$SE, linear$SE), all.equal(own$df_Satt, linear$df_Satt))
+  found[] <- lapply(found, sprintf, fmt = "%.12g")
+  data.frame(model, term = names(coef(fit)), found)
+}
 write.csv(
-  data.frame(
-    term = names(estimate), estimate = sprintf("%.12g", estimate), std_error = sprintf("%.12g", se),
-    low = sprintf("%.12g", exp(estimate - qt(0.975, df) * se)),
-    high = sprintf("%.12g", exp(estimate + qt(0.975, df) * se)),
-    p = sprintf("%.12g", 2 * pt(-abs(estimate / se), df))
+  rbind(
+    one("raters", reported ~ gender + age + years),
+    one("dataset", reported ~ gender + age + years + dataset)
   ),
   "rater_models.csv", row.names = FALSE, quote = FALSE
 )

@@ -15,6 +15,7 @@ from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
 R = Path(__file__).parents[1] / "r"
+ALWAYS = "raters are taken to err independently given the truth; no standard errors"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,9 @@ def test_the_papers_example_agrees_with_r(anaesthetists):
     by = dict(list(expected.groupby("what")))
     assert found.log_likelihood == pytest.approx(by["log_likelihood"]["value"].iloc[0], abs=1e-9)
     assert found.converged
-    assert found.note == ""
+    assert found.note == (
+        f"{ALWAYS}; another start ends 0.21 higher in log likelihood: start='highest'"
+    )
     prevalence = found.prevalence.set_index("category")["prevalence"]
     for row in by["prevalence"].itertuples():
         assert prevalence[row.a] == pytest.approx(row.value, abs=1e-10)
@@ -49,6 +52,44 @@ def test_the_papers_example_agrees_with_r(anaesthetists):
     )
     best = found.items[found.items["most_probable"]]
     assert best["category"].value_counts().to_dict() == {"1": 18, "2": 19, "3": 5, "4": 3}
+
+
+def log_likelihood(found, table):
+    """Of the estimates, term by term."""
+    prevalence = found.prevalence.set_index("category")["prevalence"]
+    error = found.raters.set_index(["rater_id", "true_category", "category"])["probability"]
+    total = 0.0
+    for _, row in table.iterrows():
+        joint = [
+            share * np.prod([error[rater, true, said] for rater, said in row.dropna().items()])
+            for true, share in prevalence.items()
+        ]
+        total += np.log(sum(joint))
+    return total
+
+
+def test_a_higher_maximum_of_the_papers_likelihood_is_found_where_it_is_asked_for(anaesthetists):
+    paper, highest = (
+        dawid_skene(anaesthetists, start=start, tolerance=1e-12) for start in ("votes", "highest")
+    )
+    for found in (paper, highest):
+        assert found.log_likelihood == pytest.approx(log_likelihood(found, anaesthetists))
+    assert highest.log_likelihood == pytest.approx(paper.log_likelihood + 0.2086, abs=1e-4)
+    assert highest.converged
+    assert highest.note == ALWAYS
+    # It has more error rates that are 0 or 1: its maximum is at the boundary.
+    extreme = [found.raters["probability"].isin([0, 1]).sum() for found in (paper, highest)]
+    assert extreme[0] < extreme[1]
+
+
+def test_starts_that_end_alike_are_the_papers():
+    table = pd.DataFrame({r: list("xyxyxxyy") for r in "abc"} | {"d": list("xyxyxxyx")})
+    one, other = dawid_skene(table), dawid_skene(table, start="highest")
+    pd.testing.assert_frame_equal(one.raters, other.raters)
+    assert (one.iterations, one.note) == (other.iterations, other.note)
+    smooth = dawid_skene(table, start="highest", smoothing=0.5)
+    assert smooth.note == ALWAYS
+    assert smooth.log_likelihood < one.log_likelihood
 
 
 def test_ratings_in_their_normal_form_are_the_same_as_their_table():
@@ -92,7 +133,7 @@ def test_a_constant_table():
     assert found.prevalence["prevalence"].tolist() == [1]
     assert found.raters["probability"].tolist() == [1, 1, 1]
     assert found.log_likelihood == 0
-    assert found.note == "one category alone: nothing can be told of errors"
+    assert found.note == f"{ALWAYS}; one category alone: nothing can be told of errors"
 
 
 def test_a_category_that_nobody_says_has_no_prevalence_and_no_error_rates():
@@ -111,7 +152,7 @@ def test_a_rater_with_one_judgement():
     assert d.loc[("x", "y"), "probability"] == 1
     assert d.loc["y", "probability"].isna().all()
     assert d["n_ratings"].tolist() == [1] * 4
-    assert found.note == "error rates of 1 of the raters are one rating"
+    assert found.note == f"{ALWAYS}; error rates of 1 of the raters are one rating"
     smooth = dawid_skene(table, smoothing=1).raters.query("rater_id == 'd'")
     smooth = smooth.set_index(["true_category", "category"])["probability"]
     assert smooth["x", "y"] == pytest.approx(2 / 3, abs=0.01)
@@ -120,11 +161,11 @@ def test_a_rater_with_one_judgement():
 
 def test_two_raters_are_said_not_to_settle_it():
     table = pd.DataFrame({"a": list("xxxyyy"), "b": list("xxyyyx")})
-    assert dawid_skene(table).note.startswith("not identified: no item has three raters")
+    assert dawid_skene(table).note.startswith(f"{ALWAYS}; not identified: no item has three raters")
     # Three raters, of whom no item has more than two.
     table["c"] = None
     table.loc[0, ["a", "c"]] = [None, "x"]
-    assert dawid_skene(table).note.startswith("not identified")
+    assert dawid_skene(table).note.startswith(f"{ALWAYS}; not identified")
 
 
 def test_em_climbs_and_says_when_it_did_not_arrive(anaesthetists):
@@ -133,7 +174,7 @@ def test_em_climbs_and_says_when_it_did_not_arrive(anaesthetists):
     assert likelihoods == sorted(likelihoods)
     assert likelihoods[0] < likelihoods[-1]
     assert not values[0].converged
-    assert values[0].note == "EM did not arrive within max_iterations"
+    assert values[0].note.startswith(f"{ALWAYS}; EM did not arrive within max_iterations")
 
 
 def test_the_order_of_rows_and_raters_does_not_matter(anaesthetists):
@@ -154,6 +195,8 @@ def test_wrong_input_is_refused():
         dawid_skene(good.where(good == "z"))
     with pytest.raises(ValueError, match="smoothing=-1 must not be negative"):
         dawid_skene(good, smoothing=-1)
+    with pytest.raises(ValueError, match="start='best' is unknown"):
+        dawid_skene(good, start="best")
     with pytest.raises(ValueError, match="must be positive"):
         dawid_skene(good, tolerance=0)
 

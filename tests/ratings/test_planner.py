@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from fairstats.inference.crossed import crossed_interval
 from fairstats.ratings.planner import plan_agreement, plan_ratings
 
 
-def width(n, p):
+def width(n, p, alpha=0.05):
     """Of Wilson's interval, by statsmodels; n p need not be whole."""
-    low, high = proportion_confint(n * p, n, method="wilson")
+    low, high = proportion_confint(n * p, n, alpha=alpha, method="wilson")
     return high - low
 
 
@@ -27,55 +29,126 @@ def test_one_rating_an_item_is_the_binomial_sample_size(rate, wanted):
     assert np.isnan(plan.n_raters)
 
 
+def study(rng, plan, p):
+    """Ratings of the plan's study, with the variances it names: values, items, raters."""
+    n, m, k = (int(x) for x in (plan.n_items, plan.raters_per_item, plan.n_raters))
+    spread = np.sqrt(p * (1 - p) * np.array([plan.item_icc, plan.rater_icc]))
+    # A probability may not leave [0, 1], or the variance would not be p (1 − p).
+    assert spread.sum() <= min(p, 1 - p)
+    items = np.repeat(np.arange(n), m)
+    # Item i is judged by m raters in turn.
+    raters = np.arange(n * m) % k
+    rates = (
+        p + spread[0] * rng.choice([-1, 1], n)[items] + spread[1] * rng.choice([-1, 1], k)[raters]
+    )
+    return (rng.random(n * m) < rates).astype(float), items, raters
+
+
 @pytest.mark.parametrize(
-    ("m", "k", "item_icc", "rater_icc"), [(3, 12, 0.35, 0.05), (1, 9, 0.0, 0.1), (4, 30, 0.5, 0.0)]
+    ("m", "k", "item_icc", "rater_icc", "wanted"),
+    [(3, 12, 0.35, 0.05, 0.22), (1, 9, 0.0, 0.1, 0.3), (4, 30, 0.5, 0.0, 0.22)],
 )
-def test_the_variance_of_a_plan_is_that_of_simulated_studies(m, k, item_icc, rater_icc):
+def test_the_variance_of_a_plan_is_that_of_simulated_studies(m, k, item_icc, rater_icc, wanted):
     p, rng = 0.5, np.random.default_rng(7)
     plan = plan_ratings(
-        rate=p, width=0.22, raters_per_item=m, item_icc=item_icc, rater_icc=rater_icc, n_raters=k
+        rate=p, width=wanted, raters_per_item=m, item_icc=item_icc, rater_icc=rater_icc, n_raters=k
     )
-    n = int(plan.n_items)
-    # Item i is judged by m raters in turn.
-    raters = (np.arange(n)[:, None] * m + np.arange(m)) % k
-    spread = np.sqrt(p * (1 - p) * np.array([item_icc, rater_icc]))
-    # A study may not leave [0, 1], or its variance would not be p (1 − p).
-    assert spread.sum() <= p
-    means = []
-    for _ in range(6000):
-        of_items = spread[0] * rng.choice([-1, 1], n)[:, None]
-        of_raters = spread[1] * rng.choice([-1, 1], k)[raters]
-        means.append((rng.random((n, m)) < p + of_items + of_raters).mean())
-    effective = n * m / float(plan.design_effect)
+    means = [study(rng, plan, p)[0].mean() for _ in range(6000)]
+    effective = float(plan.n_ratings) / float(plan.design_effect)
     assert np.var(means) == pytest.approx(p * (1 - p) / effective, rel=0.06)
-    # Four times its standard error is about the width.
-    assert 3.9 * np.std(means) == pytest.approx(0.22, rel=0.1)
 
 
-def test_the_formula_of_both_nestings():
+@pytest.mark.parametrize(
+    ("p", "wanted", "item_icc", "rater_icc", "raters"),
+    [
+        (0.5, 0.2, 0.3, 0.02, {"n_raters": 5}),
+        (0.2, 0.1, 0.1, 0.0, {"n_raters": 5}),
+        (0.2, 0.1, 0.1, 0.01, {"n_raters": 10}),
+        (0.2, 0.1, 0.1, 0.01, {"ratings_per_rater": 50}),
+    ],
+)
+def test_the_planned_width_is_that_of_the_interval_that_is_quoted(
+    p, wanted, item_icc, rater_icc, raters
+):
     plan = plan_ratings(
-        rate=0.2, width=0.08, raters_per_item=3, item_icc=0.4, rater_icc=0.03, ratings_per_rater=50
+        rate=p,
+        width=wanted,
+        raters_per_item=3,
+        item_icc=item_icc,
+        rater_icc=rater_icc,
+        **raters,
     )
-    effect = 1 + 2 * 0.4 + 49 * 0.03
-    assert float(plan.n_items) == np.ceil(float(plan.n_effective) * effect / 3)
-    assert float(plan.n_raters) == np.ceil(float(plan.n_ratings) / 50)
-    load = float(plan.ratings_per_rater)
-    assert load <= 50
-    assert float(plan.design_effect) == pytest.approx(1 + 2 * 0.4 + (load - 1) * 0.03)
-    assert float(plan.planned_width) <= 0.08
+    rng = np.random.default_rng(4)
+    found = [crossed_interval(*study(rng, plan, p)) for _ in range(200)]
+    mean = np.mean([float(one.ci_high - one.ci_low) for one in found])
+    assert mean == pytest.approx(float(plan.planned_width), rel=0.06)
+    # By the normal quantile it would seem narrower than its intervals are.
+    normal = width(float(plan.n_ratings) / float(plan.design_effect), p)
+    assert normal < 0.97 * float(plan.planned_width)
 
 
-def test_a_study_with_fewer_items_or_raters_is_too_wide():
-    asked = {"rate": 0.15, "raters_per_item": 2, "item_icc": 0.3, "rater_icc": 0.04}
-    plan = plan_ratings(width=0.1, n_raters=15, **asked)
+def test_a_plan_is_the_smallest_that_is_narrow_enough():
+    asked = {"rate": 0.2, "raters_per_item": 3, "item_icc": 0.4, "rater_icc": 0.03}
+    plan = plan_ratings(width=0.08, ratings_per_rater=50, **asked)
     n = float(plan.n_items)
 
     def of(items, raters):
-        variance = 0.3 / items + 0.04 / raters + 0.66 / (2 * items)
-        return width(1 / variance, 0.15)
+        total = 3 * items
+        variance = 0.4 / items + 0.03 / raters + 0.57 / total
+        parts = (0.4 / items + 0.6 / total, 0.03 / raters + 0.97 / total, 1 / total)
+        sizes = (items - 1, raters - 1, total - 1)
+        spread = sum(part**2 / size for part, size in zip(parts, sizes, strict=True))
+        df = variance**2 / spread
+        assert min(items, raters) - 1 <= df <= total - 1
+        return width(1 / variance, 0.2, 2 * stats.norm.sf(stats.t.isf(0.025, df))), df
 
-    assert of(n, 15) <= 0.1 < of(n - 1, 15)
-    assert float(plan.planned_width) == pytest.approx(of(n, 15))
+    assert float(plan.n_raters) == np.ceil(3 * n / 50)
+    load = float(plan.ratings_per_rater)
+    assert load <= 50
+    assert float(plan.design_effect) == pytest.approx(1 + 2 * 0.4 + (load - 1) * 0.03)
+    planned, df = of(n, float(plan.n_raters))
+    assert float(plan.df) == pytest.approx(df)
+    assert float(plan.planned_width) == pytest.approx(planned, rel=1e-5)
+    assert planned <= 0.08 < of(n - 1, np.ceil(3 * (n - 1) / 50))[0]
+    given = plan_ratings(width=0.1, n_raters=15, **asked)
+    assert of(float(given.n_items), 15)[0] <= 0.1 < of(float(given.n_items) - 1, 15)[0]
+
+
+def test_one_item_or_one_rater():
+    # Every item by the same rater, who differs from nobody: clusters of items.
+    plan = plan_ratings(rate=0.3, width=0.2, n_raters=1)
+    assert float(plan.df) == float(plan.n_items) - 1
+    # One rater says nothing of how raters differ.
+    alone = plan_ratings(rate=0.3, width=0.5, rater_icc=0.01, n_raters=1)
+    assert np.isnan([alone.n_items, alone.planned_width, alone.df]).all()
+    assert float(alone.least_raters) > 1
+    assert (
+        float(plan_ratings(rate=0.3, width=0.5, rater_icc=0.01, ratings_per_rater=99).n_raters) > 1
+    )
+    # Five raters of a single item, if items do not differ.
+    wide = plan_ratings(rate=0.5, width=0.95, raters_per_item=5, n_raters=5)
+    assert (float(wide.n_items), float(wide.df)) == (1, 4)
+
+
+def test_more_raters_than_ratings_are_as_many():
+    asked = {"rate": 0.2, "width": 0.1, "item_icc": 0.3, "rater_icc": 0.2}
+    many = plan_ratings(n_raters=10**6, **asked)
+    assert float(many.design_effect) == pytest.approx(1)
+    exact = plan_ratings(n_raters=int(many.n_ratings), **asked)
+    assert (exact.n_items, exact.planned_width) == (many.n_items, many.planned_width)
+
+
+def test_more_items_are_not_wider_and_a_larger_width_takes_no_more():
+    widths = np.linspace(0.05, 0.6, 60)
+    for icc in (0.0, 0.01, 0.1):
+        plan = plan_ratings(
+            rate=0.2, width=widths, raters_per_item=4, item_icc=0.5, rater_icc=icc, n_raters=8
+        )
+        n = plan.n_items[~np.isnan(plan.n_items)]
+        assert len(n)
+        assert (np.diff(n) <= 0).all()
+        planned = plan.planned_width[~np.isnan(plan.n_items)]
+        assert (planned <= widths[-len(n) :] + 1e-12).all()
 
 
 def test_too_few_raters_are_told_and_how_many_it_takes():

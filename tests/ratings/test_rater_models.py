@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
+from fairstats.inference.bias_reduced import bias_reduced_errors
+from fairstats.inference.choices import fit_choices
 from fairstats.problems import InputError
 from fairstats.ratings.rater_models import RATER_REGRESSION_COLUMNS, rater_regression
 from fairstats.ratings.rubrics import load_rubric
@@ -59,32 +62,50 @@ def levels(raters, **columns):
 
 
 def test_odds_ratios_and_their_limits_agree_with_r():
+    """Those of the raters alone with clubSandwich's own of glm, those by dataset, too, of lm."""
     data = pd.read_csv(R / "rater_models_data.csv")
     rows = data[["task", "rater", "dataset", "reported"]].itertuples(index=False, name=None)
     raters = data.drop_duplicates("rater").rename(columns={"rater": "rater_id"})
-    table = rater_regression(
-        judged(rows),
-        raters[["rater_id", "gender", "age", "years"]],
-        covariates=["gender", "age", "years", "dataset"],
-        reference={"gender": "man", "age": "55+", "dataset": "easy"},
-    )
-    assert list(table.columns) == list(RATER_REGRESSION_COLUMNS)
-    expected = pd.read_csv(R / "rater_models.csv").set_index("term")
-    found = table[table["method_note"] == ""].copy()
-    found["term"] = (found["covariate"] + found["level"]).replace("intercept", "(Intercept)")
-    found = found.set_index("term")
-    assert set(found.index) == set(expected.index)
-    for ours, theirs in (
-        ("estimate", "estimate"),
-        ("std_error", "std_error"),
-        ("ci_low", "low"),
-        ("ci_high", "high"),
-        ("p_value", "p"),
+    ratings = judged(rows)
+    for model, covariates in (
+        ("raters", ["gender", "age", "years"]),
+        ("dataset", ["gender", "age", "years", "dataset"]),
     ):
-        np.testing.assert_allclose(found[ours].reindex(expected.index), expected[theirs], rtol=1e-8)
-    reference = table[table["method_note"] == "the reference"]
-    assert list(reference["level"]) == ["man", "55+", "easy"]
-    assert (reference["odds_ratio"] == 1).all()
+        reference = {"gender": "man", "age": "55+", "dataset": "easy"}
+        table = rater_regression(
+            ratings,
+            raters[["rater_id", "gender", "age", "years"]],
+            covariates=covariates,
+            reference=reference,
+        )
+        assert list(table.columns) == list(RATER_REGRESSION_COLUMNS)
+        expected = (
+            pd.read_csv(R / "rater_models.csv").set_index("model").loc[model].set_index("term")
+        )
+        found = table[table["method_note"] == ""].copy()
+        found["term"] = (found["covariate"] + found["level"]).replace("intercept", "(Intercept)")
+        found = found.set_index("term")
+        assert set(found.index) == set(expected.index)
+        for ours, theirs in (
+            ("estimate", "estimate"),
+            ("std_error", "std_error"),
+            ("df", "df"),
+            ("ci_low", "low"),
+            ("ci_high", "high"),
+            ("p_value", "p"),
+        ):
+            np.testing.assert_allclose(
+                found[ours].reindex(expected.index), expected[theirs], rtol=1e-6
+            )
+        # Few said other: fewer degrees of freedom than of raters.
+        assert found.loc["genderother", "df"] < 3
+        told = table[table["method_note"] == "the reference"]
+        assert list(told["level"]) == [reference[c] for c in covariates if c in reference]
+        assert (told["odds_ratio"] == 1).all()
+        # The other square root that clubSandwich takes for glm is all that differs.
+        np.testing.assert_allclose(
+            found["std_error"].reindex(expected.index), expected["glm_std_error"], rtol=2e-3
+        )
 
 
 def test_the_odds_ratio_of_two_levels_in_closed_form():
@@ -96,11 +117,56 @@ def test_the_odds_ratio_of_two_levels_in_closed_form():
     row = table.loc["m"]
     assert row["reference"] == "f"
     assert row["odds_ratio"] == pytest.approx((5 / 7) / (6 / 3))
-    # s_g = Σ (y − p) of each rater, over the level's Σ p (1 − p); times G / (G − 1).
+    # s_g = Σ (y − p) of each rater, over the level's Σ p (1 − p); by the root of 1 − n_g / n.
     m, f = np.array([2 - 8 * 5 / 12, 3 - 4 * 5 / 12]), np.array([2 - 4 * 6 / 9, 4 - 5 * 6 / 9])
-    variance = (m**2).sum() / (5 * 7 / 12) ** 2 + (f**2).sum() / (6 * 3 / 9) ** 2
-    assert row["std_error"] == pytest.approx(np.sqrt(variance * 4 / 3))
+    m2, f2 = m**2 / (1 - np.array([8, 4]) / 12), f**2 / (1 - np.array([4, 5]) / 9)
+    variance = m2.sum() / (5 * 7 / 12) ** 2 + f2.sum() / (6 * 3 / 9) ** 2
+    assert row["std_error"] == pytest.approx(np.sqrt(variance))
     assert (row["n_raters"], row["n_ratings"], row["n_reported"]) == (2, 12, 5)
+    assert row["ci_method"] == row["test"] == "wald t, clustered by rater, CR2"
+    half = stats.t.isf(0.025, row["df"]) * row["std_error"]
+    assert row["ci_high"] == pytest.approx(row["odds_ratio"] * np.exp(half))
+    # Two levels of two raters: about one degree of freedom each.
+    assert 1 < row["df"] < 2
+
+
+def test_raters_who_report_alike_say_nothing_of_how_raters_differ():
+    ratings = by_rater(a="1100", b="1010", c="1000", d="1110")
+    table = rater_regression(ratings, levels("abcd", sex="mmff"), covariates=["sex"])
+    found = table.set_index(["covariate", "level"])
+    assert np.isfinite(found.loc[("sex", "m"), "std_error"])
+    turned = rater_regression(
+        ratings, levels("abcd", sex="mmff"), covariates=["sex"], reference={"sex": "m"}
+    )
+    intercept = turned.set_index("covariate").loc["intercept"]
+    assert intercept["odds_ratio"] == pytest.approx(1)
+    assert np.isnan([intercept["std_error"], intercept["ci_low"], intercept["p_value"]]).all()
+    assert intercept["method_note"] == "no standard error: the raters it rests on report alike"
+
+
+def test_a_level_of_few_raters_keeps_the_tests_level():
+    """Two raters against twelve: with as many degrees of freedom as raters 22 % were wrong."""
+    rng, wrong = np.random.default_rng(2), []
+    number = np.repeat(np.arange(14), 25)
+    few = np.where(number >= 12, 1.0, 0.0)
+    design = np.column_stack([np.ones(len(number)), few])
+    for _ in range(300):
+        latent = rng.standard_normal(len(number)) + 0.6 * rng.standard_normal(14)[number]
+        y = latent > 0.5
+        fit = fit_choices(np.stack([design, 0 * design], axis=1), np.where(y, 0, 1))
+        rate = 1 / (1 + np.exp(-design @ fit.params))
+        deviation = np.sqrt(rate * (1 - rate))
+        error, df = bias_reduced_errors(
+            design * deviation[:, None], (y - rate) / deviation, number, np.eye(2)
+        )
+        wrong.append(
+            [
+                2 * stats.t.sf(abs(fit.params[1]) / error[1], freedom) < 0.05
+                for freedom in (df[1], 13)
+            ]
+        )
+    assert np.mean(wrong, axis=0)[0] < 0.05
+    assert np.mean(wrong, axis=0)[1] > 0.1
 
 
 def test_a_level_that_never_reports_is_told_and_the_others_are_estimated():
