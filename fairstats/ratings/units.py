@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
-from fairstats.ratings.strata import with_pooled
+from fairstats.ratings.strata import linked_items, with_pooled
 from fairstats.ratings.table import check_ratings
 
 #: What names a unit of the statistics of ratings.
@@ -100,8 +100,10 @@ def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
     """The units of checked ratings: datasets, groups and dimensions in order, all together last."""
     numbered = frame[[*UNIT_COLUMNS]].assign(
         value=_places(frame, rubrics),
+        # Pairs that share an item are one item, whichever of the two is written first.
+        item=linked_items(frame),
         # A unit is of one benchmark and rubric, in which a task has one name.
-        **{name: pd.factorize(frame[f"{name}_id"])[0] for name in ("task", "item", "rater")},
+        **{name: pd.factorize(frame[f"{name}_id"])[0] for name in ("task", "rater")},
     )
     together = with_pooled(numbered, WITHIN)
     found = together.groupby(list(UNIT_COLUMNS), dropna=False, sort=False, observed=True)
