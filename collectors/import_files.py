@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import os
@@ -9,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pandas as pd
 
@@ -19,6 +20,9 @@ from fairstats.problems import InputError, Problem
 MAX_BYTES = 2 * 2**30
 #: A line of a JSON Lines file holds one answer.
 MAX_LINE_BYTES = 16 * 2**20
+
+#: What spreadsheets of different countries write between the cells of a CSV file.
+SEPARATORS = ",;\t"
 
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".dill", ".npy", ".npz")
 
@@ -41,7 +45,7 @@ class Record:
 
 def importable_files(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    find: Callable[[Path], Sequence[Path]],
+    find: Callable[[Path], Sequence[Path]] | None,
     suffixes: Sequence[str],
     max_bytes: int | None = None,
 ) -> list[Path]:
@@ -51,8 +55,8 @@ def importable_files(
     ----------
     paths : path, or iterable of paths
         Files and folders.
-    find : callable
-        Which files of a folder are meant.
+    find : callable, optional
+        Which files of a folder are meant; with None a folder is refused.
     suffixes : sequence of str
         How their names may end.
     max_bytes : int, optional
@@ -68,7 +72,10 @@ def importable_files(
     files: list[Path] = []
     problems: list[Problem] = []
     for path in map(Path, given):
-        found = sorted(find(path)) if path.is_dir() else [path]
+        if find is None and path.is_dir():
+            problems.append(Problem(str(path), "is a folder", "name the file in it that is meant"))
+            continue
+        found = sorted(find(path)) if find and path.is_dir() else [path]
         if not found:
             expected = f"expected files that end in {', '.join(suffixes)}"
             problems.append(Problem(str(path), "the folder holds no such file", expected))
@@ -151,17 +158,26 @@ def json_value(path: Path) -> Any:
         raise InputError([problem]) from None
 
 
-def csv_records(path: Path) -> list[Record]:
+def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
     """The rows of a CSV file, every cell as text, empty cells as None.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, or UTF-16 that says so.
+    separators : str
+        What may stand between cells; the one that the header has most of does.
 
     Raises
     ------
     InputError
-        When it is not a CSV file of UTF-8 text with distinct column names.
+        When it is not a CSV file of such text with distinct column names.
     """
+    encoding = encoding_of(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), [])
+        with path.open(encoding=encoding, newline="") as file:
+            separator = separator_of(file, separators)
+            header = next(csv.reader(file, delimiter=separator), [])
         twice = sorted({name for name in header if header.count(name) > 1})
         if twice:
             message = "the column stands there more than once"
@@ -175,7 +191,8 @@ def csv_records(path: Path) -> list[Record]:
                 keep_default_na=False,
                 na_values=[""],
                 index_col=False,
-                encoding="utf-8-sig",
+                encoding=encoding,
+                sep=separator,
             )
     except InputError:
         raise
@@ -186,12 +203,34 @@ def csv_records(path: Path) -> list[Record]:
         UnicodeDecodeError,
         csv.Error,
     ) as error:
-        problem = Problem(str(path), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
-        raise InputError([problem]) from None
+        raise InputError([not_csv(path, error)]) from None
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})
         for number, row in enumerate(table.to_dict("records"), start=1)
     ]
+
+
+def encoding_of(path: Path) -> str:
+    """UTF-16 where a file says so by its first bytes, as some spreadsheets write it; else UTF-8."""
+    with path.open("rb") as file:
+        mark = file.read(2)
+    return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+
+
+def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
+    """What stands between the cells of a table: of these the one that its first line has most."""
+    first = file.readline()
+    file.seek(0)
+    return max(separators, key=first.count)
+
+
+def not_csv(path: Path, error: Exception) -> Problem:
+    """Why a file could not be read as CSV, in words for whoever saved it."""
+    if isinstance(error, UnicodeDecodeError):
+        message = "is not saved as UTF-8: letters such as é or ß cannot be told"
+        remedy = "open it in the spreadsheet again and save it as 'CSV UTF-8'"
+        return Problem(str(path), message, remedy)
+    return Problem(str(path), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
 
 
 def _parsed(content: bytes, *, first: bool) -> Any:

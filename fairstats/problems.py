@@ -49,8 +49,7 @@ class Problem:
             shown = "" if self.value is None else f" = {_shorten(self.value)!r}"
             where.append(f"{_shorten(self.column, 80)}{shown}")
         said = ": ".join([*where, f"{_shorten(self.message, 1000)}; {self.remedy}"])
-        # Whatever came from a file must not steer the terminal that this is printed on.
-        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)
+        return printable(said)
 
 
 class InputError(ValueError):
@@ -83,11 +82,33 @@ def in_lines(problems: Iterable[Problem]) -> list[str]:
     for problem, rows in alike.items():
         numbers = [row for row in rows if row is not None]
         if len(numbers) > 3:
-            first = ", ".join(map(str, numbers[:3]))
-            lines.append(problem._said(f"rows {first} and {len(numbers) - 3:,} more"))
+            lines.append(problem._said(f"rows {first_of(numbers)}"))
         else:
             lines += [str(replace(problem, row=row)) for row in rows]
     return lines
+
+
+def first_of(names: Sequence[object], most: int = 3) -> str:
+    """The first of these names, and how many more there are.
+
+    Examples
+    --------
+    >>> first_of(["a", "b"]), first_of(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    first = ", ".join(map(str, names[:most]))
+    return f"{first} and {len(names) - most:,} more" if len(names) > most else first
+
+
+def printable(text: str) -> str:
+    r"""A text of which nothing steers the terminal that it is printed on.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _shorten(text: str, limit: int = 240) -> str:

@@ -28,7 +28,7 @@ from collectors.ratings.handed_out import (
 )
 from collectors.ratings.raters import Rater, read_raters
 from collectors.ratings.rubric_logic import check_mirrored
-from collectors.ratings.sheets import sheet_text, values_text
+from collectors.ratings.sheets import VALUES, sheet_text, values_text
 from collectors.ratings.subjects import Subject, read_subjects
 from collectors.ratings.texts import RESERVED, Shown, shown
 from fairstats.names import file_sha256, text_sha256, unique_slugs
@@ -149,7 +149,7 @@ def assign(
         FACTS: f"{stated}\n",
         **secret,
         RUBRIC: declared.path.read_bytes().decode(),
-        "values.csv": values_text(declared),
+        VALUES: values_text(declared),
     }
     file_names = unique_slugs(person.rater_id for person in people)
     for rater_id, rows in key.groupby("rater_id", sort=False):

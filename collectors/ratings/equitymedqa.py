@@ -66,7 +66,7 @@ def import_equitymedqa(paths: Sequence[Path]) -> Imported:
         For a file that is none of the three sheets, and each cell that cannot be read: no rater,
         a group that is unknown, both answers with more bias, a flag that is none.
     """
-    files = importable_files(paths, lambda _: (), (".xlsx", ".csv"), 256 * 2**20)
+    files = importable_files(paths, None, (".xlsx", ".csv"), 256 * 2**20)
     reading = Reading()
     for path in files:
         sheets = read_sheets(path)

@@ -40,16 +40,19 @@ const load = () => {
       duration_s: Number.isFinite(own.duration_s) && own.duration_s > 0 ? own.duration_s : 0,
     });
   }
-  const place = Number.isInteger(kept.place) && kept.place >= -1 && kept.place <= last + 1 ? kept.place : -1;
-  return { place, shortcuts: kept.shortcuts !== false, judgements };
+  const within = (place, most, otherwise) =>
+    Number.isInteger(place) && place >= -1 && place <= most ? place : otherwise;
+  const place = within(kept.place, last + 1, -1);
+  // From the overview one goes back to where one came from.
+  const from = within(kept.from, last, last);
+  return { place, from, shortcuts: kept.shortcuts !== false, judgements };
 };
 
 let state = load();
 let keeps = true;
 const save = () => {
   try {
-    const judgements = Object.fromEntries(state.judgements);
-    localStorage.setItem(storeKey, JSON.stringify({ place: state.place, shortcuts: state.shortcuts, judgements }));
+    localStorage.setItem(storeKey, JSON.stringify({ ...state, judgements: Object.fromEntries(state.judgements) }));
   } catch { keeps = false; }
   by("unkept").hidden = keeps;
 };
@@ -60,6 +63,11 @@ const open = number => data.questions.filter(question =>
 const begun = number => Object.keys(judgement(number).answers).length > 0;
 const status = number => !begun(number) ? "open" : open(number).length ? "partly" : "done";
 const onTask = () => state.place >= 0 && state.place <= last;
+// The next task that is not done, from where the overview was opened on.
+const toContinue = () => {
+  const left = data.tasks.map((_, i) => i).filter(i => status(i) !== "done");
+  return left.find(i => i >= state.from) ?? left[0];
+};
 
 // ---- Time counts while a task is in sight.
 let since = null;
@@ -74,7 +82,10 @@ const startClock = () => {
 const keepTime = () => { stopClock(); save(); startClock(); };
 
 // ---- Drawing.
-const say = text => { by("status").textContent = text; };
+const say = (text, warns = false) => {
+  by("status").textContent = text;
+  by("status").classList.toggle("warns", warns);
+};
 
 const block = ([heading, text]) =>
   element("section", {}, element("h2", { textContent: heading }),
@@ -142,7 +153,7 @@ const drawOverview = () => {
   const left = data.tasks.length - done - partly;
   by("summary").textContent = done > last ? "All " + plural(done, "task") + " done. Thank you."
     : [plural(done, "task") + " done", partly && partly + " partly answered", left && left + " not answered"]
-      .filter(Boolean).join(", ") + "." + (partly ? " Finish or clear those partly answered before you hand in." : "");
+      .filter(Boolean).join(", ") + "." + (partly ? " What is partly answered does not count before it is finished." : "");
   by("overview").replaceChildren(...data.tasks.map((_, i) => {
     const button = element("button", { type: "button", className: status(i), textContent: i + 1,
       ariaLabel: "Task " + (i + 1) + ", " + said[status(i)] });
@@ -158,8 +169,10 @@ const draw = () => {
   by("end").hidden = state.place !== last + 1;
   by("previous").hidden = state.place === -1;
   by("previous").textContent = state.place > last ? "Back" : "Previous";
-  by("show-overview").hidden = by("next").hidden = state.place === last + 1;
-  by("next").textContent = state.place === -1 ? "Begin" : state.place === last ? "Finish" : "Next";
+  by("show-overview").hidden = state.place > last;
+  by("next").hidden = state.place > last && toContinue() === undefined;
+  by("next").textContent = state.place > last ? "Continue with task " + (toContinue() + 1)
+    : state.place === -1 ? "Begin" : state.place === last ? "Finish" : "Next";
   document.body.classList.toggle("no-keys", !state.shortcuts);
   drawProgress();
   if (state.place === last + 1) drawOverview();
@@ -187,14 +200,19 @@ const go = place => {
 };
 
 // ---- Answering and moving.
+// Answers to questions that are not asked any more: in this sitting they are back once they are asked again.
+const aside = new Map();
 const choose = (question, value) => {
   const own = judgement(state.place);
-  const before = data.questions.filter(one => asked(one, own.answers)).length;
-  own.answers = sound({ ...own.answers, [question.dimension]: value });
-  const more = data.questions.filter(one => asked(one, own.answers)).length - before;
+  const given = { ...aside.get(state.place), ...own.answers, [question.dimension]: value };
+  const before = own.answers;
+  aside.set(state.place, given);
+  own.answers = sound(given);
+  const more = data.questions.filter(one => asked(one, own.answers) && !asked(one, before));
+  const back = more.filter(one => one.dimension in own.answers).length;
   drawFields();
   drawProgress();
-  say(more > 0 ? plural(more, "more question") : "");
+  say(more.length ? plural(more.length, "more question") + (back ? ", " + back + " as answered before" : "") : "");
   keepTime();
 };
 
@@ -216,17 +234,16 @@ const next = () => {
   if (!left.length) {
     if (state.place === last) overview();
     else if (state.place < last) go(state.place + 1);
+    else if (toContinue() !== undefined) go(toContinue());
     return;
   }
   const first = fieldOf(left[0]);
-  say(plural(left.length, "question") + " still open here: answer, or clear the task to leave it out.");
+  say(plural(left.length, "question") + " still open here: answer, or clear the task to leave it out.", true);
   first.scrollIntoView({ block: "nearest" });
   first.querySelector("input").focus({ preventScroll: true });
 };
-// From the overview one goes back to the task that one came from.
-let cameFrom = last;
-const overview = () => { cameFrom = state.place; go(last + 1); };
-const previous = () => state.place > -1 && go(state.place > last ? cameFrom : state.place - 1);
+const overview = () => { state.from = state.place; go(last + 1); };
+const previous = () => state.place > -1 && go(state.place > last ? state.from : state.place - 1);
 
 by("next").addEventListener("click", next);
 by("previous").addEventListener("click", previous);
@@ -234,6 +251,7 @@ by("show-overview").addEventListener("click", overview);
 by("questions").addEventListener("submit", event => event.preventDefault());
 by("clear").addEventListener("click", () => {
   Object.assign(judgement(state.place), { answers: {}, comment: "" });
+  aside.delete(state.place);
   keepTime();
   draw();
   say("The task is empty.");
@@ -278,30 +296,34 @@ setInterval(() => since !== null && keepTime(), 5000);
 addEventListener("storage", event => {
   if (event.key !== storeKey) return;
   since = null;
-  const { place } = state;
-  state = load();
-  state.place = place;
+  aside.clear();
+  const { place, from } = state;
+  state = { ...load(), place, from };
   draw();
   startClock();
 });
 
 by("export").addEventListener("click", () => {
-  const judgements = [];
-  data.tasks.forEach(({ task_id }, i) => {
+  const entries = numbers => numbers.map(i => {
     const { answers, comment, duration_s } = judgement(i);
-    // Time alone is no judgement.
-    if (begun(i) || comment.trim())
-      judgements.push({ task_id, answers, comment, duration_s: Math.round(duration_s * 10) / 10 });
+    return { task_id: data.tasks[i].task_id, answers, comment, duration_s: Math.round(duration_s * 10) / 10 };
   });
+  const those = wanted => data.tasks.map((_, i) => i).filter(i => status(i) === wanted);
+  const done = those("done").length;
+  // Time alone is no judgement, and a part of the answers is none either: it is kept apart.
+  const remarks = those("open").filter(i => judgement(i).comment.trim());
+  const judgements = entries([...those("done"), ...remarks].sort((a, b) => a - b));
+  const partial = entries(those("partly"));
   const { format, version, assignment, rater_id, rubric } = data;
-  const text = JSON.stringify({ format, version, assignment, rater_id, rubric, judgements }, null, 1);
-  const link = element("a", { download: data.file + "_" + judgements.length + "-of-" + data.tasks.length + ".json",
+  const text = JSON.stringify({ format, version, assignment, rater_id, rubric, judgements, partial }, null, 1);
+  const link = element("a", { download: data.file + "_" + done + "-of-" + data.tasks.length + ".json",
     href: URL.createObjectURL(new Blob([text], { type: "application/json" })) });
   document.body.append(link);
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-  say(judgements.length + " of " + plural(data.tasks.length, "task") + " exported as " + link.download + ".");
+  say(done + " of " + plural(data.tasks.length, "task") + " exported as " + link.download + "." +
+    (partial.length ? " " + partial.length + " partly answered: in the file, and not counted." : ""));
 });
 
 const resumed = state.place > -1;

@@ -13,11 +13,11 @@ from string import Template
 from collectors.ratings.judgements import MAX_COMMENT
 from collectors.ratings.texts import Shown
 from fairstats.names import slug
+from fairstats.ratings.files import EXPORT_FORMAT
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.text import escape_html
 
-#: What an export says that it is, for `collectors.ratings.exports`.
-EXPORT_FORMAT = "fairstats-ratings"
+#: The version of what is exported, for `collectors.ratings.exports`.
 EXPORT_VERSION = 1
 
 

@@ -100,7 +100,7 @@ def load_handed_out(path: Path) -> HandedOut:
     """
     folder = path.parent if path.name in (FACTS, KEY) else path
     for name in (FACTS, *HASHES):
-        importable_files(folder / name, lambda _: (), _SUFFIXES, MAX_BYTES)
+        importable_files(folder / name, None, _SUFFIXES, MAX_BYTES)
     facts = json_value(folder / FACTS)
     rest = {k: v for k, v in facts.items() if k != "assignment"} if isinstance(facts, dict) else {}
     changed = [

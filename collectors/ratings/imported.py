@@ -10,9 +10,9 @@ import pandas as pd
 
 from fairstats.answers import COMMENTS_SUFFIX, RATINGS_SUFFIX, load_parquet
 from fairstats.problems import InputError, Problem
-from fairstats.ratings.files import write_ratings
+from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import JUDGEMENT_COLUMNS
+from fairstats.ratings.table import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
 from fairstats.report.downloads import table_csv
 from fairstats.whole_files import whole_file
 
@@ -41,13 +41,19 @@ class Imported:
 
 def write_imported(
     imported: Imported, out: Path, name: str, *, rubrics: Sequence[Rubric] = ()
-) -> list[Path]:
+) -> tuple[list[Path], list[str]]:
     """Write ratings and comments beside each other; where there is no comment, ratings alone.
+
+    Returns
+    -------
+    list of Path, list of str
+        What was written, and notes on what stands beside it.
 
     Raises
     ------
     InputError
-        When another file stands there, or a row is wrong; nothing is written then.
+        When another file stands there, the folder has these judgements in a file of another name,
+        or a row is wrong; nothing is written then.
     """
     path = out / f"{name}{RATINGS_SUFFIX}"
     apart = out / f"{name}{COMMENTS_SUFFIX}"
@@ -58,15 +64,49 @@ def write_imported(
     if apart.exists() and apart.read_text(encoding="utf-8") != text:
         taken.append(apart)
     if taken:
-        remedy = "remove it, or choose another folder or --name"
+        remedy = "remove it to have the new ratings in its place, or choose another folder"
         message = "is there already, with other content"
         raise InputError([Problem(str(one), message, remedy) for one in taken])
+    notes = _beside(imported.ratings, path)
     if not text:
-        return [write_ratings(imported.ratings, path, rubrics=rubrics)]
+        return [write_ratings(imported.ratings, path, rubrics=rubrics)], notes
     with whole_file(apart) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
         write_ratings(imported.ratings, path, rubrics=rubrics)
-    return [path, apart]
+    return [path, apart], notes
+
+
+def _beside(ratings: pd.DataFrame, path: Path) -> list[str]:
+    """Notes on files of the folder with ratings of the same tasks; the same ratings are refused.
+
+    A folder is read as a whole, so that a judgement in two of its files makes it unusable.
+    """
+    problems, notes = [], []
+    for other in rating_files([path.parent]):
+        if other.resolve() == path.resolve():
+            continue
+        try:
+            there = load_parquet(other)
+        except InputError:
+            continue  # whoever reads the folder is told
+        if not {*RATING_COLUMNS} <= {*there}:
+            continue
+        if shared := shared_judgements([there, ratings]):
+            (count,) = shared.values()
+            message = f"holds {count:,} of these judgements already, and a folder is read whole"
+            remedy = "remove it to take in all files again, or choose another folder"
+            problems.append(Problem(str(other), message, remedy))
+        elif (count := _same_tasks(there, ratings)) > 0:
+            notes.append(f"{other} holds other judgements of {count:,} of these tasks")
+    if problems:
+        raise InputError(problems)
+    return notes
+
+
+def _same_tasks(there: pd.DataFrame, ratings: pd.DataFrame) -> int:
+    """How many tasks raters of the same kind judge in both; a model beside people is meant so."""
+    columns = [*TASK_COLUMNS, "rater_kind"]
+    return len(there[columns].drop_duplicates().merge(ratings[columns].drop_duplicates()))
 
 
 def _same(there: pd.DataFrame, ratings: pd.DataFrame) -> bool:

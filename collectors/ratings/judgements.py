@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors.ratings.handed_out import HandedOut
 from collectors.ratings.rubric_logic import as_given, is_asked
-from fairstats.problems import InputError, Problem
+from fairstats.problems import InputError, Problem, first_of
 from fairstats.ratings.rubrics import Question
 
 #: A longer comment is no comment.
@@ -31,6 +32,8 @@ class Entry:
         May be empty.
     duration_s : float or None
         How long it took.
+    partial : bool
+        Whether the rater was told that what is filled in here is a part and does not count.
     """
 
     row: int
@@ -40,6 +43,7 @@ class Entry:
     given: Mapping[str, str]
     comment: str
     duration_s: float | None = None
+    partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,13 @@ class Judgement:
         Together the key of what was asked.
     values : Mapping[str, str | None]
         A value for each dimension, as if the answers had not been swapped; empty where there is a
-        comment alone.
+        comment alone, or a part of the answers.
     comment : str
         May be empty.
     duration_s : float or None
         How long it took.
+    partial : bool
+        Whether there is a part of the answers.
     """
 
     path: Path
@@ -68,6 +74,7 @@ class Judgement:
     values: Mapping[str, str | None]
     comment: str = ""
     duration_s: float | None = None
+    partial: bool = False
 
 
 def checked_judgements(
@@ -80,16 +87,40 @@ def checked_judgements(
     InputError
         With these problems, and one for everything that is wrong in an entry.
     """
-    problems = list(problems)
+    found: list[tuple[Entry, Problem]] = []
     judgements = []
     for entry in entries:
         judgement, wrong = _checked(entry, handed_out, path)
-        problems += wrong
+        found += [(entry, problem) for problem in wrong]
         if judgement is not None:
             judgements.append(judgement)
-    if problems:
+    if problems := [*problems, *_naming_tasks(found)]:
         raise InputError(problems)
     return judgements
+
+
+def about_tasks(task_ids: Sequence[str], rater_id: str) -> str:
+    """What a problem is about, so that it can be passed on to the rater.
+
+    Examples
+    --------
+    >>> about_tasks(["t1"], "P1"), about_tasks(["t1", "t2", "t3", "t4"], "P1")
+    ('task t1 of P1', 'tasks t1, t2, t3 and 1 more of P1')
+    """
+    return f"task{'s' if task_ids[1:] else ''} {first_of(task_ids)} of {rater_id}"
+
+
+def _naming_tasks(found: Sequence[tuple[Entry, Problem]]) -> list[Problem]:
+    """The problems with their tasks; what is wrong alike in many rows stays one line."""
+    alike: dict[tuple[Problem, str], list[str]] = defaultdict(list)
+    for entry, problem in found:
+        alike[replace(problem, row=None), entry.rater_id].append(entry.task_id)
+    named = []
+    for entry, problem in found:
+        tasks = alike[replace(problem, row=None), entry.rater_id]
+        about = about_tasks(tasks if len(tasks) > 3 else [entry.task_id], entry.rater_id)
+        named.append(replace(problem, message=f"{problem.message} ({about})"))
+    return named
 
 
 def _checked(
@@ -110,14 +141,15 @@ def _checked(
         remedy = "use the ids as they were handed out"
         if rater_id not in {rater for _, rater in handed_out.key}:
             return None, [wrong("is no rater of the assignment", remedy, "rater_id", rater_id)]
-        message = f"is no task of the rater {rater_id}"
-        return None, [wrong(message, remedy, "task_id", task_id)]
+        return None, [wrong("is no task of this rater", remedy, "task_id", task_id)]
     if len(entry.comment) > MAX_COMMENT:
         remedy = f"shorten it to {MAX_COMMENT:,} characters"
         return None, [wrong("is too long", remedy, "comment", entry.comment)]
     values: dict[str, str | None] = {}
     problems: list[Problem] = []
-    for question in handed_out.rubric.questions if any(entry.given.values()) else ():
+    lacking: list[str] = []
+    answered = any(entry.given.values()) and not entry.partial
+    for question in handed_out.rubric.questions if answered else ():
         dimension, text = question.dimension, entry.given.get(question.dimension, "")
         value, asked_for = _value(question, text), is_asked(question, values)
         if text and value is None:
@@ -130,16 +162,19 @@ def _checked(
             message = f"is asked only if {other} is {' or '.join(when)}"
             problems.append(wrong(message, f"empty it, or correct {other}", dimension, text))
         elif asked_for and value is None:
-            remedy = "have the rater finish the task, or empty all of its values"
-            problems.append(wrong("is empty in a partly filled task", remedy, dimension, ""))
+            lacking.append(dimension)
         else:
             values[dimension] = value or question.otherwise
-    if problems or not (values or entry.comment):
+    if lacking:
+        remedy = "have the rater finish the task, or empty all of its values"
+        message = f"is partly filled, without {', '.join(lacking)}"
+        problems.append(Problem(str(path), message, remedy, entry.row))
+    if problems or not (values or entry.comment or entry.partial):
         return None, problems
     if asked["swapped"] == "true":
         values = as_given(values, handed_out.rubric)
     judgement = Judgement(
-        path, entry.row, task_id, rater_id, values, entry.comment, entry.duration_s
+        path, entry.row, task_id, rater_id, values, entry.comment, entry.duration_s, entry.partial
     )
     return judgement, []
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.import_files import csv_records, importable_files
+from collectors.import_files import SEPARATORS, csv_records, importable_files
 from collectors.ratings.subjects import MAX_BYTES, NAME_LENGTH, is_name
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric
@@ -43,11 +43,18 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
         For a file that cannot be read, an id that is none, stands there twice or looks like an
         address, a group that the rubric does not declare, and a limit that is no whole number.
     """
-    (path,) = importable_files(path, lambda _: (), (".csv",), MAX_BYTES)
+    (path,) = importable_files(path, None, (".csv",), MAX_BYTES)
     raters: list[Rater] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    for record in csv_records(path):
+    records = csv_records(path, separators=SEPARATORS)
+    for name in _COLUMNS[:2] if records else ():
+        if name not in records[0].fields:
+            remedy = "give rater_id and rater_group"
+            problems.append(Problem(str(path), "the column is missing", remedy, column=name))
+    if problems:
+        raise InputError(problems)
+    for record in records:
         found = {name: (record.fields.get(name) or "").strip() for name in _COLUMNS}
         wrong = list(_wrong_rater(found, seen, rubric))
         problems += [

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from collectors.import_files import importable_files
+from collectors.import_files import encoding_of, importable_files, not_csv, separator_of
 from collectors.ratings.handed_out import HandedOut
 from collectors.ratings.judgements import Entry, Judgement, checked_judgements
 from collectors.ratings.texts import RESERVED, Shown
 from fairstats.problems import InputError, Problem
+from fairstats.ratings.files import SHEET_COLUMNS
 from fairstats.ratings.rubrics import Question, Rubric
 from fairstats.report.downloads import table_csv
 
+#: The file that tells what may stand in a sheet.
+VALUES = "values.csv"
 _MAX_BYTES = 64 * 2**20
 # By this mark spreadsheets know that the text is UTF-8.
 _MARK = "\ufeff"
@@ -69,14 +72,17 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
         With a problem for each row that is of another assignment or rater, is partly filled or
         holds a value that the rubric does not know.
     """
-    (path,) = importable_files(path, lambda _: (), (".csv",), _MAX_BYTES)
+    (path,) = importable_files(path, None, (".csv",), _MAX_BYTES)
     header, rows = _rows(path)
     dimensions = handed_out.rubric.dimensions
+    if not {*SHEET_COLUMNS} & {*header}:
+        message = f"is no sheet: it has none of the columns {', '.join(SHEET_COLUMNS)}"
+        raise InputError([Problem(str(path), message, "leave it out")])
     problems = [
         Problem(
             str(path), "the column is missing", "use the sheet as it was handed out", column=name
         )
-        for name in ("assignment", "rater_id", "task_id", *dimensions, "comment")
+        for name in (*SHEET_COLUMNS, *dimensions, "comment")
         if name not in header
     ] + [
         Problem(str(path), "unknown column", "drop it, or use the comment column", column=name)
@@ -103,14 +109,10 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
 def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The header and the numbered rows; spreadsheets of many countries write semicolons."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            delimiter = max(",;\t", key=first.count)
-            lines = list(csv.reader(file, delimiter=delimiter, strict=True))
+        with path.open(encoding=encoding_of(path), newline="") as file:
+            lines = list(csv.reader(file, delimiter=separator_of(file), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
-        remedy = "save the sheet as CSV UTF-8"
-        raise InputError([Problem(str(path), f"not a CSV file ({error})", remedy)]) from None
+        raise InputError([not_csv(path, error)]) from None
     if not lines:
         raise InputError([Problem(str(path), "the file is empty", "leave it out")])
     header = [name.strip().lstrip("\ufeff") for name in lines[0]]

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collectors.import_files import Record, csv_records, importable_files, json_lines
+from collectors.import_files import (
+    SEPARATORS,
+    Record,
+    csv_records,
+    importable_files,
+    json_lines,
+)
 from fairstats.names import digest
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Compares, Rubric
@@ -94,8 +100,11 @@ def read_subjects(
         if name is not None and not is_name(name):
             remedy = f"use 1 to {NAME_LENGTH} printable characters"
             raise InputError([Problem(f"--{option}", f"{name!r} is no name", remedy)])
-    (file,) = importable_files(path, lambda _: (), (".csv", ".jsonl"), MAX_BYTES)
-    records = csv_records(file) if file.suffix.lower() == ".csv" else json_lines(file)
+    (file,) = importable_files(path, None, (".csv", ".jsonl"), MAX_BYTES)
+    if file.suffix.lower() == ".csv":
+        records = csv_records(file, separators=SEPARATORS)
+    else:
+        records = json_lines(file)
     if not 0 < len(records) <= MAX_SUBJECTS:
         message = f"has {len(records):,} rows"
         raise InputError([Problem(str(file), message, f"give 1 to {MAX_SUBJECTS:,}")])

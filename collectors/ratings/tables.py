@@ -10,6 +10,8 @@ import pandas as pd
 from collectors.import_files import importable_files
 from collectors.ratings.imported import COMMENT_COLUMNS, Imported
 from fairstats.answers import load_table
+from fairstats.problems import InputError
+from fairstats.ratings.files import in_two_files
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
 
@@ -25,7 +27,8 @@ def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> I
         When a file cannot be read, or its rows break the schema or the rubric.
     """
     frames, comments = [], []
-    for path in importable_files(paths, lambda _: (), _SUFFIXES):
+    files = importable_files(paths, None, _SUFFIXES)
+    for path in files:
         frame = load_table(path)
         ratings = check_ratings(
             frame.drop(columns="comment", errors="ignore"), rubrics=rubrics, path=str(path)
@@ -36,6 +39,8 @@ def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> I
     together = ", ".join(map(str, paths))
     whole = frames[0]
     if len(frames) > 1:
+        if problems := list(in_two_files(files, frames)):
+            raise InputError(problems)
         whole = check_ratings(pd.concat(frames), rubrics=rubrics, path=together)
     said = pd.concat(comments) if comments else pd.DataFrame(columns=list(COMMENT_COLUMNS))
     return Imported(whole, said.reset_index(drop=True))

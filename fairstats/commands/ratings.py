@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ from fairstats.commands._shared import (
     read_price,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError, Problem
+from fairstats.problems import InputError, Problem, printable
 
 commands = typer.Typer(
     no_args_is_help=True, help="Ratings of open answers: hand out, take in, analyze."
@@ -42,11 +42,12 @@ def assign(
     ],
     out: Annotated[Path, typer.Option(help="A new folder for forms, sheets and the key.")],
     rubric: Annotated[
-        str | None, typer.Option(help="A built-in rubric: independent, pairwise, counterfactual, …")
-    ] = None,
-    rubric_file: Annotated[
-        Path | None, typer.Option(help="A rubric's .toml that is not built in.")
-    ] = None,
+        str,
+        typer.Option(
+            help="A built-in rubric (independent, pairwise, counterfactual, triage), or the .toml "
+            "of one's own."
+        ),
+    ],
     replicates: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,13 +70,10 @@ def assign(
     Send raters their form or sheet, and keep key.csv and tasks.jsonl from them: they say which
     model is which.
     """
-    if (rubric is None) == (rubric_file is None):
-        problem = Problem("--rubric, --rubric-file", "name no rubric, or two", "give one of them")
-        raise InputError([problem])
     assigned = plugin("fairstats.ratings", "assign")(
         items,
         raters,
-        rubric=rubric if rubric_file is None else rubric_file,
+        rubric=rubric,
         replicates=_replicates(replicates or ["3"]),
         seed=seed,
         out=out,
@@ -83,8 +81,8 @@ def assign(
         dataset=dataset,
     )
     for note in assigned.notes:
-        typer.echo(note, err=True)
-    print_table(assigned.groups, as_json=as_json, as_csv=as_csv)
+        typer.echo(printable(note), err=True)
+    print_table(assigned.groups, as_json=as_json, as_csv=as_csv, show=_show_groups)
     typer.echo(f"keep key.csv and tasks.jsonl in {assigned.path} from the raters", err=True)
 
 
@@ -93,7 +91,10 @@ def assign(
 def import_ratings(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Exports of forms and filled sheets, tidy tables, or released files."),
+        typer.Argument(
+            help="Exports of forms and filled sheets, or folders of them; tidy tables; released "
+            "files."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
     assignment: Annotated[
@@ -118,7 +119,7 @@ def import_ratings(
         rubric_files=rubric_file or (),
     )
     for note in written.notes:
-        typer.echo(note, err=True)
+        typer.echo(printable(note), err=True)
     for path in written.paths:
         typer.echo(path)
 
@@ -207,6 +208,24 @@ def ask(
         raise typer.Exit(130) from None
     if not dry_run:
         typer.echo(path)
+
+
+def _show_groups(groups: Any) -> None:
+    """How the tasks were assigned, a line a group."""
+
+    def between(name: str) -> Any:
+        low, high = groups[f"{name}_min"], groups[f"{name}_max"]
+        pairs = zip(low, high, strict=True)
+        return [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in pairs]
+
+    shown = groups[["rater_group", "raters", "tasks"]].assign(
+        **{
+            "raters a task": groups["replicates"],
+            "tasks a rater": between("load"),
+            "tasks two raters share": between("shared"),
+        }
+    )
+    typer.echo(shown.rename(columns={"rater_group": "group"}).to_string(index=False))
 
 
 def _replicates(texts: list[str]) -> int | dict[str, int]:

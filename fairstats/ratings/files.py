@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +14,16 @@ import pandas as pd
 from fairstats.answers import RATINGS_SUFFIX, load_table, write_parquet
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.table import check_ratings
+from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
+
+#: What an export of a form says that it is, and what the columns of a sheet begin with: what raters
+#: hand in is no ratings table before it was taken in.
+EXPORT_FORMAT = "fairstats-ratings"
+SHEET_COLUMNS = ("assignment", "rater_id", "task_id")
+_HANDED_IN = (
+    "is a form's export or a sheet of an assignment, and no table of ratings",
+    "take it in with `fairstats ratings import`, and --assignment DIR",
+)
 
 
 def rating_files(
@@ -32,6 +44,33 @@ def rating_files(
             if file.name.endswith(RATINGS_SUFFIX):
                 found.setdefault(file.resolve(), file)
     return list(found.values())
+
+
+def is_handed_in(path: Path) -> bool:
+    """Whether a file looks like an export of a form or like a sheet, filled or not."""
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".json") or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(4096)
+    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    text = begin.decode("utf-16" if begin.startswith(marks) else "utf-8", errors="ignore")
+    if kind == ".json":
+        return f'"{EXPORT_FORMAT}"' in text
+    return {*SHEET_COLUMNS} <= {*re.findall(r"\w+", text.partition("\n")[0])}
+
+
+def shared_judgements(tables: Sequence[pd.DataFrame]) -> dict[tuple[int, int], int]:
+    """How many judgements stand in two tables, by the numbers of the two, where any does."""
+    first: dict[tuple[object, ...], int] = {}
+    shared: Counter[tuple[int, int]] = Counter()
+    for number, table in enumerate(tables):
+        judgements = table[list(JUDGEMENT_COLUMNS)].drop_duplicates()
+        for judgement in judgements.itertuples(index=False, name=None):
+            earlier = first.setdefault(judgement, number)
+            if earlier != number:
+                shared[earlier, number] += 1
+    return dict(shared)
 
 
 def read_ratings(
@@ -58,21 +97,26 @@ def read_ratings(
     Raises
     ------
     InputError
-        When a file cannot be read, or its rows, or all files together, break the schema or the
-        rubric; each with file, row, column and value.
+        When a file cannot be read, its rows, or all files together, break the schema or the
+        rubric, each with file, row, column and value; and when a judgement stands in two files.
     """
     paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
-    files: list[Path] = []
+    found: dict[Path, Path] = {}
+    problems: list[Problem] = []
     for path in paths:
         inside = rating_files(path) if path.is_dir() else [path]
         if not inside:
-            remedy = f"name a folder with files *{RATINGS_SUFFIX}, or a file"
-            raise InputError([Problem(str(path), "holds no ratings", remedy)])
-        files += inside
+            problems.append(_no_ratings_in(path))
+        for file in inside:
+            found.setdefault(file.resolve(), file)
+    if problems:
+        raise InputError(problems)
+    files = list(found.values())
     frames: list[pd.DataFrame] = []
-    problems: list[Problem] = []
     for path in files:
         try:
+            if is_handed_in(path):
+                raise InputError([Problem(str(path), *_HANDED_IN)])
             frames.append(check_ratings(load_table(path), rubrics=rubrics, path=str(path)))
         except InputError as error:
             problems += error.problems
@@ -82,8 +126,18 @@ def read_ratings(
         raise InputError([Problem("<no path>", "nothing to read", "name a file or a folder")])
     if len(frames) == 1:
         return frames[0]
+    if problems := list(in_two_files(files, frames)):
+        raise InputError(problems)
     together = ", ".join(map(str, files))
     return check_ratings(pd.concat(frames, ignore_index=True), rubrics=rubrics, path=together)
+
+
+def in_two_files(files: Sequence[Path], tables: Sequence[pd.DataFrame]) -> Iterator[Problem]:
+    """A problem for each two files with the same judgements, which would count twice."""
+    for (one, other), count in shared_judgements(tables).items():
+        some = "a judgement stands" if count == 1 else f"{count:,} judgements stand"
+        message = f"{some} in both this file and {files[one]}"
+        yield Problem(str(files[other]), message, "name one of the two, and take the other away")
 
 
 def write_ratings(
@@ -117,3 +171,11 @@ def write_ratings(
     if not path.name.endswith(RATINGS_SUFFIX):
         raise InputError([Problem(str(path), "is no name for it", f"end it in {RATINGS_SUFFIX}")])
     return write_parquet(check_ratings(ratings, rubrics=rubrics, path=str(path)), path)
+
+
+def _no_ratings_in(folder: Path) -> Problem:
+    handed_in = next((path for path in sorted(folder.rglob("*")) if is_handed_in(path)), None)
+    if handed_in is not None:
+        return Problem(str(handed_in), *_HANDED_IN)
+    remedy = f"name a folder with files *{RATINGS_SUFFIX}, or a file"
+    return Problem(str(folder), "holds no ratings", remedy)

@@ -165,8 +165,16 @@ def test_two_files_with_the_same_judgement_are_refused(tmp_path):
     table = check_ratings(pd.DataFrame(judged("none")))
     for name in ("a", "b"):
         write_ratings(table, tmp_path / f"{name}.ratings.parquet")
-    with pytest.raises(InputError, match="a second time"):
+    with pytest.raises(InputError, match="stands in both") as caught:
         read_ratings(tmp_path)
+    (problem,) = caught.value.problems
+    one, other = (tmp_path / f"{name}.ratings.parquet" for name in ("a", "b"))
+    assert (problem.path, problem.message) == (
+        str(other),
+        f"a judgement stands in both this file and {one}",
+    )
+    # A file that is named twice is one file.
+    assert len(read_ratings([one, one])) == 8
 
 
 def test_nothing_is_written_of_a_table_that_is_wrong(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from collectors.ratings.assignment import assign
 from collectors.ratings.handed_out import load_handed_out
+from collectors.ratings.raters import Rater, read_raters
 from collectors.ratings.subjects import read_subjects
 from fairstats.problems import InputError
 from fairstats.ratings.rubrics import load_rubric
@@ -87,6 +88,33 @@ def test_a_sheet_has_a_column_a_dimension_and_its_values_are_told(handed):
 def test_columns_that_are_not_used_are_told(handed):
     rows = [row | {"answer2": "mistyped"} for row in item_rows(2)]
     assert handed(items=rows).notes[0] == "not used of the items file: answer2"
+
+
+def test_answers_under_another_name_are_no_answers(handed, tmp_path):
+    rows = [{"response": row.pop("answer"), **row} for row in item_rows(2)]
+    with pytest.raises(InputError, match="answer: the column is missing") as caught:
+        handed(items=rows)
+    assert "item_id, question, answer" in caught.value.problems[0].remedy
+    assert not (tmp_path / "study").exists()
+    # Under a rubric that asks nothing about bias it may be meant so, and is said.
+    notes = handed("triage", items=rows, replicates=1).notes
+    assert "not used of the items file: response" in notes
+    assert "the items have no answer: the question alone is judged" in notes
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_raters_are_read_as_spreadsheets_of_many_countries_save_them(tmp_path, separator):
+    raters = tmp_path / "raters.csv"
+    lines = (("rater_id", "rater_group", "max_tasks"), ("P, 1", "physician", "2"))
+    raters.write_text("".join(f"{separator.join(line)}\n" for line in lines), encoding="utf-16")
+    assert read_raters(raters, load_rubric("independent")) == [Rater("P, 1", "physician", 2)]
+
+
+def test_a_column_that_raters_lack_is_one_line(tmp_path):
+    raters = write_rows(tmp_path / "raters.csv", [{"rater_id": "P1", "group": "physician"}] * 9)
+    with pytest.raises(InputError, match="rater_group: the column is missing") as caught:
+        read_raters(raters, load_rubric("independent"))
+    assert len(caught.value.problems) == 1
 
 
 def test_task_ids_do_not_follow_the_items(handed):

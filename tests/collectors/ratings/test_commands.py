@@ -102,11 +102,44 @@ def test_replicates_that_are_unclear_are_refused(files, tmp_path, replicates):
     assert not (tmp_path / "study").exists()
 
 
-def test_a_rubric_is_named_once(files):
-    for options in ((), ("--rubric", "independent", "--rubric-file", "a.toml")):
-        done = run("assign", *files, *options)
-        assert done.exit_code == 1
-        assert "name no rubric, or two" in done.stderr
+def test_a_rubric_of_ones_own_is_named_by_its_file(files, tmp_path):
+    rubric = tmp_path / "mine.toml"
+    text = (ROOT / "data" / "rubrics" / "independent.toml").read_text(encoding="utf-8")
+    rubric.write_text(text.replace('"independent"', '"mine"'))
+    done = run("assign", *files, "--rubric", rubric, "--replicates", "1")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "study" / "rubric.toml").read_text() == rubric.read_text()
+
+
+def test_a_terminal_shows_every_column_of_the_groups(files):
+    done = run("assign", *files, "--rubric", "independent", "--replicates", "2")
+    head, *rows = done.stdout.splitlines()
+    for title in (
+        "group",
+        "raters",
+        "tasks",
+        "raters a task",
+        "tasks a rater",
+        "tasks two raters share",
+    ):
+        assert title in head
+    assert [row.split() for row in rows] == [
+        ["physician", "3", "4", "2", "2", "to", "3", "1", "to", "2"],
+        ["consumer", "2", "4", "2", "4", "4"],
+    ]
+
+
+def test_notes_steer_no_terminal(files, tmp_path):
+    run("assign", *files, "--rubric", "independent", "--replicates", "1")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a\x1b[2J.xlsx").write_text("x")
+    form = next((tmp_path / "study" / "forms").iterdir())
+    export = export_of(form, lambda i: {"bias": "none"})
+    (folder / "p.json").write_text(json.dumps(export))
+    done = run("import", folder, "--assignment", tmp_path / "study", "--out", tmp_path / "ratings")
+    assert done.exit_code == 0, done.output
+    assert "a\\x1b[2J.xlsx" in done.stderr
 
 
 def test_problems_are_said_one_a_line(tmp_path):

@@ -89,6 +89,14 @@ def shown_questions(tab):
     return tab.locator("#fields fieldset:visible").count()
 
 
+def warns(tab):
+    """Whether what is said stands in the colour of warnings."""
+    return tab.evaluate(
+        """() => getComputedStyle(document.getElementById("status")).color
+          !== getComputedStyle(document.body).color"""
+    )
+
+
 def exported(tab, tmp_path):
     tab.get_by_role("button", name="Overview and export").click()
     with tab.expect_download() as download:
@@ -154,12 +162,15 @@ def test_questions_appear_when_they_are_asked_and_are_cleared_when_not(sitting, 
     press(tab, "2")
     assert shown_questions(tab) == 8
     assert tab.get_by_role("status").inner_text() == "7 more questions"
+    assert not warns(tab)
     press(tab, "2", "2")
     assert tab.locator("#fields input:checked").count() == 3
     tab.get_by_role("radio", name="No bias").check()
     assert shown_questions(tab) == 1
+    # A slip costs nothing: what was answered before is there again, in this sitting.
     tab.get_by_role("radio", name="Severe bias").check()
-    assert tab.locator("#fields input:checked").count() == 1
+    assert tab.locator("#fields input:checked").count() == 3
+    assert tab.get_by_role("status").inner_text() == "7 more questions, 2 as answered before"
     tab.get_by_role("radio", name="No bias").check()
     export = json.loads(exported(tab, tmp_path).read_text())
     assert [judgement["answers"] for judgement in export["judgements"]] == [{"bias": "none"}]
@@ -171,6 +182,7 @@ def test_a_partly_filled_task_holds_back_and_can_be_cleared(sitting, form_of):
     press(tab, "Enter", "3", "n")
     assert heading(tab) == "Task 1 of 2"
     assert "7 questions still open" in tab.get_by_role("status").inner_text()
+    assert warns(tab)
     tab.get_by_role("button", name="Clear this task").click()
     assert tab.locator("#fields input:checked").count() == 0
     tab.locator("h1:visible").focus()
@@ -178,6 +190,65 @@ def test_a_partly_filled_task_holds_back_and_can_be_cleared(sitting, form_of):
     assert heading(tab) == "Task 2 of 2"
     tab.get_by_role("button", name="Overview and export").click()
     assert tab.locator("#summary").inner_text() == "0 tasks done, 2 not answered."
+
+
+def test_a_cleared_task_brings_nothing_back(sitting, form_of):
+    _, form = form_of(items=1)
+    tab = sitting(form)
+    press(tab, "Enter", "3", "2")
+    tab.get_by_role("button", name="Clear this task").click()
+    tab.get_by_role("radio", name="Severe bias").check()
+    assert tab.locator("#fields input:checked").count() == 1
+
+
+def test_header_export_and_import_count_the_same(sitting, form_of, tmp_path):
+    assigned, form = form_of(items=4)
+    tab = sitting(form)
+    press(tab, "Enter", "1", "Enter", "3", "2")
+    tab.get_by_role("button", name="Overview and export").click()
+    tab.get_by_role("button", name="Task 3, not answered").click()
+    tab.get_by_label("Comment").fill("cannot tell")
+    path = exported(tab, tmp_path)
+    assert tab.locator("#count").inner_text() == "1 of 4 done"
+    assert path.name.endswith("_1-of-4.json")
+    said = tab.get_by_role("status").inner_text()
+    assert said.startswith("1 of 4 tasks exported as")
+    assert said.endswith("1 partly answered: in the file, and not counted.")
+    assert not warns(tab)
+    tasks = [task["task_id"] for task in form_data(form)["tasks"]]
+    export = json.loads(path.read_text())
+    assert [one["task_id"] for one in export["judgements"]] == [tasks[0], tasks[2]]
+    assert [(one["task_id"], one["answers"]) for one in export["partial"]] == [
+        (tasks[1], {"bias": "severe", "inaccuracy": "present"})
+    ]
+    written = import_ratings(path, assignment=assigned.path, out=tmp_path / "in")
+    assert written.notes == (
+        "1 of 4 judgements, 3 missing",
+        "handed in, with tasks missing: P0 3 of 4",
+        f"answered in part, and not counted: task {tasks[1]} of P0",
+    )
+    assert "cannot tell" in written.paths[1].read_text()
+
+
+def test_a_form_that_was_left_at_the_overview_goes_on_where_it_was(sitting, form_of):
+    _, form = form_of(items=4)
+    tab = sitting(form)
+    press(tab, "n", "1", "n", "n", "1")
+    tab.get_by_role("button", name="Overview and export").click()
+    tab = sitting(form)
+    assert heading(tab) == "Overview"
+    tab.get_by_role("button", name="Back").click()
+    assert heading(tab) == "Task 3 of 4"
+    tab.get_by_role("button", name="Overview and export").click()
+    # On from there first; what was passed over comes after it.
+    tab.get_by_role("button", name="Continue with task 4").click()
+    assert heading(tab) == "Task 4 of 4"
+    press(tab, "1", "n")
+    tab.get_by_role("button", name="Continue with task 2").click()
+    press(tab, "1")
+    tab.get_by_role("button", name="Overview and export").click()
+    assert not tab.get_by_role("button", name="Continue with").is_visible()
+    assert tab.locator("#summary").inner_text() == "All 4 tasks done. Thank you."
 
 
 def test_keys_do_nothing_where_one_writes_or_once_they_are_off(sitting, form_of):

@@ -10,12 +10,13 @@ import pytest
 
 from collectors.ratings import importing
 from collectors.ratings.importing import import_ratings
-from fairstats.problems import InputError
-from fairstats.ratings.files import read_ratings
+from fairstats.problems import InputError, in_lines
+from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import (
     export_of,
     fill_sheet,
+    form_data,
     item_rows,
     key_of,
     rater_rows,
@@ -93,7 +94,11 @@ def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
     )
     written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
     assert rows > 1
-    assert written.notes == ("1 of 18 judgements, 17 missing; nothing yet from 3 of 4 raters",)
+    assert written.notes == (
+        "1 of 18 judgements, 17 missing",
+        "nothing yet from 3 of 4 raters: P0, P2, P3",
+        f"handed in, with tasks missing: P1 {rows - 1} of {rows}",
+    )
     assert written.ratings["task_id"].unique().tolist() == [first]
 
 
@@ -159,25 +164,41 @@ def test_two_questions_of_a_pair_come_back_with_both_items(handed, tmp_path):
     assert ratings["swapped"].isna().all()
 
 
-def test_a_partly_filled_task_names_its_row_and_column(study, tmp_path):
+def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, tmp_path):
     sheet = study.path / "sheets" / "p1.csv"
     second = sheet_rows(sheet)[1]["task_id"]
-    part = {k: v for k, v in SOME.items() if k != "withholding"}
+    part = {k: v for k, v in SOME.items() if k not in ("withholding", "other")}
     filled = fill_sheet(
         sheet, tmp_path / "p1.csv", lambda row: part if row["task_id"] == second else NONE
     )
     (problem,) = refused(
-        filled, assignment=study.path, out=tmp_path / "in", match="is empty in a partly filled task"
+        filled, assignment=study.path, out=tmp_path / "in", match="is partly filled"
     )
-    assert (problem.path, problem.row, problem.column) == (str(filled), 2, "withholding")
-    assert "finish the task" in problem.remedy
+    assert str(problem) == (
+        f"{filled}: row 2: is partly filled, without withholding, other (task {second} of P1); "
+        "have the rater finish the task, or empty all of its values"
+    )
+
+
+def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
+    study = handed(raters=rater_rows(physician=1), replicates=1)
+    mild = fill_sheet(
+        study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: {"bias": "mild"}
+    )
+    problems = refused(mild, assignment=study.path, out=tmp_path / "in", match="no value of it")
+    first = ", ".join(row["task_id"] for row in sheet_rows(mild)[:3])
+    assert len(problems) == 6
+    assert in_lines(problems) == [
+        f"{mild}: rows 1, 2, 3 and 3 more: bias = 'mild': is no value of it (tasks {first} and "
+        "3 more of P0); use one of none, minor, severe"
+    ]
 
 
 @pytest.mark.parametrize(
     ("answers", "column", "said"),
     [
         ({"bias": "mild"}, "bias", "is no value of it"),
-        ({"inaccuracy": "absent"}, "bias", "is empty in a partly filled task"),
+        ({"inaccuracy": "absent"}, None, "is partly filled, without bias"),
         (
             NONE | {"inaccuracy": "present"},
             "inaccuracy",
@@ -192,6 +213,8 @@ def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answ
     path = export(lambda i: answers if i == 2 else NONE)
     (problem,) = refused(path, assignment=study.path, out=tmp_path / "in", match=said)
     assert (problem.row, problem.column) == (3, column)
+    task = form_data(study.path / "forms" / "p0.html")["tasks"][2]["task_id"]
+    assert problem.message.endswith(f" (task {task} of P0)")
 
 
 @pytest.mark.parametrize(
@@ -203,6 +226,8 @@ def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answ
         ({"format": "other"}, "is no export of a form"),
         ({"version": 2}, "version = '2': is unknown"),
         ({"judgements": {}}, "judgements: is missing or of another type"),
+        ({"partial": None}, "partial: is missing or of another type"),
+        ({"partial": [7]}, "partial: is no judgement with task_id"),
         ({"judgements": []}, "holds no judgement"),
         ({"judgements": [7]}, "is no judgement with task_id"),
     ],
@@ -227,18 +252,110 @@ def test_a_task_of_someone_else_is_refused(study, tmp_path):
     for task in (other, "t-none"):
         made["judgements"][0]["task_id"] = task
         path = write_json(tmp_path / "p0.json", made)
-        refused(
-            path, assignment=study.path, out=tmp_path / "in", match="is no task of the rater P0"
-        )
+        refused(path, assignment=study.path, out=tmp_path / "in", match="is no task of this rater")
 
 
 def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
     sheet = fill_sheet(study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: NONE)
     path = export()
-    problems = refused(
-        path, sheet, assignment=study.path, out=tmp_path / "in", match="stands in .*p0.json"
+    (problem,) = refused(
+        path, sheet, assignment=study.path, out=tmp_path / "in", match="stand in .*p0.json"
     )
-    assert {problem.path for problem in problems} == {str(sheet)}
+    assert problem.path == str(sheet)
+    own = len(sheet_rows(sheet))
+    assert problem.message.startswith("tasks t" if own > 1 else "task t")
+    assert problem.message.endswith(f"of P0 stand in {path} as well")
+    # The same file by two names of it is one file.
+    import_ratings([path, tmp_path / "x" / ".." / "p0.json"], assignment=study.path, out=tmp_path)
+
+
+def test_a_task_twice_in_one_file_is_told_by_its_row(study, export, tmp_path):
+    made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
+    made["judgements"].append(made["judgements"][1])
+    path = write_json(tmp_path / "p0.json", made)
+    (problem,) = refused(
+        path, assignment=study.path, out=tmp_path / "in", match="stands in row 2 already"
+    )
+    assert problem.row == len(made["judgements"])
+
+
+def test_folders_are_read_to_their_depth_and_what_is_left_out_is_named(study, export, tmp_path):
+    folder = tmp_path / "handed-in"
+    (folder / "later").mkdir(parents=True)
+    export().rename(folder / "p0.json")
+    sheet = study.path / "sheets" / "p1.csv"
+    fill_sheet(sheet, folder / "later" / "P1.CSV", lambda row: NONE)
+    for name in ("x.xlsx", ".DS_Store", "later/no\x1bte.txt"):
+        (folder / name).write_text("x")
+    written = import_ratings(
+        [folder, folder / "p0.json"], assignment=study.path, out=tmp_path / "in"
+    )
+    done = len(sheet_rows(sheet)) + len(sheet_rows(study.path / "sheets" / "p0.csv"))
+    assert written.notes == (
+        "left out, for it is no .json and no .csv: no\x1bte.txt, x.xlsx",
+        f"{done} of 18 judgements, {18 - done} missing",
+        "nothing yet from 2 of 4 raters: P2, P3",
+    )
+
+
+def test_a_folder_without_exports_and_the_assignment_itself_are_one_line(study, export, tmp_path):
+    folder = tmp_path / "handed-in"
+    folder.mkdir()
+    (folder / "p0.xlsx").write_text("x")
+    whole = {"assignment": study.path, "out": tmp_path / "in"}
+    refused(folder, **whole, match=r"holds no export .*, only p0.xlsx; name the folder")
+    for named in ([study.path], [tmp_path], [*study.path.iterdir()], [study.path / "values.csv"]):
+        (problem,) = refused(*named, **whole, match="is the assignment itself")
+        assert "exports and sheets" in problem.remedy
+    (problem,) = refused(study.path / "forms" / "p0.html", **whole, match="is a form, and no")
+    (folder / "values.csv").write_text((study.path / "values.csv").read_text())
+    (problem,) = refused(folder, **whole, match="is no sheet: it has none of the columns")
+
+
+def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_path):
+    made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
+    part = made["judgements"].pop(1)
+    made["partial"] = [part | {"answers": {"bias": "severe"}, "comment": "hard"}]
+    path = write_json(tmp_path / "p0.json", made)
+    written = import_ratings(path, assignment=study.path, out=tmp_path / "in")
+    task = part["task_id"]
+    assert written.notes[-1] == f"answered in part, and not counted: task {task} of P0"
+    assert task not in set(written.ratings["task_id"])
+    assert set(written.ratings["value"]) == {"none", "absent"}
+    assert pd.read_csv(written.paths[1])["comment"].tolist() == ["hard"]
+    made["partial"][0]["task_id"] = "t-none"
+    refused(
+        write_json(path, made),
+        assignment=study.path,
+        out=tmp_path / "other",
+        match="is no task of this rater",
+    )
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize("kind", ["json", "csv", "utf-16"])
+def test_forms_and_sheets_without_their_assignment_are_known(study, export, tmp_path, kind, folder):
+    where = tmp_path / "handed-in"
+    where.mkdir()
+    if kind == "json":
+        path = export().rename(where / "p0.json")
+    else:
+        path = fill_sheet(study.path / "sheets" / "p1.csv", where / "p1.csv", lambda row: NONE)
+        if kind == "utf-16":
+            path.write_text(path.read_text(encoding="utf-8-sig"), encoding="utf-16")
+    named = where if folder else path
+    (problem,) = refused(
+        named, out=tmp_path / "in", match="is a form's export, or sheet, of an assignment"
+    )
+    assert problem.remedy.startswith("add --assignment DIR")
+    with pytest.raises(InputError, match="is a form's export or a sheet") as caught:
+        read_ratings(named)
+    assert [problem.path for problem in caught.value.problems] == [str(path)]
+
+
+def test_a_folder_of_tables_is_told_as_a_folder(tmp_path):
+    write_rows(tmp_path / "table.csv", tidy())
+    refused(tmp_path, out=tmp_path / "in", match="is a folder; name the file in it")
 
 
 @pytest.mark.parametrize(
@@ -279,10 +396,25 @@ def test_sheets_that_were_changed_are_refused(study, tmp_path, change, said):
     refused(sheet, assignment=study.path, out=tmp_path / "in", match=said)
 
 
-def test_a_sheet_in_another_encoding_is_refused(study, tmp_path):
+def test_a_sheet_as_an_older_spreadsheet_saves_it_is_refused_in_plain_words(study, tmp_path):
     sheet = tmp_path / "p1.csv"
-    sheet.write_bytes("assignment,é".encode("latin-1"))
-    refused(sheet, assignment=study.path, out=tmp_path / "in", match="save the sheet as CSV UTF-8")
+    sheet.write_bytes("assignment,é".encode("cp1252"))
+    (problem,) = refused(
+        sheet, assignment=study.path, out=tmp_path / "in", match="is not saved as UTF-8"
+    )
+    assert "save it as 'CSV UTF-8'" in problem.remedy
+    assert "codec" not in str(problem)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_sheet_in_utf_16_is_read(study, tmp_path, encoding):
+    sheet = study.path / "sheets" / "p1.csv"
+    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: NONE, delimiter="\t")
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    text = mark + filled.read_text(encoding="utf-8-sig")
+    filled.write_bytes(text.encode(encoding))
+    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
+    assert written.ratings["task_id"].nunique() == len(sheet_rows(sheet))
 
 
 @pytest.mark.parametrize("name", ["key.csv", "rubric.toml", "tasks.jsonl", "assignment.json"])
@@ -307,6 +439,7 @@ def test_nothing_is_written_where_one_file_of_many_is_wrong(study, export, tmp_p
     problems = refused(
         export(), sheet, wrong, assignment=study.path, out=tmp_path / "in", match="partly filled"
     )
+    assert len(problems) == len(sheet_rows(wrong))
     assert {problem.path for problem in problems} == {str(wrong)}
 
 
@@ -320,10 +453,29 @@ def test_other_ratings_are_never_written_over(study, export, tmp_path):
     with pytest.raises(InputError, match="is there already, with other content"):
         import_ratings(other, assignment=study.path, out=out)
     assert first.read_bytes() == before
-    (named,) = import_ratings(other, assignment=study.path, out=out, name="second").paths
-    assert named.name == "second.ratings.parquet"
+    with pytest.raises(InputError, match="of these judgements already") as caught:
+        import_ratings(other, assignment=study.path, out=out, name="second")
+    assert [problem.path for problem in caught.value.problems] == [str(first)]
     with pytest.raises(InputError, match="is no name for a file"):
         import_ratings(other, assignment=study.path, out=out, name="../outside")
+
+
+def test_what_others_hand_in_later_may_stand_beside_it(study, export, tmp_path):
+    out = tmp_path / "in"
+    first = import_ratings(export(), assignment=study.path, out=out)
+    later = import_ratings(export(rater="p1"), assignment=study.path, out=out, name="later")
+    tasks = [set(written.ratings["task_id"]) for written in (first, later)]
+    shared = len(tasks[0] & tasks[1])
+    assert shared > 0
+    assert f"{first.paths[0]} holds other judgements of {shared} of these tasks" in later.notes
+    assert len(read_ratings(out)) == len(first.ratings) + len(later.ratings)
+    # Whoever had a model rate the same tasks meant it.
+    model = first.ratings.assign(rater_id="m", rater_kind="model", rater_group="model")
+    write_ratings(model.drop_duplicates(["task_id", "dimension"]), out / "m.ratings.parquet")
+    # What is no table of ratings is no reason to refuse.
+    (out / "broken.ratings.parquet").write_text("x")
+    last = import_ratings(export(rater="p2"), assignment=study.path, out=out, name="last")
+    assert sum("holds other judgements" in note for note in last.notes) == 2
 
 
 def tidy(**changes):
@@ -366,7 +518,11 @@ def test_tidy_tables_that_break_the_rubric_are_refused(tmp_path):
     pd.DataFrame(tidy()).to_pickle(wrong)
     refused(wrong, out=tmp_path / "in", match="is a pickle")
     path = write_rows(tmp_path / "table.csv", tidy())
-    refused(path, path, out=tmp_path / "in", match="a second time")
+    again = write_rows(tmp_path / "again.csv", tidy())
+    (problem,) = refused(
+        path, again, out=tmp_path / "in", match="2 judgements stand in both this file and .*table"
+    )
+    assert problem.path == str(again)
 
 
 def test_a_format_that_is_unknown_or_beside_an_assignment_is_refused(study, export, tmp_path):

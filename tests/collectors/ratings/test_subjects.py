@@ -142,6 +142,22 @@ def test_a_row_that_does_not_fit_is_named(
     assert [problem.row for problem in caught.value.problems] == [2]
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_are_read_as_spreadsheets_of_many_countries_save_them(
+    tmp_path: Path, separator: str, encoding: str
+) -> None:
+    path = tmp_path / "sheet.csv"
+    rows = [("item_id", "question", "answer"), ("q1", "Why, then?", "So é.")]
+    text = "".join(f"{separator.join(row)}\n" for row in rows)
+    path.write_text(text, encoding=encoding)
+    (subject,), _ = read_subjects(path, load_rubric("independent"))
+    assert subject.texts == {"question": "Why, then?", "answer": "So é."}
+    path.write_text(text, encoding="cp1252")
+    with pytest.raises(InputError, match=r"is not saved as UTF-8: .* save it as 'CSV UTF-8'"):
+        read_subjects(path, load_rubric("independent"))
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file is empty"):
         read(tmp_path, [])
@@ -150,7 +166,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text("item_id,question,answer\n")
     with pytest.raises(InputError, match="has 0 rows"):
         read_subjects(tmp_path / "sheet.csv", load_rubric("independent"))
-    with pytest.raises(InputError, match="holds no such file"):
+    with pytest.raises(InputError, match="is a folder; name the file"):
         read_subjects(tmp_path, load_rubric("independent"))
     (tmp_path / "sheet.txt").write_text("x")
     with pytest.raises(InputError, match="unknown kind of file"):
