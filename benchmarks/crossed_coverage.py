@@ -30,9 +30,9 @@ from fairstats.inference.bootstrap import bootstrap
 from fairstats.inference.crossed import (
     _cluster_variance,
     _crossed,
-    _wilson,
     crossed_interval,
     pigeonhole_bootstrap,
+    wilson_limits,
 )
 from fairstats.inference.intervals import wilson
 
@@ -127,9 +127,9 @@ def intervals(
     t = float(stats.t.isf(0.025, min(table.n_items, table.n_raters) - 1))
     closed = closed_form(totals, n)
     return found | {
-        "closed_normal": _wilson(table.mean, closed, float(stats.norm.isf(0.025))),
-        "closed_t": _wilson(table.mean, closed, t),
-        "two_way_t": _wilson(table.mean, two_way if two_way > 0 else of_cells, t),
+        "closed_normal": wilson_limits(table.mean, closed, float(stats.norm.isf(0.025))),
+        "closed_t": wilson_limits(table.mean, closed, t),
+        "two_way_t": wilson_limits(table.mean, two_way if two_way > 0 else of_cells, t),
     }
 
 

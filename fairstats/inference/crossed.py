@@ -147,7 +147,7 @@ def crossed_interval(
         freedom = variance**2 / spread if spread > (variance * _ROUNDING) ** 2 else n - 1.0
         freedom = max(min(freedom, n - 1.0), min(table.n_items, table.n_raters) - 1.0)
     quantile = float(stats.t.isf(alpha / 2, freedom))
-    low, high = _wilson(table.mean, variance, quantile)
+    low, high = wilson_limits(table.mean, variance, quantile)
     return _result(table.mean, low, high, alpha, name, n)
 
 
@@ -242,7 +242,7 @@ def _cluster_variance(totals: FloatArray, n: int) -> tuple[float, int]:
     return float(totals @ totals) / n**2 * k / max(k - 1, 1), max(k - 1, 1)
 
 
-def _wilson(p: float, variance: float, quantile: float) -> tuple[float, float]:
+def wilson_limits(p: float, variance: float, quantile: float) -> tuple[float, float]:
     """Wilson's limits for the number of observations that would give p this variance."""
     n = p * (1 - p) / variance
     centre = (p + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
