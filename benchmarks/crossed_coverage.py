@@ -27,7 +27,7 @@ import pandas as pd
 from scipy import stats
 
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.inference.crossed import _wilson, crossed_interval, pigeonhole_bootstrap
+from fairstats.inference.crossed import crossed_interval, pigeonhole_bootstrap, wilson_limits
 from fairstats.inference.crossed_variance import Crossing, cluster_variance
 from fairstats.inference.intervals import wilson
 
@@ -122,9 +122,9 @@ def intervals(
     t = float(stats.t.isf(0.025, min(crossing.n_items, crossing.n_raters) - 1))
     closed = closed_form(totals, n)
     return found | {
-        "closed_normal": _wilson(rate, closed, float(stats.norm.isf(0.025))),
-        "closed_t": _wilson(rate, closed, t),
-        "two_way_t": _wilson(rate, two_way if two_way > 0 else of_cells, t),
+        "closed_normal": wilson_limits(rate, closed, float(stats.norm.isf(0.025))),
+        "closed_t": wilson_limits(rate, closed, t),
+        "two_way_t": wilson_limits(rate, two_way if two_way > 0 else of_cells, t),
     }
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairstats.agreement import gwet_ac1 as gwet_ac1
     from fairstats.agreement import krippendorff_alpha as krippendorff_alpha
     from fairstats.agreement import percent_agreement as percent_agreement
+    from fairstats.agreement import positive_agreement as positive_agreement
     from fairstats.agreement import randolph_kappa as randolph_kappa
     from fairstats.analysis import analyze as analyze
     from fairstats.answers import read_answers as read_answers
@@ -136,6 +137,7 @@ _HOMES = {
     "pigeonhole_bootstrap": "fairstats.inference.crossed",
     "plan_agreement": "fairstats.ratings.planner",
     "plan_ratings": "fairstats.ratings.planner",
+    "positive_agreement": "fairstats.agreement",
     "power_mcnemar": "fairstats.inference.power",
     "preference_rates": "fairstats.ratings.preferences",
     "proportion_interval": "fairstats.inference.intervals",

@@ -1,12 +1,17 @@
-"""How far raters agree: percent agreement and four coefficients that correct it for chance.
+"""How far raters agree: shares of pairs that agree, and four coefficients that take off chance.
 
-All take a table of items × raters and give an `Agreement`. They differ in what they hold chance to
-be, and so in what they say where nearly all ratings are in one category.
+All take a table of items × raters and give an `Agreement`. The four differ in what they hold chance
+to be, and so in what they say where nearly all ratings are in one category; there
+`positive_agreement` says how often raters agree on the other one.
+
+All intervals are for further items by these raters, items taken for independent. Those over
+further raters too are in `fairstats.rating_agreement`, which knows who gave which rating.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TypeAlias, get_args
 
 import numpy as np
@@ -44,7 +49,8 @@ def percent_agreement(
     Returns
     -------
     Agreement
-        The interval is the percentile one of the bootstrap over items, without a seed.
+        The interval is the percentile one of the bootstrap over items, without a seed: for these
+        raters, items taken for independent.
 
     Raises
     ------
@@ -66,6 +72,75 @@ def percent_agreement(
     """
     table = rating_counts(ratings, categories, ordered=False)
     return _coefficient(table, "percent", alpha=alpha)
+
+
+def positive_agreement(
+    ratings: Ratings,
+    *,
+    positive: Hashable | list[Hashable] | set[Hashable],
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 0,
+    alpha: float = 0.05,
+) -> Agreement:
+    """Positive specific agreement: where one rater says so, how often another one does.
+
+    With y_i of the m_i ratings of item i positive,
+
+        P_pos = Σ_i y_i (y_i − 1) / Σ_i y_i (m_i − 1),
+
+    of two raters 2 P(both) / (P(one) + P(other)).
+
+    Parameters
+    ----------
+    ratings, alpha
+        As for `percent_agreement`.
+    positive : hashable, or list or set of hashable
+        The label that is asked about, or several that are the same here, e.g. minor and severe.
+    n_resamples, rng
+        As for `fleiss_kappa`.
+
+    Returns
+    -------
+    Agreement
+        Of the coefficient ``positive``, from 0 to 1; the interval as that of `fleiss_kappa`.
+
+    Raises
+    ------
+    ValueError
+        As `percent_agreement`, and without a label in `positive`.
+
+    Notes
+    -----
+    Agreement that there is nothing does not enter, and no chance is taken off: raters who say so
+    at random, each in a share π of items, have P_pos = π. Pairs of ratings are counted, so that
+    items with more ratings weigh more.
+
+    Where no rating is positive it is 0 / 0: the estimate is NaN, and `note` says so. The rules for
+    resamples without one are those of `fleiss_kappa`. Where resamples do not vary (all or no pairs
+    agree) the limits are Wilson's, over the items with a positive rating.
+
+    References
+    ----------
+    Spitzer & Fleiss (1974), British Journal of Psychiatry 125:341-347; Fleiss (1975), Biometrics
+    31:651-659; Cicchetti & Feinstein (1990), Journal of Clinical Epidemiology 43:551-558; for
+    several raters Mackinnon (2000), Computers in Biology and Medicine 30:127-134. Checked against
+    pairs counted one by one; the interval against enumeration of all resamples.
+
+    Examples
+    --------
+    >>> ratings = ["yes yes yes", "yes yes no", "yes no no", "no no no", "no no no"]
+    >>> found = positive_agreement([row.split() for row in ratings], positive="yes")
+    >>> round(found.estimate, 4), found.ci_method
+    (0.6667, 'bootstrap percentile, exact')
+    """
+    labels = positive if isinstance(positive, list | set) else [positive]
+    if len(labels) == 0:
+        raise ValueError("positive has no label")
+    cells = pd.DataFrame(ratings).astype(object)
+    said = cells.isin(list(labels)).where(cells.notna(), None)
+    table = rating_counts(said, (False, True), ordered=False)
+    table = replace(table, categories=("other", "positive"))
+    return _coefficient(table, "positive", n_resamples=n_resamples, rng=rng, alpha=alpha)
 
 
 def randolph_kappa(
@@ -137,9 +212,9 @@ def fleiss_kappa(
     Returns
     -------
     Agreement
-        The interval is the percentile one of the bootstrap over items: without a seed for two
-        categories and as many ratings of every item, up to some thousands of items with three
-        ratings each.
+        The interval is the percentile one of the bootstrap over items, for these raters, items
+        taken for independent: without a seed for two categories and as many ratings of every item,
+        up to some thousands of items with three ratings each.
 
     Raises
     ------
@@ -154,8 +229,11 @@ def fleiss_kappa(
     unanimous, one item) the limits are those of percent agreement, chance held where it is
     estimated.
 
-    `note` explains where percent agreement is at least .80 and the coefficient below .40: with one
-    category rare, chance agreement is high and leaves little to exceed it.
+    Where of two categories one is rare, percent agreement is high whatever raters do with it. With
+    percent agreement of at least .80 and the coefficient below .40 `note` says how often raters
+    agree on the rarer one (`positive_agreement`): with as many ratings of every item that is
+    κ + π (1 − κ), with π its share, so that a low κ beside high agreement is no paradox of chance
+    but raters who seldom find the same.
 
     Items with one rating are left out of π_k too; irrCAC in R counts them there. With as many
     ratings of every item both are Fleiss' own formula.
@@ -163,9 +241,9 @@ def fleiss_kappa(
     References
     ----------
     Fleiss (1971), Psychological Bulletin 76:378-382; Gwet (2014), Handbook of Inter-Rater
-    Reliability, 4th ed., chapters 2 and 5; Feinstein & Cicchetti (1990), Journal of Clinical
-    Epidemiology 43:543-549, for the paradox. Checked in R (tests/r/agreement.R); the interval
-    against enumeration of all resamples.
+    Reliability, 4th ed., chapters 2 and 5; Cicchetti & Feinstein (1990), Journal of Clinical
+    Epidemiology 43:551-558, for what to report beside a low κ. Checked in R (tests/r/agreement.R);
+    the interval against enumeration of all resamples.
 
     Examples
     --------
@@ -204,7 +282,8 @@ def gwet_ac1(
     Returns
     -------
     Agreement
-        As `fleiss_kappa`. 1 where all ratings are equal; it has no prevalence paradox.
+        As `fleiss_kappa`. 1 where all ratings are equal, and near it where nearly all are,
+        whether raters agree on the others or not.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import krippendorff
@@ -15,6 +15,7 @@ from fairstats.agreement import (
     gwet_ac1,
     krippendorff_alpha,
     percent_agreement,
+    positive_agreement,
     randolph_kappa,
 )
 from fairstats.inference.bounded_mean import bounded_mean_interval
@@ -250,14 +251,17 @@ def test_neither_the_order_of_items_nor_that_of_raters_moves_an_interval(name):
     assert found.to_frame().columns.tolist()[2:5] == ["estimate", "ci_low", "ci_high"]
 
 
-def test_the_note_explains_high_agreement_beside_a_low_coefficient():
+def test_the_note_says_how_seldom_raters_agree_on_what_is_rare():
     # 95 items unanimous, five with one of three reports: 96.7 % of pairs agree, kappa is below 0.
     rare = [["yes", "no", "no"]] * 5 + [["no"] * 3] * 95
+    said = "96.7% of pairs agree, but where one rater says 'yes' another does so in only 0.0%"
     for name in BY_MARGINS:
         found = FUNCTIONS[name](rare)
         assert found.estimate < 0
-        assert found.note.startswith("96.7% of pairs agree, but 98.3% of ratings")
-        assert "prevalence paradox" in found.note
+        assert found.note.startswith(said)
+        # The rarer one is named also where it is the first.
+        turned = FUNCTIONS[name](rare, categories=["yes", "no"])
+        assert turned.note.startswith(said)
     for name in ("percent", "randolph", "gwet_ac1"):
         found = FUNCTIONS[name](rare)
         assert found.estimate > 0.9
@@ -265,6 +269,110 @@ def test_the_note_explains_high_agreement_beside_a_low_coefficient():
     # Raters who do disagree, and raters who agree by any measure.
     assert fleiss_kappa([["yes", "no"]] * 5 + [["no", "no"], ["yes", "yes"]]).note == ""
     assert fleiss_kappa([["yes", "yes"]] * 40 + [["no", "no"]] * 40 + [["no", "yes"]]).note == ""
+    # Of three categories none is the one that is asked about.
+    found = fleiss_kappa([*rare, ["other", "no", "no"]])
+    assert found.estimate < 0
+    assert "agree" not in found.note
+
+
+def test_a_low_kappa_is_low_agreement_on_the_rarer_category():
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        ratings = binary(rng, 80, 4, rate=0.1)
+        share = ratings.mean()
+        kappa = fleiss_kappa(ratings).estimate
+        found = positive_agreement(ratings, positive=1).estimate
+        assert found == pytest.approx(kappa + share * (1 - kappa))
+
+
+def by_pairs(ratings, positive):
+    """Of pairs of raters, twice those of which both, over those of which one and the other."""
+    both = ones = 0
+    for row in ratings:
+        own = [label in positive for label in row if label is not None]
+        for one, other in combinations(own, 2):
+            both += 2 * int(one and other)
+            ones += int(one) + int(other)
+    return both / ones
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_positive_agreement_counts_pairs(seed):
+    rng = np.random.default_rng(seed)
+    ratings = rng.choice(["none", "minor", "severe"], size=(40, 5), p=[0.6, 0.3, 0.1])
+    ratings = ratings.astype(object)
+    ratings[rng.random(ratings.shape) < 0.3] = None
+    found = positive_agreement(ratings, positive="minor")
+    assert found.estimate == pytest.approx(by_pairs(ratings, {"minor"}))
+    assert found.ci_low < found.estimate < found.ci_high
+    several = positive_agreement(ratings, positive={"minor", "severe"})
+    assert several.estimate == pytest.approx(by_pairs(ratings, {"minor", "severe"}))
+    again = positive_agreement(pd.DataFrame(ratings), positive=["severe", "minor"])
+    assert again == several
+    assert (several.coefficient, several.level) == ("positive", "nominal")
+    assert positive_agreement([["y", "n"], ["y", "y"]] * 9, positive="y").ci_low >= 0
+
+
+def test_positive_agreement_of_two_raters_is_that_of_their_fourfold_table():
+    # Cicchetti & Feinstein's p_pos, 2a / (2a + b + c), of a = 40, b = 9, c = 6, d = 45.
+    table = [["y", "y"]] * 40 + [["y", "n"]] * 9 + [["n", "y"]] * 6 + [["n", "n"]] * 45
+    assert positive_agreement(table, positive="y").estimate == pytest.approx(80 / 95)
+    assert positive_agreement(table, positive="n").estimate == pytest.approx(90 / 105)
+
+
+@pytest.mark.parametrize("ratings", [[], [["y", None]], [[None, None]]])
+def test_positive_agreement_needs_two_ratings(ratings):
+    found = positive_agreement(ratings, positive="y")
+    assert np.isnan([found.estimate, *limits(found)]).all()
+    assert (found.n, found.note) == (0, "no item has two ratings")
+
+
+@pytest.mark.parametrize("positive", ["absent", ["absent", "other"]])
+def test_positive_agreement_where_nobody_reports(positive):
+    found = positive_agreement([["n", "n", "n"]] * 9, positive=positive)
+    assert np.isnan([found.estimate, *limits(found)]).all()
+    assert found.note == "0 / 0: no rating is 'positive'"
+    assert found.n == 9
+    with pytest.raises(ValueError, match="positive has no label"):
+        positive_agreement([["n", "n"]], positive=[])
+
+
+def test_positive_agreement_that_does_not_vary_is_of_the_items_with_a_report():
+    name = "wilson over items in the category (the resamples do not vary)"
+    never = positive_agreement([["y", "n", "n"]] * 8 + [["n"] * 3] * 50, positive="y")
+    assert (never.estimate, never.ci_method) == (0, name)
+    assert limits(never) == pytest.approx((0, float(wilson(0, 8).high)))
+    always = positive_agreement([["y"] * 3] * 8 + [["n"] * 3] * 50, positive="y")
+    assert (always.estimate, always.ci_method) == (1, name)
+    assert limits(always) == pytest.approx((float(wilson(8, 8).low), 1))
+    one = positive_agreement([["y", "y", "n"]], positive="y")
+    assert one.estimate == 0.5
+    assert 0 <= one.ci_low < 0.5 < one.ci_high <= 1
+
+
+def test_positive_agreement_needs_resamples_with_a_report():
+    found = positive_agreement([["y", "y", "n"]] * 2 + [["n"] * 3] * 98, positive="y")
+    assert found.estimate == 0.5
+    assert np.isnan(limits(found)).all()
+    assert "0.13 of the resamples have no such rating" in found.note
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_the_exact_law_of_positive_agreement_is_that_of_all_resamples(alpha):
+    ratings = np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 1], [1, 0, 1]])
+    found = positive_agreement(ratings, positive=1, alpha=alpha)
+    assert found.ci_method == "bootstrap percentile, exact"
+    yes = ratings.sum(axis=1)
+    values = []
+    for draw in product(range(5), repeat=5):
+        own = yes[list(draw)]
+        if own.any():
+            values.append((own * (own - 1)).sum() / (2 * own.sum()))
+    values = np.sort(values)
+    share = np.arange(1, len(values) + 1) / len(values)
+    low = values[np.flatnonzero(share >= alpha / 2 - 1e-9)[0]]
+    high = values[np.flatnonzero(1 - share + 1 / len(values) >= alpha / 2 - 1e-9)[-1]]
+    assert limits(found) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_declared_categories_count_for_randolph_and_for_order():

@@ -17,15 +17,16 @@ from fairstats.results import Tabular
 #: The coefficients, in the order in which tables have them.
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
 #: Where percent agreement reaches the first and a coefficient that takes chance from the margins
-#: stays below the second, its note explains how both can be.
+#: stays below the second, its note says how often raters agree on the rarer of two categories.
 PARADOX = (0.8, 0.4)
 #: A larger share of resamples for which a coefficient is undefined leaves it without an interval.
 MOST_UNDEFINED = 0.05
+#: The coefficients that take chance from how often each category was chosen.
+BY_MARGINS = ("fleiss", "krippendorff")
 
 _ROUNDING = 1e-12
 # A smaller share of undefined resamples moves no limit by what one could see.
 _NOTED = 0.001
-_BY_MARGINS = ("fleiss", "krippendorff")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Agreement(Tabular):
     level : str
         nominal, ordinal or interval: what counts as near.
     estimate, ci_low, ci_high : float
-        NaN where there is no true answer.
+        NaN where there is no true answer. The limits are for further items by these raters, items
+        taken for independent.
     ci_level : float
         The confidence level.
     ci_method : str
@@ -52,8 +54,8 @@ class Agreement(Tabular):
         Why there is no estimate, or what it has to be read with; empty mostly.
     """
 
-    coefficient: str
-    level: str
+    coefficient: Coefficient
+    level: Level
     estimate: float
     ci_low: float
     ci_high: float
@@ -103,21 +105,37 @@ def _estimate(table: RatingCounts, coefficient: Coefficient, level: Level) -> tu
     """The coefficient, and what it has to be read with."""
     if table.n_items == 0:
         return float("nan"), "no item has two ratings"
-    if coefficient in _BY_MARGINS and table.used == 1:
-        only = table.categories[int(np.argmax(table.many @ table.kinds))]
+    counts = table.many @ table.kinds
+    if coefficient in BY_MARGINS and table.used == 1:
+        only = table.categories[int(np.argmax(counts))]
         return float("nan"), f"0 / 0: all ratings are {only!r}"
+    if coefficient == "positive" and counts[-1] == 0:
+        return float("nan"), f"0 / 0: no rating is {table.categories[-1]!r}"
     observed, expected = (float(x) for x in table.disagreement(table.many, coefficient, level))
     estimate = 1 - observed / expected
     if coefficient == "krippendorff":
         estimate = _of_library(table, level)
+    if coefficient not in BY_MARGINS or estimate >= PARADOX[1]:
+        return estimate, ""
+    return estimate, _on_the_rarer(table)
+
+
+def _on_the_rarer(table: RatingCounts) -> str:
+    """What high percent agreement hides: how seldom raters agree on the rarer of two categories.
+
+    With as many ratings of every item that is κ + π (1 − κ), with π the category's share: there is
+    no low κ beside a high one.
+    """
     percent = 1 - float(table.disagreement(table.many, "percent", "nominal")[0])
-    if coefficient in _BY_MARGINS and percent >= PARADOX[0] - _ROUNDING and estimate < PARADOX[1]:
-        largest = (table.many @ table.kinds).max() / table.n_ratings
-        return estimate, (
-            f"{percent:.1%} of pairs agree, but {largest:.1%} of ratings are in one category: "
-            "chance agreement is high and leaves little to exceed it (prevalence paradox)"
-        )
-    return estimate, ""
+    if len(table.categories) != 2 or percent < PARADOX[0] - _ROUNDING:
+        return ""
+    table = table.rarer_last()
+    observed, expected = table.disagreement(table.many, "positive", "nominal")
+    share = 1 - float(observed) / float(expected)
+    return (
+        f"{percent:.1%} of pairs agree, but where one rater says {table.categories[-1]!r} "
+        f"another does so in only {share:.1%}"
+    )
 
 
 def _of_library(table: RatingCounts, level: Level) -> float:
@@ -155,17 +173,40 @@ def _of_law(
     resampled, undefined = law.of(coefficient, level)
     note = ""
     if undefined > _NOTED:
-        note = f"{undefined:.2g} of the resamples have ratings in one category alone"
+        without = "no such rating" if coefficient == "positive" else "ratings in one category alone"
+        note = f"{undefined:.2g} of the resamples have {without}"
     if undefined > MOST_UNDEFINED:
         return float("nan"), float("nan"), "none (undefined in too many resamples)", note
-    if resampled is not None:
+    if resampled is not None and not (coefficient == "positive" and table.positive_is_constant):
         low, high = resampled.lower_quantile(alpha / 2), resampled.upper_quantile(alpha / 2)
+        if coefficient == "positive":
+            low, high = (min(max(limit, 0.0), 1.0) for limit in (low, high))
         return low, high, f"bootstrap percentile, {law.source}", note
+    low, high, method = unvaried_limits(
+        table, coefficient, estimate, n_items=table.n_items, alpha=alpha
+    )
+    return low, high, f"{method} (the resamples do not vary)", note
+
+
+def unvaried_limits(
+    table: RatingCounts,
+    coefficient: Coefficient,
+    estimate: float,
+    *,
+    n_items: int,
+    alpha: float,
+) -> tuple[float, float, str]:
+    """The limits of a coefficient that no resample moves, of so many items, and their method."""
+    if coefficient == "positive":
+        n = min(n_items, int(table.many[table.kinds[:, -1] > 0].sum()))
+        found = bounded_mean_interval(np.full(n, min(max(estimate, 0.0), 1.0)), alpha=alpha)
+        return float(found.ci_low), float(found.ci_high), "wilson over items in the category"
     # As many items could be otherwise as percent agreement has not seen; chance is held.
-    percent = bounded_mean_interval(table.agreeing, table.many, method="percentile", alpha=alpha)
+    share = 1 - float(table.disagreement(table.many, "percent", "nominal")[0])
+    percent = bounded_mean_interval(np.full(n_items, min(max(share, 0.0), 1.0)), alpha=alpha)
     expected = float(table.disagreement(table.many, coefficient, "nominal")[1])
     low, high = (
-        float(np.clip(estimate + (float(limit) - float(percent.estimate)) / expected, -1.0, 1.0))
+        float(np.clip(estimate + (float(limit) - share) / expected, -1.0, 1.0))
         for limit in (percent.ci_low, percent.ci_high)
     )
-    return low, high, "percent agreement's, chance held (the resamples do not vary)", note
+    return low, high, "percent agreement's, chance held"

@@ -83,6 +83,7 @@ def _of_two(
     by_margins = 2 * share * (1 - share)
     expected = {
         "percent": np.ones_like(observed),
+        "positive": 2 * share,
         "randolph": np.full_like(observed, 0.5),
         "fleiss": by_margins,
         "gwet_ac1": 1 - by_margins,

@@ -114,7 +114,7 @@ def crossed_interval(
         low, high = float(found.ci_low), float(found.ci_high)
         return _result(p, low, high, alpha, f"wilson {alike[1]}", n)
     spread = crossed_variance((x - p) / n, crossing)
-    low, high = _wilson(p, spread.variance, float(stats.t.isf(alpha / 2, spread.df)))
+    low, high = wilson_limits(p, spread.variance, float(stats.t.isf(alpha / 2, spread.df)))
     return _result(p, low, high, alpha, _named(spread.clusters, "wilson t"), n)
 
 
@@ -287,7 +287,7 @@ def _tested(t: float, df: float, method: str) -> CrossedTest:
     return CrossedTest(t, df, p, method)
 
 
-def _wilson(p: float, variance: float, quantile: float) -> tuple[float, float]:
+def wilson_limits(p: float, variance: float, quantile: float) -> tuple[float, float]:
     """Wilson's limits for the number of observations that would give p this variance."""
     n = p * (1 - p) / variance
     centre = (p + quantile**2 / (2 * n)) / (1 + quantile**2 / n)

@@ -19,8 +19,10 @@ import pandas as pd
 from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
-Coefficient = Literal["percent", "randolph", "fleiss", "gwet_ac1", "krippendorff"]
+Coefficient = Literal["percent", "positive", "randolph", "fleiss", "gwet_ac1", "krippendorff"]
 Level = Literal["nominal", "ordinal", "interval"]
+# The sums that are of no category come first.
+_SINGLE = 5
 
 
 @dataclass(frozen=True)
@@ -57,48 +59,71 @@ class RatingCounts:
     @cached_property
     def agreeing(self) -> FloatArray:
         """The share of an item's pairs of ratings that agree, for each kind."""
-        pairs = (self.kinds * (self.kinds - 1)).sum(axis=1)
-        return np.asarray(pairs / (self.sizes * (self.sizes - 1)))
+        return np.asarray(self.terms[:, 1])
 
     @property
     def used(self) -> int:
         """How many categories any rating is in."""
         return int((self.many @ self.kinds > 0).sum())
 
+    @property
+    def positive_is_constant(self) -> bool:
+        """Whether raters agree on the last category alike in every item that has it."""
+        last, others = self.kinds[:, -1], self.sizes - 1
+        shares = (last[last > 0] - 1) / others[last > 0]
+        return len(np.unique(shares)) <= 1
+
+    def rarer_last(self) -> RatingCounts:
+        """Of two categories with the one last that fewer ratings are in."""
+        first, second = self.many @ self.kinds
+        if second <= first:
+            return self
+        return RatingCounts(self.categories[::-1], self.kinds[:, ::-1], self.many)
+
+    @cached_property
+    def terms(self) -> FloatArray:
+        """What an item of each kind adds to the sums that coefficients are functions of."""
+        return item_terms(self.kinds)
+
     def disagreement(
         self, many: npt.ArrayLike, coefficient: Coefficient, level: Level
     ) -> tuple[FloatArray, FloatArray]:
         """D_o and D_e where kinds have these multiplicities, of shape (..., k)."""
-        many = np.asarray(many, dtype=np.float64)
+        return self.disagreement_of(np.asarray(many, np.float64) @ self.terms, coefficient, level)
+
+    def disagreement_of(
+        self, sums: FloatArray, coefficient: Coefficient, level: Level
+    ) -> tuple[FloatArray, FloatArray]:
+        """D_o and D_e where the `item_terms` of items have these sums, of shape (..., terms)."""
+        k = len(self.categories)
+        pairs, agreeing, ratings, unlike, beside = np.moveaxis(sums[..., :_SINGLE], -1, 0)
+        shares, totals, coincidences = np.split(sums[..., _SINGLE:], [k, 2 * k], axis=-1)
         if coefficient == "krippendorff":
-            return self._by_coincidences(many, level)
-        n = many.sum(axis=-1)
-        observed = 1 - many @ self.agreeing / n
-        shares = many @ (self.kinds / self.sizes[:, None]) / n[..., None]
+            return self._by_coincidences(totals, coincidences, level)
+        if coefficient == "positive":
+            return unlike / pairs, beside / pairs
+        observed = 1 - agreeing / pairs
+        by_margins = 1 - ((shares / ratings[..., None]) ** 2).sum(axis=-1)
         # A question has two answers at least, also where one alone is known.
-        k = max(len(self.categories), 2)
-        by_margins = 1 - (shares**2).sum(axis=-1)
+        choices = max(k, 2)
         expected = {
             "percent": np.ones_like(observed),
-            "randolph": np.full_like(observed, 1 - 1 / k),
+            "randolph": np.full_like(observed, 1 - 1 / choices),
             "fleiss": by_margins,
             # Σ π (1 − π) is 1 − Σ π².
-            "gwet_ac1": 1 - by_margins / (k - 1),
+            "gwet_ac1": 1 - by_margins / (choices - 1),
         }[coefficient]
-        return observed, np.asarray(expected)
+        return np.asarray(observed), np.asarray(expected)
 
-    def _by_coincidences(self, many: FloatArray, level: Level) -> tuple[FloatArray, FloatArray]:
-        k = len(self.categories)
-        pairs = self.kinds[:, :, None] * self.kinds[:, None, :]
-        pairs = pairs - self.kinds[:, :, None] * np.eye(k, dtype=np.int64)
-        each = (pairs / (self.sizes - 1)[:, None, None]).reshape(len(self.kinds), k * k)
-        coincidences = (many @ each).reshape(*many.shape[:-1], k, k)
-        totals = many @ self.kinds
+    def _by_coincidences(
+        self, totals: FloatArray, coincidences: FloatArray, level: Level
+    ) -> tuple[FloatArray, FloatArray]:
         distance = self._distance(totals, level)
         n = totals.sum(axis=-1)
-        observed = (coincidences * distance).sum(axis=(-2, -1)) / n
+        apart = coincidences.reshape(*totals.shape, totals.shape[-1]) * distance
+        observed = apart.sum(axis=(-2, -1)) / coincidences.sum(axis=-1)
         chance = totals[..., :, None] * totals[..., None, :] * distance
-        return observed, np.asarray(chance.sum(axis=(-2, -1)) / (n * (n - 1)))
+        return np.asarray(observed), np.asarray(chance.sum(axis=(-2, -1)) / (n * (n - 1)))
 
     def _distance(self, totals: FloatArray, level: Level) -> FloatArray:
         """The squared distances of Krippendorff's alpha."""
@@ -111,6 +136,43 @@ class RatingCounts:
             # Its ordinal distance is that between the mid-ranks of two categories.
             place = np.cumsum(totals, axis=-1) - totals / 2
         return np.asarray((place[..., :, None] - place[..., None, :]) ** 2)
+
+
+def item_terms(counts: IntArray, sizes: IntArray | None = None) -> FloatArray:
+    """What items with these counts, of shape (items, K), add to the sums of all coefficients.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (items, K)
+        The ratings of each item in each category.
+    sizes : ndarray of int, shape (items,), optional
+        How many ratings the items have by which their pairs and ratings are weighted; by default
+        as many as they have here, with which an item's weights sum to 1.
+
+    Returns
+    -------
+    ndarray of float, shape (items, 5 + 2 K + K²)
+        The weight of pairs, and of pairs that agree; the weight of ratings; the pairs of a rating
+        in the last category and one in another, and the ratings beside each one in the last
+        category; the weight of ratings in each category, and their number; Krippendorff's
+        coincidences. Nothing for items with fewer than two ratings.
+    """
+    k = counts.shape[1]
+    here = counts.sum(axis=1, keepdims=True)
+    m = np.maximum(here if sizes is None else sizes[:, None], 2)
+    last = counts[:, -1:]
+    pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(k, dtype=np.int64))
+    terms = (
+        here * (here - 1) / (m * (m - 1)),
+        (counts * (counts - 1)).sum(axis=1, keepdims=True) / (m * (m - 1)),
+        here / m,
+        last * (here - last),
+        last * (here - 1),
+        counts / m,
+        counts,
+        pairs.reshape(len(counts), k * k) / (m - 1),
+    )
+    return np.asarray(np.hstack(terms) * (here >= 2))
 
 
 def counts_of_kinds(categories: Sequence[Hashable], counts: npt.ArrayLike) -> RatingCounts:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from fairstats.agreement import (
     gwet_ac1,
     krippendorff_alpha,
     percent_agreement,
+    positive_agreement,
     randolph_kappa,
 )
 from fairstats.problems import InputError
@@ -26,6 +29,7 @@ from fairstats.ratings.rates import bias_rates
 
 FUNCTIONS = {
     "percent": percent_agreement,
+    "positive": lambda ratings: positive_agreement(ratings, positive="reported"),
     "randolph": randolph_kappa,
     "fleiss": fleiss_kappa,
     "gwet_ac1": gwet_ac1,
@@ -43,8 +47,18 @@ def test_one_rating_a_task_says_nothing_of_agreement(ratings_of):
     found = of(rating_agreement(ratings_of({"t1": "y", "t2": "n-", "t3": "--"})), dimension="visit")
     assert found["coefficient"].tolist() == list(FUNCTIONS)
     assert found["estimate"].isna().all()
-    assert set(found["note"]) == {"no item has two ratings"}
+    assert set(found["note"]) == {"one rater: there is nobody to agree with"}
     assert (found["n_items"] == 0).all()
+    assert (found["n_raters"] == 1).all()
+    found = of(rating_agreement(ratings_of({"t1": "y.", "t2": ".n"})), dimension="visit")
+    assert set(found["note"]) == {"no item has two ratings"}
+    assert set(found["n_raters"]) == {2}
+    assert found.set_index("coefficient").loc[
+        "percent", ["crossed_low", "crossed_high"]
+    ].tolist() == [0, 1]
+    nothing = of(rating_agreement(ratings_of({"t1": "--"})), dimension="visit")
+    assert set(nothing["note"]) == {"no item has two ratings"}
+    assert set(nothing["n_raters"]) == set(nothing["n_repeats"]) == {0}
 
 
 def test_raters_who_all_say_no(ratings_of):
@@ -54,6 +68,9 @@ def test_raters_who_all_say_no(ratings_of):
     undefined = found.loc[["fleiss", "krippendorff"]]
     assert undefined["estimate"].isna().all()
     assert set(undefined["note"]) == {"0 / 0: all ratings are 'not reported'"}
+    assert found.loc["positive", "note"] == "0 / 0: no rating is 'reported'"
+    assert found["estimate"].isna().equals(found["crossed_low"].isna())
+    assert (found.loc[["percent", "randolph", "gwet_ac1"], "crossed_low"] < 1).all()
 
 
 def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
@@ -77,12 +94,69 @@ def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
     assert set(other["level"]) == {"nominal"}
 
 
-def test_a_repeat_is_a_further_column(ratings_of):
+def test_repeats_are_left_out_or_those_of_other_raters(ratings_of):
+    once = ratings_of({"t1": "yn", "t2": "nn", "t3": "-y"})
+    again = ratings_of({"t1": "n", "t2": "n", "t3": "y"}).assign(repeat=1)
+    both = pd.concat([again, once])
+    left = of(rating_agreement(both), dimension="visit").set_index("coefficient")
+    # Of the third task the first value of the rater is in the repeat.
+    assert left.loc["percent", ["estimate", "n_items", "n_ratings"]].tolist() == [2 / 3, 3, 6]
+    assert set(left["n_repeats"]) == {2}
+    assert set(left["n_raters"]) == {2}
+    counted = of(rating_agreement(both, repeats="as_raters"), dimension="visit")
+    counted = counted.set_index("coefficient")
+    assert counted.loc["percent", "estimate"] == pytest.approx((1 / 3 + 1 + 1) / 3)
+    assert counted.loc["percent", ["n_items", "n_ratings"]].tolist() == [3, 8]
+    assert set(counted["n_repeats"]) == {2}
+    assert set(counted["n_raters"]) == {2}
+    with pytest.raises(ValueError, match="repeats='both' is unknown; use leave_out, as_raters"):
+        rating_agreement(both, repeats="both")
+
+
+def test_a_rater_alone_agrees_with_nobody(ratings_of):
     once = ratings_of({"t1": "y", "t2": "n"})
     again = pd.concat([once, ratings_of({"t1": "n", "t2": "n"}).assign(repeat=1)])
-    found = of(rating_agreement(again), dimension="visit", coefficient="percent")
-    assert found["estimate"].tolist() == [0.5]
-    assert found["n_items"].tolist() == [2]
+    found = of(rating_agreement(again), dimension="visit")
+    assert found["estimate"].isna().all()
+    assert set(found["note"]) == {"one rater: there is nobody to agree with"}
+    assert set(found["n_raters"]) == {1}
+    assert set(found["n_repeats"]) == {2}
+    itself = of(rating_agreement(again, repeats="as_raters"), dimension="visit")
+    itself = of(itself, coefficient="percent")
+    assert itself["estimate"].tolist() == [0.5]
+    assert itself["crossed_method"].str.contains("one rater: how raters differ").all()
+
+
+def test_judgements_are_counted_task_by_task(ratings_of):
+    once = ratings_of({"t1": "y", "t2": "n"})
+    again = pd.concat([once, ratings_of({"t1": "n", "t2": "n"}).assign(repeat=1)])
+    tasks = of(disagreement(again), dimension="visit")
+    assert tasks["n_ratings"].tolist() == [2, 2]
+    assert tasks["agreement"].tolist() == [0, 1]
+    assert set(rating_votes(again)["n_ratings"]) == {2}
+
+
+def test_two_raters_have_limits_over_items_alone(ratings_of):
+    signs = ["yy", "nn", "ny", "nn", "yn", "nn", "yy", "nn"]
+    ratings = ratings_of({f"t{i}": text for i, text in enumerate(signs)})
+    found = of(rating_agreement(ratings), dimension="visit")
+    assert set(found["crossed_method"]) == {
+        "items jackknife, wilson t (two raters: how raters differ is unknown)"
+    }
+    assert (found["crossed_low"] < found["estimate"]).all()
+    assert (found["estimate"] < found["crossed_high"]).all()
+
+
+def test_tasks_of_one_item_are_left_out_together(ratings_of):
+    rng = np.random.default_rng(3)
+    texts = {f"t{i}": "".join(rng.choice(list("yn"), 4)) for i in range(30)}
+    apart = ratings_of(texts)
+    # Every text three times: as one item it says no more than once.
+    thrice = pd.concat([apart.assign(task_id=apart["task_id"] + f"-{copy}") for copy in range(3)])
+    once, again = (of(rating_agreement(r), dimension="visit") for r in (apart, thrice))
+    np.testing.assert_allclose(again["crossed_low"], once["crossed_low"], atol=0.02)
+    width, apart = (table["ci_high"] - table["ci_low"] for table in (again, once))
+    assert (width < 0.7 * apart).all()
 
 
 def test_groups_agree_within_and_between_them_where_they_are_pooled(ratings_of):
@@ -170,3 +244,77 @@ def test_the_same_table_whatever_the_order(ratings_of, function):
     found = function(ratings)
     pd.testing.assert_frame_equal(function(ratings.sample(frac=1, random_state=1)), found)
     pd.testing.assert_frame_equal(function(ratings), found)
+
+
+@pytest.fixture(scope="module")
+def clinicians(shared_data):
+    """MedPerturb's decisions, one row each; a task is a text, its item what it was made from."""
+    table = pd.read_csv(shared_data("medperturb/dataset.csv"), dtype=str)
+    rows = []
+    for _, text in table.iterrows():
+        seen: list[str] = []
+        for place in (1, 2, 3):
+            rater = text[f"Clinician_{place}"]
+            rows += [
+                {
+                    "benchmark": "medperturb",
+                    "rubric": "triage",
+                    "task_id": text["context_id"],
+                    "item_id": text["context_id"],
+                    "rater_id": rater,
+                    "rater_group": "physician",
+                    "repeat": seen.count(rater),
+                    "dimension": dimension,
+                    "value": "yes" if text[f"{dimension.upper()}_{place}"] == "1" else "no",
+                }
+                for dimension in ("manage", "visit", "resource")
+            ]
+            seen.append(rater)
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "n_ratings", "printed"),
+    [
+        ("as_raters", 2400, (0.2833, 0.2773, 0.5233, 0.3265, 0.4283, 0.3331)),
+        ("leave_out", 2397, (0.2825, 0.2764, 0.5233, 0.3254, 0.4283, 0.3322)),
+    ],
+)
+def test_medperturb_with_and_without_repeats(clinicians, repeats, n_ratings, printed):
+    found = rating_agreement(clinicians, repeats=repeats)
+    assert set(found["n_ratings"]) == {n_ratings}
+    assert set(found["n_repeats"]) == {3}
+    assert set(found["n_raters"]) == {17}
+    two = found[found["coefficient"].isin(["randolph", "krippendorff"])]
+    assert tuple(two["estimate"].round(4)) == printed
+
+
+def test_medperturb_for_other_clinicians(clinicians):
+    found = of(rating_agreement(clinicians), coefficient="fleiss").set_index("dimension")
+    assert set(found["crossed_method"]) == {"two-way jackknife, wilson t"}
+    width = found["ci_high"] - found["ci_low"]
+    assert (found["crossed_high"] - found["crossed_low"] > 2 * width).all()
+    # Beside resamples of items and raters both, each with replacement (Owen's pigeonhole).
+    pivot = clinicians[(clinicians["dimension"] == "manage") & (clinicians["repeat"] == 0)]
+    rater = pd.factorize(pivot["rater_id"])[0]
+    task = pd.factorize(pivot["task_id"])[0]
+    yes = (pivot["value"] == "yes").to_numpy()
+    pairs = [
+        (task[a], rater[a], rater[b], yes[a], yes[b])
+        for rows in pd.Series(range(len(task))).groupby(task).agg(list)
+        for a, b in combinations(rows, 2)
+    ]
+    item, one, other, first, second = (np.array(column) for column in zip(*pairs, strict=True))
+    rng = np.random.default_rng(1)
+    kappas = []
+    for _ in range(400):
+        items = np.bincount(rng.integers(800, size=800), minlength=800)
+        raters = np.bincount(rng.integers(17, size=17), minlength=17)
+        weight = items[item] * raters[one] * raters[other]
+        share = (weight * (first.astype(float) + second)).sum() / (2 * weight.sum())
+        apart = (weight * (first != second)).sum() / weight.sum()
+        kappas.append(1 - apart / (2 * share * (1 - share)))
+    low, high = np.quantile(kappas, [0.025, 0.975])
+    row = found.loc["manage"]
+    assert row["crossed_low"] == pytest.approx(low, abs=0.06)
+    assert row["crossed_high"] == pytest.approx(high, abs=0.06)
