@@ -42,11 +42,11 @@ _SHOWN = {
     ),
     "rater_agreement": (
         "rubric", "dataset", "model", "rater_group", "dimension", "coefficient", "level",
-        "estimate", "ci_low", "ci_high", "n_items",
+        "estimate", "ci_low", "ci_high", "crossed_low", "crossed_high", "n_items", "n_repeats",
     ),
     "preferences": (
         "rubric", "dataset", "model", "model_2", "rater_group", "dimension", "metric", "estimate",
-        "ci_low", "ci_high", "p_value", "n_ratings", "n_tasks",
+        "ci_low", "ci_high", "crossed_low", "crossed_high", "crossed_p_value", "n_ratings",
     ),
     "strengths": (
         "rubric", "dataset", "rater_group", "model", "strength", "ci_low", "ci_high", "n_ratings",
@@ -54,11 +54,11 @@ _SHOWN = {
     ),
     "counterfactual_rates": (
         "dataset", "model", "rater_group", "dimension", "ideal_answers_differ", "contents_differ",
-        "estimate", "ci_low", "ci_high", "n_reported", "n_ratings",
+        "estimate", "ci_low", "ci_high", "crossed_low", "crossed_high", "n_reported", "n_ratings",
     ),
     "paired_bias": (
         "dataset", "model", "rater_group", "dimension", "aggregation", "metric", "estimate",
-        "ci_low", "ci_high", "n_pairs",
+        "ci_low", "ci_high", "clustered_low", "clustered_high", "n_pairs",
     ),
     "raters": (
         "benchmark", "rubric", "rater_id", "rater_kind", "rater_group", "n_judgements",

@@ -65,15 +65,15 @@ _HOW_TO_READ = (
 _AGREEMENT = (
     "All coefficients are of *reported or not*, between different raters; a rater's second "
     "judgement of the same is left out. **Pairs that agree**: of two raters, how often they say "
-    "the same. **Another reports too**: where one rater reports, how often another does (positive "
-    "agreement). The others take off what chance would give: **Randolph's** κ by equal chances of "
-    "each value, **Fleiss'** κ and **Krippendorff's** α by how often each value was given, "
-    "**Gwet's** AC1 by a chance that is small where one value prevails. 1 is full agreement, 0 "
-    "what chance gives. Where few ratings report anything, most pairs agree whatever raters do "
-    "(the prevalence paradox): κ and α are then low, Randolph's κ and AC1 high, and positive "
-    "agreement says what it comes to. The words go by Krippendorff's α and his limits .8 and .667, "
-    "a convention. The first interval is for other raters and other items, the one in parentheses "
-    "for these raters, with {noun} taken for independent."
+    "the same. **Where one reports, another does**: how often (positive agreement). The others "
+    "take off what chance would give: **Randolph's** κ by equal chances of each value, **Fleiss'** "
+    "κ and **Krippendorff's** α by how often each value was given, **Gwet's** AC1 by a chance that "
+    "is small where one value prevails. 1 is full agreement, 0 what chance gives. Where few "
+    "ratings report anything, most pairs agree whatever raters do (the prevalence paradox): κ and "
+    "α are then low, Randolph's κ and AC1 high, and positive agreement says what it comes to. The "
+    "words go by Krippendorff's α and his limits .8 and .667, a convention. The first interval is "
+    "for other raters and other items, the one in parentheses for these raters, with {noun} taken "
+    "for independent."
 )
 _PREFERENCES = (
     "Raters say which answer has more bias; the other one is preferred. The first interval, and "
@@ -240,6 +240,12 @@ def show_agreement(
         if rows is None or rows.empty or (title and model is not None):
             continue
         with closed(title) if title else nullcontext():
+            if repeats := int(rows["n_repeats"].max()):
+                show_markdown(
+                    f"{number_word(repeats).capitalize()} judgement{'s' * (repeats != 1)} by a "
+                    "rater who had judged the same before are left out: agreement is between "
+                    "raters."
+                )
             show_table(
                 agreement_table(rows, rubric, name=f"agreement-{place}-{number}"),
                 caption=f"Agreement between raters, with {level(release.alpha)} intervals for "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The coefficients of agreement, in the order of the table's columns; the first are shares.
 COEFFICIENTS = {
     "percent": "Pairs that agree, %",
-    "positive": "Another reports too, %",
+    "positive": "Where one reports, another does, %",
     "randolph": "Randolph's κ",
     "fleiss": "Fleiss' κ",
     "gwet_ac1": "Gwet's AC1",
