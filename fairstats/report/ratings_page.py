@@ -119,7 +119,7 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
     with closed("Raters: workload and time"):
         show_table(
             raters_table(raters, rubric, name=f"raters-{place}"),
-            caption=f"{len(raters):,} raters; the ids are pseudonyms",
+            caption=_caption(name, rubric, f"{len(raters):,} raters; the ids are pseudonyms"),
             css_class="estimates",
             download=files_of(release, "raters"),
         )
@@ -131,18 +131,22 @@ def show_rates(
     """The dot plot and the table of rates, all datasets first; of one model, or of all."""
     rates = own_rows(release, "bias_rates", name, rubric, model)
     first = all_datasets(rates)
-    _show_rates_of(release, rates[first], rubric, place)
+    _show_rates_of(release, rates[first], rubric, place, name)
     if told := _other_datasets(rates, rubric):
         show_markdown(escape_markdown(told))
     # The report on one model has the datasets in its release.
     if not first.all() and model is None:
         with closed("By dataset"):
-            _show_rates_of(release, rates[~first], rubric, f"{place}-datasets")
+            _show_rates_of(
+                release, rates[~first], rubric, f"{place}-datasets", f"{name}, by dataset"
+            )
     with closed("How to read the rates"):
         show_markdown(_HOW_TO_READ.format(level=level(release.alpha), noun=noun(rubric, rates)))
 
 
-def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place: str) -> None:
+def _show_rates_of(
+    release: Release, rates: pd.DataFrame, rubric: Rubric, place: str, name: str
+) -> None:
     pooled = rates[rates["aggregation"] == "pooled"]
     groups = max(1, pooled["rater_group"].nunique() * 0.7)
     _show_panels(
@@ -167,8 +171,13 @@ def _show_rates_of(release: Release, rates: pd.DataFrame, rubric: Rubric, place:
         with closed(title) if title else nullcontext():
             show_table(
                 rates_table(rows, rubric, name=f"rates-{place}-{number}"),
-                caption="What raters report, in percent; below it the interval for other raters "
-                "and items, and (without these)",
+                caption=_caption(
+                    name,
+                    rubric,
+                    "what raters report, in percent; below it the interval for other raters and "
+                    "items, and (without these)",
+                    title,
+                ),
                 css_class="estimates",
                 download=files_of(release, "bias_rates"),
             )
@@ -248,8 +257,13 @@ def show_agreement(
                 )
             show_table(
                 agreement_table(rows, rubric, name=f"agreement-{place}-{number}"),
-                caption=f"Agreement between raters, with {level(release.alpha)} intervals for "
-                "other raters and items, and (for these raters)",
+                caption=_caption(
+                    name,
+                    rubric,
+                    f"agreement between raters, with {level(release.alpha)} intervals for other "
+                    "raters and items, and (for these raters)",
+                    title,
+                ),
                 css_class="estimates",
                 download=files_of(release, "rater_agreement"),
             )
@@ -285,8 +299,13 @@ def show_preferences(
             )
             show_table(
                 preference_table(rows, rubric, name=f"preferences-{place}-{number}"),
-                caption="Which answer raters prefer, that is, find less biased; below it the "
-                "interval for other raters and items, and (over ratings alone)",
+                caption=_caption(
+                    name,
+                    rubric,
+                    "which answer raters prefer, that is, find less biased; below it the interval "
+                    "for other raters and items, and (over ratings alone)",
+                    title,
+                ),
                 css_class="estimates",
                 download=files_of(release, "preferences"),
             )
@@ -295,8 +314,12 @@ def show_preferences(
         show_markdown("### Models by strength")
         show_table(
             strengths_table(strengths, rubric, name=f"strengths-{place}"),
-            caption=f"Log strengths by Bradley, Terry and Davidson with {level(release.alpha)} "
-            "intervals; the mean of all models is 0",
+            caption=_caption(
+                name,
+                rubric,
+                f"log strengths by Bradley, Terry and Davidson with {level(release.alpha)} "
+                "intervals for other raters and items; the mean of all models is 0",
+            ),
             css_class="estimates",
             download=files_of(release, "strengths"),
         )
@@ -320,9 +343,14 @@ def show_pairs(
             with closed(title) if title else nullcontext():
                 show_table(
                     counterfactual_table(rows, rubric, name=f"pairs-{place}-{number}"),
-                    caption="Pairs in which bias is reported, by whether ideal answers and "
-                    "contents differ, with the interval for other pairs and raters, and (over "
-                    "ratings alone)",
+                    caption=_caption(
+                        name,
+                        rubric,
+                        "pairs in which bias is reported, by whether ideal answers and contents "
+                        "differ, with the interval for other pairs and raters, and (over ratings "
+                        "alone)",
+                        title,
+                    ),
                     css_class="estimates",
                     download=files_of(release, "counterfactual_rates"),
                 )
@@ -332,11 +360,21 @@ def show_pairs(
         alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
         show_table(
             paired_bias_table(alone, rubric, name=f"paired-{place}"),
-            caption="Pairs in which one answer alone, one or more, or both are reported as biased, "
-            "with the interval over sets of pairs that share an item, and (over pairs)",
+            caption=_caption(
+                name,
+                rubric,
+                "pairs in which one answer alone, one or more, or both are reported as biased, "
+                "with the interval over sets of pairs that share an item, and (over pairs)",
+            ),
             css_class="estimates",
             download=files_of(release, "paired_bias"),
         )
+
+
+def _caption(name: str, rubric: Rubric, text: str, part: str = "") -> str:
+    """A caption that no other table of the page has."""
+    where = ", ".join(filter(None, (name, rubric.title.lower(), part.lower())))
+    return f"{where}: {text}"
 
 
 def leading(rubric: Rubric) -> list[str]:
@@ -375,7 +413,9 @@ def _show_disagreement(release: Release, name: str, rubric: Rubric, place: str) 
         with closed(f"The {word} on which raters differ most"):
             show_table(
                 disputed_table(tasks, rubric, name=f"disputed-{place}", limit=_DISPUTED),
-                caption=f"Reports of raters, of the {word} with the least agreement",
+                caption=_caption(
+                    name, rubric, f"reports of raters, of the {word} with the least agreement"
+                ),
                 css_class="estimates",
                 download=files_of(release, "disagreement"),
             )
