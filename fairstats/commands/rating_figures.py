@@ -41,7 +41,7 @@ _SHOWN = {
         "ci_low", "ci_high", "crossed_low", "crossed_high", "n_ratings", "n_tasks", "n_raters",
     ),
     "rater_agreement": (
-        "rubric", "dataset", "model", "rater_group", "dimension", "coefficient", "level",
+        "rubric", "dataset", "model", "model_2", "rater_group", "dimension", "coefficient", "level",
         "estimate", "ci_low", "ci_high", "crossed_low", "crossed_high", "n_items", "n_repeats",
     ),
     "preferences": (
@@ -183,7 +183,7 @@ _add(
     "agreement",
     "rater_agreement",
     "How far raters agree: percent, Randolph, Fleiss, Gwet, Krippendorff.",
-    "name ratings of single answers or of counterfactual pairs",
+    "name a ratings file",
 )
 _add(
     "preferences",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +13,10 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.agreement_intervals import COEFFICIENTS, Agreement, coefficients_of
 from fairstats.inference.agreement_jackknife import Limits, crossed_agreement, leave_one_out
 from fairstats.inference.rating_counts import Coefficient, Level, counts_of_kinds
-from fairstats.ratings.strata import with_all_groups
+from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
+from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.ratings.strata import with_all_groups, with_pooled
+from fairstats.ratings.table import check_ratings
 from fairstats.ratings.units import (
     UNIT_COLUMNS,
     WITHIN,
@@ -26,7 +29,7 @@ from fairstats.ratings.units import (
 
 #: The columns of the table that `rating_agreement` gives, in order.
 AGREEMENT_COLUMNS = (
-    *UNIT_COLUMNS,
+    *COMPARISON_COLUMNS,
     "coefficient",
     "level",
     "estimate",
@@ -70,6 +73,12 @@ _NUMBERS = (
 )
 _TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBERS, "float64")
 _ALONE = "one rater: there is nobody to agree with"
+#: What a rating of two models' answers can prefer, in order.
+_PREFERRED = ("the first model", "neither", "the second model")
+_OF_PREFERENCES: tuple[tuple[Coefficient, Level], ...] = (
+    *((c, "nominal") for c in COEFFICIENTS if c != "positive"),
+    ("krippendorff", "ordinal"),
+)
 _OF_REPORTS: tuple[tuple[Coefficient, Level], ...] = tuple((c, "nominal") for c in COEFFICIENTS)
 
 
@@ -80,7 +89,7 @@ def rating_agreement(
     alpha: float = 0.05,
     rubrics: Rubrics = (),
 ) -> pd.DataFrame:
-    """How far raters agree on whether there is bias: six coefficients a unit and dimension.
+    """How far raters agree, on whether there is bias or on which model: coefficients a unit.
 
     Each is 1 − D_o / D_e, the disagreement of two ratings of one task beside that by chance (see
     `fairstats.agreement`).
@@ -101,12 +110,13 @@ def rating_agreement(
         `AGREEMENT_COLUMNS`, a row a unit of `fairstats.bias_rates` and coefficient: ``percent``,
         ``positive``, ``randolph``, ``fleiss``, ``gwet_ac1`` and ``krippendorff`` of whether a
         rating reports or not, and where the question is ordinal ``krippendorff`` with ``level``
-        ordinal of its values. ``ci_low`` and ``ci_high`` are for these raters, and take tasks for
-        independent; ``crossed_low`` and ``crossed_high`` are for further items and further raters:
-        quote these. ``n_items`` are the tasks with two or more ratings, ``n_ratings`` theirs;
-        ``n_raters`` have rated any task of the unit, and ``n_repeats`` ratings are further ones of
-        a task by its rater. ``note`` says why there is no estimate, or what it has to be read
-        with.
+        ordinal of its values; and a row a unit of `fairstats.preference_rates` and coefficient but
+        ``positive``, of which model a rating prefers, or neither, in the order of the two models'
+        names. ``ci_low`` and ``ci_high`` are for these raters, and take tasks for independent;
+        ``crossed_low`` and ``crossed_high`` are for further items and further raters: quote these.
+        ``n_items`` are the tasks with two or more ratings, ``n_ratings`` theirs; ``n_raters`` have
+        rated any task of the unit, and ``n_repeats`` ratings are further ones of a task by its
+        rater. ``note`` says why there is no estimate, or what it has to be read with.
 
     Raises
     ------
@@ -167,7 +177,14 @@ def rating_agreement(
     # Of a rater's judgements of a task the first stands first.
     frame = frame.sort_values("repeat", kind="stable")
     rows = [
-        row for unit in units(frame, known) for row in _rows_of(unit.rated(), repeats, alpha=alpha)
+        row | {"model_2": None}
+        for unit in units(frame, known)
+        for row in _rows_of(unit.rated(), repeats, _of_reports, alpha=alpha)
+    ]
+    rows += [
+        row
+        for unit in _preference_units(check_ratings(ratings, rubrics=_listed(rubrics)), rubrics)
+        for row in _rows_of(unit.rated(), repeats, _of_preferences, alpha=alpha)
     ]
     return unit_table(rows, AGREEMENT_COLUMNS, _TYPES)
 
@@ -258,7 +275,31 @@ def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     return unit_table(rows, VOTE_COLUMNS, _TYPES)
 
 
-def _rows_of(unit: Unit, repeats: Repeats, *, alpha: float) -> Iterator[dict[str, Any]]:
+def _preference_units(ratings: pd.DataFrame, rubrics: Rubrics) -> Iterator[Unit]:
+    """The units of comparisons of models: which of the two a rating prefers, or neither."""
+    own = preferences(ratings.sort_values("repeat", kind="stable"), rubrics)
+    if own.empty:
+        return
+    known = load_rubrics(own["rubric"].unique(), rubrics)
+    together = with_pooled(own, ("benchmark", "rubric", "model", "model_2"))
+    for key, rows in together.groupby(list(COMPARISON_COLUMNS), sort=False):
+        names: dict[str, object] = dict(zip(COMPARISON_COLUMNS, key, strict=True))
+        question = known[str(names["rubric"])].question(str(names["dimension"]))
+        place = (1 - rows["prefers"]).fillna(-1).to_numpy(dtype=np.int64)
+        codes = (pd.factorize(rows[f"{name}_id"])[0] for name in ("task", "item", "rater"))
+        yield Unit(names, question, place, *codes)
+
+
+def _listed(rubrics: Rubrics) -> list[Rubric]:
+    return list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
+
+
+Coefficients = Callable[[Unit, float], Iterator[tuple[Agreement, Limits]]]
+
+
+def _rows_of(
+    unit: Unit, repeats: Repeats, coefficients: Coefficients, *, alpha: float
+) -> Iterator[dict[str, Any]]:
     raters = np.unique(unit.rater)
     once = np.unique(np.stack([unit.task, unit.rater], -1), axis=0, return_index=True)[1]
     shared = unit.names | {
@@ -269,7 +310,7 @@ def _rows_of(unit: Unit, repeats: Repeats, *, alpha: float) -> Iterator[dict[str
         arrays = (unit.value, unit.task, unit.item, unit.rater)
         unit = Unit(unit.names, unit.question, *(array[once] for array in arrays))
     alone = repeats == "leave_out" and len(raters) == 1
-    for found, limits in _of_unit(unit, alpha):
+    for found, limits in coefficients(unit, alpha):
         low, high, method = limits
         note = _ALONE if alone else found.note
         yield shared | {
@@ -289,7 +330,11 @@ def _rows_of(unit: Unit, repeats: Repeats, *, alpha: float) -> Iterator[dict[str
         }
 
 
-def _of_unit(unit: Unit, alpha: float) -> Iterator[tuple[Agreement, Limits]]:
+def _of_preferences(unit: Unit, alpha: float) -> Iterator[tuple[Agreement, Limits]]:
+    yield from _coefficients(unit, unit.value, _PREFERRED, _OF_PREFERENCES, alpha)
+
+
+def _of_reports(unit: Unit, alpha: float) -> Iterator[tuple[Agreement, Limits]]:
     yield from _coefficients(
         unit, unit.reported().astype(np.int64), ("not reported", "reported"), _OF_REPORTS, alpha
     )

@@ -77,7 +77,7 @@ RATING_TABLES: Mapping[str, RatingTable] = {
     ),
     "rater_agreement": RatingTable(
         AGREEMENT_COLUMNS,
-        (*UNIT_COLUMNS, "coefficient", "level"),
+        (*COMPARISON_COLUMNS, "coefficient", "level"),
         lambda ratings, alpha, rubrics: rating_agreement(ratings, alpha=alpha, rubrics=rubrics),
     ),
     "disagreement": RatingTable(

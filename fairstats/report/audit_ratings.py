@@ -132,6 +132,7 @@ def show_rated(release: Release, model: str) -> None:
         show_markdown(escape_markdown(sentence))
         if rubric.compares == "models":
             show_preferences(release, name, rubric, place=place, model=model)
+            show_agreement(release, name, rubric, place=place, model=model)
             continue
         show_rates(release, name, rubric, place=place, model=model)
         show_pairs(release, name, rubric, place=place, model=model)

@@ -63,17 +63,17 @@ _HOW_TO_READ = (
     "(see the methods)."
 )
 _AGREEMENT = (
-    "All coefficients are of *reported or not*, between different raters; a rater's second "
-    "judgement of the same is left out. **Pairs that agree**: of two raters, how often they say "
-    "the same. **Where one reports, another does**: how often (positive agreement). The others "
-    "take off what chance would give: **Randolph's** κ by equal chances of each value, **Fleiss'** "
-    "κ and **Krippendorff's** α by how often each value was given, **Gwet's** AC1 by a chance that "
-    "is small where one value prevails. 1 is full agreement, 0 what chance gives. Where few "
-    "ratings report anything, most pairs agree whatever raters do (the prevalence paradox): κ and "
-    "α are then low, Randolph's κ and AC1 high, and positive agreement says what it comes to. The "
-    "words go by Krippendorff's α and his limits .8 and .667, a convention. The first interval is "
-    "for other raters and other items, the one in parentheses for these raters, with {noun} taken "
-    "for independent."
+    "All coefficients are of {what}, between different raters; a rater's second judgement of the "
+    "same is left out. **Pairs that agree**: of two raters, how often they say the same. **Where "
+    "one reports, another does**: how often (positive agreement). The others take off what chance "
+    "would give: **Randolph's** κ by equal chances of each value, **Fleiss'** κ and "
+    "**Krippendorff's** α by how often each value was given, **Gwet's** AC1 by a chance that is "
+    "small where one value prevails. 1 is full agreement, 0 what chance gives. Where few ratings "
+    "report anything, most pairs agree whatever raters do (the prevalence paradox): κ and α are "
+    "then low, Randolph's κ and AC1 high, and positive agreement says what it comes to. The words "
+    "go by Krippendorff's α and his limits .8 and .667, a convention. The first interval is for "
+    "other raters and other items, the one in parentheses for these raters, with {noun} taken for "
+    "independent."
 )
 _PREFERENCES = (
     "Raters say which answer has more bias; the other one is preferred. The first interval, and "
@@ -109,6 +109,8 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
     )
     if rubric.compares == "models":
         show_preferences(release, name, rubric, place=place)
+        show_markdown("### How far raters agree")
+        show_agreement(release, name, rubric, place=place)
     else:
         show_rates(release, name, rubric, place=place)
         show_pairs(release, name, rubric, place=place)
@@ -267,8 +269,10 @@ def show_agreement(
                 css_class="estimates",
                 download=files_of(release, "rater_agreement"),
             )
+    compared = rubric.compares == "models"
+    what = "*which model is preferred, or neither*" if compared else "*reported or not*"
     with closed("How to read agreement"):
-        show_markdown(_AGREEMENT.format(noun=noun(rubric, agreement)))
+        show_markdown(_AGREEMENT.format(noun=noun(rubric, agreement), what=what))
 
 
 def show_preferences(

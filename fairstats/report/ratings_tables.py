@@ -72,8 +72,8 @@ def noun(rubric: Rubric, rows: pd.DataFrame, *, several: bool = True) -> str:
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
     """What was judged: the dataset, and the model where answers of models were."""
     several = rows["dataset"].nunique() > 1 or row["dataset"] not in (POOLED, row["benchmark"])
-    model = row.get("model")
-    named = [str(model)] if isinstance(model, str) else []
+    named = [" against ".join(row[c] for c in ("model", "model_2") if isinstance(row.get(c), str))]
+    named = [name for name in named if name]
     together = "all datasets" if named else "All datasets"
     dataset = together if row["dataset"] == POOLED else str(row["dataset"])
     return ", ".join([*named, *([dataset] if several or not named else [])])
@@ -173,7 +173,8 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
 
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     own = agreement[agreement["coefficient"].isin(list(COEFFICIENTS))]
-    keys = ["dataset", "model", "rater_kind", "rater_group", "dimension"]
+    keys = ["dataset", "model", "model_2", "rater_kind", "rater_group", "dimension"]
+    columns = {c: label for c, label in COEFFICIENTS.items() if c in set(own["coefficient"])}
     rows = []
     for _, figures in own.groupby(keys, dropna=False, sort=False):
         first = figures.iloc[0].to_dict()
@@ -186,7 +187,7 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
                 "dimension": escape_html(breakable(dimension_label(first["dimension"], rubric))),
                 **{
                     key: _coefficient(by_name.loc[key], key) if key in by_name.index else ""
-                    for key in COEFFICIENTS
+                    for key in columns
                 },
                 "words": f'<span class="said">{escape_html(in_words(by_name))}</span>',
             }
@@ -195,8 +196,8 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
-        .cols_label(cases={**COEFFICIENTS, "words": "In words"})
-        .fmt_passthrough(columns=[*COEFFICIENTS, "words"], escape=False)
+        .cols_label(cases={**columns, "words": "In words"})
+        .fmt_passthrough(columns=[*columns, "words"], escape=False)
         .cols_align("left")
     )
 
