@@ -22,6 +22,7 @@ from fairstats.report.ratings_tables import (
 )
 from fairstats.report.tables import breakable
 from fairstats.report.text import (
+    MINUS,
     escape_html,
     p_value,
     point_range,
@@ -245,10 +246,15 @@ def _text(note: object) -> str:
 def _strength(row: Mapping[Any, Any]) -> str:
     if math.isnan(row["strength"]):
         return "not finite"
-    limits = f"{row['ci_low']:.2f} to {row['ci_high']:.2f}".replace("-", "\u2212")
-    figure = f"{row['strength']:+.2f}".replace("-", "\u2212")
-    known = "" if math.isnan(row["ci_low"]) else f"<br><small>{limits}</small>"
-    return f"<strong>{figure}</strong>{known}"
+    low, high = (_log_strength(row[name]) for name in ("ci_low", "ci_high"))
+    known = "" if math.isnan(row["ci_low"]) else f"<br><small>{low} to {high}</small>"
+    return f"<strong>{_log_strength(row['strength'])}</strong>{known}"
+
+
+def _log_strength(value: float) -> str:
+    text = f"{value:+.2f}"
+    # What rounds to nothing has no sign.
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:

@@ -240,7 +240,8 @@ def in_words(by_name: pd.DataFrame) -> str:
     figures = by_name.to_dict("index")
     alpha = figures.get("krippendorff", {}).get("estimate", math.nan)
     if math.isnan(alpha):
-        said = "Not defined: see the table's note"
+        note = figures.get("krippendorff", {}).get("note")
+        said = f"Not defined: {note}" if isinstance(note, str) and note else "Not defined"
     elif alpha >= _RELIABLE:
         said = "Reliable"
     elif alpha >= _TENTATIVE:

@@ -151,7 +151,7 @@ def words(krippendorff, *, low=0.0, positive=None, crossed=float("nan")):
         (0.66, 0.5, "Single ratings are not reliable."),
         (0.667, 0.5, "For tentative conclusions."),
         (0.8, 0.7, "Reliable."),
-        (float("nan"), float("nan"), "Not defined: see the table's note."),
+        (float("nan"), float("nan"), "Not defined."),
     ],
 )
 def test_words_go_by_the_convention(krippendorff, low, said):
