@@ -200,7 +200,7 @@ def test_every_faulty_row_is_told(table):
         (b"PK\x03\x04", "a.npz", "is a pickle"),
         (b"", "a.csv", "the file is empty"),
         (b"x", "a.xlsx", "unknown kind of file '.xlsx'"),
-        ("model,item_id\nm\u00e9,1\n".encode("latin-1"), "a.csv", "not a CSV file"),
+        ("model,item_id\nm\u00e9,1\n".encode("latin-1"), "a.csv", "is not saved as UTF-8"),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column stands there more than once"),
         (b"model,item_id\n1,2,3\n", "a.csv", "not a CSV file"),
