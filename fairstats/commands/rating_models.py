@@ -141,7 +141,7 @@ def plan(
     rater_icc: Annotated[float | None, typer.Option(help="Raters' share of the variance.")] = None,
     raters: Annotated[int | None, typer.Option(help="How many raters there are.")] = None,
     ratings_per_rater: Annotated[
-        int | None, typer.Option(help="How many items each rater can judge.")
+        int | None, typer.Option(help="How many items each rater judges; try fewer, too.")
     ] = None,
     alpha: Alpha = 0.05,
     as_json: AsJson = False,

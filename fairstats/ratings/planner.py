@@ -105,8 +105,9 @@ def plan_ratings(
     rater_icc, rater_sd : array_like of float, optional
         ρ_R, or the standard deviation of raters' own rates: ρ_R = sd² / (p (1 − p)). By default 0.
     n_raters, ratings_per_rater : array_like of int, optional
-        K or L: how many raters there are, or how many ratings each can make. One of them is
-        needed where raters differ.
+        K or L: how many raters there are, or how many ratings each makes; not how many they
+        could: more raters with fewer ratings each need fewer ratings in all. One of them is needed
+        where raters differ.
     alpha : float
         1 − confidence level.
 

@@ -188,9 +188,7 @@ def limitations(release: Release, model: str) -> Iterator[str]:
         "What the model answers to other words, or under the same name at another time, is not "
         "known from these answers."
     )
-    yield (
-        "The items are examination questions. How the model treats patients is another question."
-    )
+    yield ("The items are questions on paper. How the model treats patients is another question.")
 
 
 def _unjudged(rows: pd.DataFrame, board: Board, where: str) -> Iterator[str]:

@@ -102,12 +102,14 @@ def rating_methods(release: Release, model: str) -> Iterator[str]:
         named = ", ".join(sorted(set(methods)))
         yield (
             f"Intervals of rates by raters: {named} (Cameron, Gelbach and Miller 2011; Korn and "
-            "Graubard 1998); in parentheses the exact BCa interval over ratings (Efron 1987)."
+            "Graubard 1998); in parentheses the exact BCa interval over ratings, or over tasks for "
+            "votes (Efron 1987)."
         )
     if found:
         yield (
             "Agreement: Randolph (2005), Fleiss (1971), Gwet (2008), Krippendorff (2011), and "
-            "positive agreement (Fleiss 1975); intervals in parentheses are percentiles of the "
+            "positive agreement (Fleiss 1975), with a two-way jackknife over items and raters "
+            "(MacKinnon, Nielsen and Webb 2024); intervals in parentheses are percentiles of the "
             "bootstrap, from the exact law where all have as many ratings, else by a fixed seed."
         )
 

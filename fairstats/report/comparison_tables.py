@@ -334,6 +334,9 @@ def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     keys = ["dataset", "model", "rater_group", "aggregation"]
     rows = []
     for key, own in rates.groupby(keys, dropna=False, sort=False):
+        # Votes of all groups together mix numbers of raters.
+        if key[2] == POOLED and key[3] in ("majority", "any"):
+            continue
         figures = own.set_index("metric")
         rows.append(
             {

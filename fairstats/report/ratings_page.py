@@ -26,6 +26,7 @@ from fairstats.report.ratings_tables import (
     agreement_table,
     disputed_table,
     group_label,
+    group_order,
     noun,
     raters_table,
     rates_table,
@@ -55,8 +56,9 @@ _HOW_TO_READ = (
     "raters differ or an item is rated several times. **By most raters** is the share of {noun} "
     "that more than half of their raters report (a tie is not more than half), **by any rater** "
     "that at least one does; their intervals are for other items and these raters, and in "
-    "parentheses as if all {noun} were independent. A rate by any rater grows with the number of "
-    "raters, and only figures with as many can be compared. A dimension that was not asked, since "
+    "parentheses as if all {noun} were independent; what a rater said a second time is one more "
+    "vote. A rate by any rater grows with the number of raters, and only figures with as many can "
+    "be compared. A dimension that was not asked, since "
     "no bias was reported, counts as not reported. *One rater* means that nothing is known of how "
     "raters differ, *all alike* that no rating differs from another: the interval is then over "
     "items alone. With few raters who differ widely on a rare event no interval keeps its level "
@@ -74,6 +76,14 @@ _AGREEMENT = (
     "go by Krippendorff's α and his limits .8 and .667, a convention. The first interval is for "
     "other raters and other items, the one in parentheses for these raters, with {noun} taken for "
     "independent."
+)
+_OF_RATINGS = (
+    "what raters report, in percent; below it the interval, of ratings for other raters and items, "
+    "of votes for other items and these raters, and (as if all were independent)"
+)
+_BY_VOTES = (
+    "votes of raters, in percent; below them the interval for other items and these raters, and "
+    "(as if all were independent)"
 )
 _PREFERENCES = (
     "Raters say which answer has more bias; the other one is preferred. The first interval, and "
@@ -134,8 +144,10 @@ def show_rates(
     rates = own_rows(release, "bias_rates", name, rubric, model)
     first = all_datasets(rates)
     _show_rates_of(release, rates[first], rubric, place, name)
-    if told := _other_datasets(rates, rubric):
-        show_markdown(escape_markdown(told))
+    votes = own_rows(release, "rating_votes", name, rubric, model)
+    told = [_other_datasets(rates, rubric), _raters_a_task(votes, rubric)]
+    if any(told):
+        show_markdown(escape_markdown(" ".join(filter(None, told))))
     # The report on one model has the datasets in its release.
     if not first.all() and model is None:
         with closed("By dataset"):
@@ -161,8 +173,8 @@ def _show_rates_of(
         tall=0.35 + 0.24 * groups * pooled["dimension"].nunique(),
     )
     show_markdown(
-        "Thin: the interval for other raters and other items of the same kind. Thick: the one that "
-        "takes every rating for independent."
+        "Thin: the interval for other raters and other items of the same kind; of one rater alone, "
+        "for other items. Thick: the one that takes every rating for independent."
     )
     # With many groups of raters a row of all their rates is wider than a page.
     many = rates.loc[rates["rater_group"] != POOLED, "rater_group"].nunique() > 2
@@ -176,8 +188,7 @@ def _show_rates_of(
                 caption=_caption(
                     name,
                     rubric,
-                    "what raters report, in percent; below it the interval for other raters and "
-                    "items, and (without these)",
+                    _BY_VOTES if title else _OF_RATINGS,
                     title,
                 ),
                 css_class="estimates",
@@ -199,6 +210,20 @@ def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
         f"The groups judged different datasets ({'; '.join(parts)}): where datasets differ, a "
         "difference between groups can be one between datasets."
     )
+
+
+def _raters_a_task(votes: pd.DataFrame, rubric: Rubric) -> str:
+    """How many ratings the tasks of each group have, where groups or tasks differ in that."""
+    own = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
+    ends = own.groupby("rater_group", sort=False)["n_ratings"].agg(["min", "max"])
+    if own["n_ratings"].nunique() < 2:
+        return ""
+    parts = [
+        f"{group_label(str(group), rubric)} {row['min']}"
+        + (f" to {row['max']}" if row["max"] > row["min"] else "")
+        for group, row in ends.iterrows()
+    ]
+    return f"Ratings of each of the {noun(rubric, votes)}: {', '.join(parts)}."
 
 
 def _show_panels(
@@ -368,7 +393,7 @@ def show_pairs(
                 name,
                 rubric,
                 "pairs in which one answer alone, one or more, or both are reported as biased, "
-                "with the interval over sets of pairs that share an item, and (over pairs)",
+                "with the interval for other sets of pairs and these raters, and (over pairs)",
             ),
             css_class="estimates",
             download=files_of(release, "paired_bias"),
@@ -462,6 +487,10 @@ def own_rows(
     """
     rows = release.table(table)
     rows = rows[(rows["benchmark"] == name) & (rows["rubric"] == rubric.name)]
+    groups = group_order(rows["rater_group"], rubric)
+    by = [c for c in ("model", "model_2") if c in rows and table != "strengths"]
+    rows = rows.assign(place=rows["rater_group"].map(groups.index))
+    rows = rows.sort_values([*by, "place"], kind="stable").drop(columns="place")
     if model is None:
         return rows
     judged = [c for c in ("model", "model_2") if c in rows]

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fairstats.benchmarks import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
 from fairstats.report.plots import plot_theme
-from fairstats.report.ratings_tables import axis_label, group_label, panel_label
+from fairstats.report.ratings_tables import axis_label, group_label, group_order, panel_label
 
 if TYPE_CHECKING:
     from plotnine import ggplot
@@ -47,7 +48,10 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     )
 
     # From the bottom: drawn so, the first group stands on top, as in the legend.
-    groups = list(dict.fromkeys(group_label(name, rubric) for name in rates["rater_group"]))[::-1]
+    groups = [group_label(g, rubric) for g in group_order(rates["rater_group"], rubric)][::-1]
+    # A group has one colour in all plots of a rubric.
+    own = [group_label(g, rubric) for g in (*rubric.rater_groups, POOLED)]
+    places = {name: own.index(name) if name in own else len(own) for name in groups}
     dimensions = [axis_label(name, rubric) for name in rubric.dimensions][::-1]
     scaled = {
         c: 100 * rates[c]
@@ -61,7 +65,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         panel=pd.Categorical(panels, list(dict.fromkeys(panels))),
     )
     beside = position_dodge(width=0.6)
-    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(groups[::-1])}
+    colours = {name: _COLOURS[place % len(_COLOURS)] for name, place in places.items()}
     plot = (
         ggplot(rows, aes("label", "estimate", color="group"))
         + geom_linerange(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -35,8 +35,13 @@ _AGGREGATIONS = {
 #: What an interval could not count with, by what its method says.
 _MARKS = {
     "one rater": "one rater",
+    "two raters": "two raters",
+    "in every pair": "one rater in all pairs",
     "one item": "one item",
     "all ratings are equal": "all alike",
+    "are alike": "all alike",
+    "changes nothing": "all alike",
+    "undefined without": "one of them decides",
 }
 # Krippendorff (2004), Content Analysis, section 11.4.2; a convention, as he says.
 _RELIABLE, _TENTATIVE = 0.8, 0.667
@@ -45,6 +50,14 @@ _RELIABLE, _TENTATIVE = 0.8, 0.667
 def dimension_label(dimension: str, rubric: Rubric) -> str:
     """A dimension as readers see it."""
     return rubric.question(dimension).label
+
+
+def group_order(groups: Iterable[str], rubric: Rubric) -> list[str]:
+    """Groups of raters as the rubric declares them, then all together, then models."""
+    known = [*rubric.rater_groups, POOLED]
+    return sorted(
+        dict.fromkeys(groups), key=lambda g: (known.index(g) if g in known else len(known), g)
+    )
 
 
 def axis_label(dimension: str, rubric: Rubric) -> str:
@@ -94,7 +107,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     from great_tables import GT
 
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
-    groups = list(dict.fromkeys(rates["rater_group"]))
+    groups = group_order(rates["rater_group"], rubric)
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in sorted(rates.to_dict("records"), key=lambda r: order[r["dimension"]]):
         panel = escape_html(breakable(panel_label(row, rates)))
@@ -103,9 +116,10 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         place = groups.index(row["rater_group"])
         cells[f"{row['aggregation']}-{place}"] = _rate(row)
     present = set(rates["aggregation"])
-    # Votes of all groups together mix numbers of raters: only figures with as many compare.
+    # Votes of all groups together mix numbers of raters, and of one rating each are no votes.
+    voted = set(rates.loc[rates["n_ratings"] > rates["n_tasks"], "rater_group"]) - {POOLED}
     shown = {
-        i: [a for a in _AGGREGATIONS if a in present and (a == "pooled" or group != POOLED)]
+        i: [a for a in _AGGREGATIONS if a in present and (a == "pooled" or group in voted)]
         for i, group in enumerate(groups)
     }
     columns = [f"{aggregation}-{i}" for i, own in shown.items() for aggregation in own]
@@ -151,12 +165,11 @@ def limits(row: Mapping[Any, Any], said: Callable[[float, float], str] = percent
     over = said(row["ci_low"], row["ci_high"])
     wide = next((kind for kind in ("crossed", "clustered") if f"{kind}_low" in row), "crossed")
     low, high = row.get(f"{wide}_low", math.nan), row.get(f"{wide}_high", math.nan)
-    if pd.isna(low) or pd.isna(high):
-        return f"<small>({over})</small>"
     method = str(row.get(f"{wide}_method", ""))
-    marks = [mark for part, mark in _MARKS.items() if part in method]
+    marks = dict.fromkeys(mark for part, mark in _MARKS.items() if part in method)
     marked = f"<br>{', '.join(marks)}" if marks else ""
-    return f"<small>{said(low, high)}<br>({over}){marked}</small>"
+    first = "" if pd.isna(low) or pd.isna(high) else f"{said(low, high)}<br>"
+    return f"<small>{first}({over}){marked}</small>"
 
 
 def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
@@ -189,6 +202,7 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
                     key: _coefficient(by_name.loc[key], key) if key in by_name.index else ""
                     for key in columns
                 },
+                "n": f"{first['n_items']:,} / {first['n_raters']:,}",
                 "words": f'<span class="said">{escape_html(in_words(by_name))}</span>',
             }
         )
@@ -196,7 +210,13 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     return (
         GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
         .tab_stubhead("Dimension")
-        .cols_label(cases={**columns, "words": "In words"})
+        .cols_label(
+            cases={
+                **columns,
+                "n": f"{noun(rubric, own).capitalize()} / raters",
+                "words": "In words",
+            }
+        )
         .fmt_passthrough(columns=[*columns, "words"], escape=False)
         .cols_align("left")
     )
@@ -325,12 +345,15 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
     keys = ["dataset", "task_id", "rater_group"]
     lead = own["dimension"].isin([q.dimension for q in rubric.questions if q.asked_if is None])
     # By what is always asked; the other dimensions decide between tasks that are alike in that.
+    # How many raters are against how many: of two one each is less than of six three each.
+    against = own[["n_reported"]].assign(other=own["n_ratings"] - own["n_reported"]).min(axis=1)
+    own = own.assign(against=against)
     order = pd.DataFrame(
         {
-            "lead": own[lead].groupby(keys, sort=False)["agreement"].mean(),
-            "all": own.groupby(keys, sort=False)["agreement"].mean(),
+            "lead": own[lead].groupby(keys, sort=False)["against"].sum(),
+            "all": own.groupby(keys, sort=False)["against"].sum(),
         }
-    ).sort_values(["lead", "all"], kind="stable")
+    ).sort_values(["lead", "all"], ascending=False, kind="stable")
     rows = []
     for key in order.index[:limit]:
         its = own[(own[keys] == list(key)).all(axis=1)]
