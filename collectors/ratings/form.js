@@ -50,14 +50,27 @@ const load = () => {
 
 let state = load();
 let keeps = true;
+// Tasks that were changed here since they were kept. The others are as they are kept: a second
+// window may have kept them, and its word of that may still be under way.
+const changed = new Set();
+const readable = text => {
+  try { return JSON.parse(text) !== null; } catch { return false; }
+};
 const save = () => {
   try {
+    if (readable(localStorage.getItem(storeKey)))
+      load().judgements.forEach((own, id) => changed.has(id) || state.judgements.set(id, own));
     localStorage.setItem(storeKey, JSON.stringify({ ...state, judgements: Object.fromEntries(state.judgements) }));
+    changed.clear();
   } catch { keeps = false; }
   by("unkept").hidden = keeps;
 };
 
 const judgement = number => state.judgements.get(data.tasks[number].task_id);
+const toChange = number => {
+  changed.add(data.tasks[number].task_id);
+  return judgement(number);
+};
 const open = number => data.questions.filter(question =>
   asked(question, judgement(number).answers) && !(question.dimension in judgement(number).answers));
 const begun = number => Object.keys(judgement(number).answers).length > 0;
@@ -73,7 +86,7 @@ const toContinue = () => {
 let since = null;
 const stopClock = () => {
   if (since === null) return;
-  judgement(state.place).duration_s += (performance.now() - since) / 1000;
+  toChange(state.place).duration_s += (performance.now() - since) / 1000;
   since = null;
 };
 const startClock = () => {
@@ -203,7 +216,7 @@ const go = place => {
 // Answers to questions that are not asked any more: in this sitting they are back once they are asked again.
 const aside = new Map();
 const choose = (question, value) => {
-  const own = judgement(state.place);
+  const own = toChange(state.place);
   const given = { ...aside.get(state.place), ...own.answers, [question.dimension]: value };
   const before = own.answers;
   aside.set(state.place, given);
@@ -250,7 +263,7 @@ by("previous").addEventListener("click", previous);
 by("show-overview").addEventListener("click", overview);
 by("questions").addEventListener("submit", event => event.preventDefault());
 by("clear").addEventListener("click", () => {
-  Object.assign(judgement(state.place), { answers: {}, comment: "" });
+  Object.assign(toChange(state.place), { answers: {}, comment: "" });
   aside.delete(state.place);
   keepTime();
   draw();
@@ -263,7 +276,7 @@ by("fields").addEventListener("change", event => {
 by("fields").addEventListener("focusin", mark);
 by("fields").addEventListener("focusout", () => setTimeout(mark));
 by("comment").addEventListener("input", event => {
-  judgement(state.place).comment = event.target.value;
+  toChange(state.place).comment = event.target.value;
   save();
 });
 by("shortcuts").addEventListener("change", event => {

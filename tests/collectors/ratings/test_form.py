@@ -317,10 +317,28 @@ def test_two_windows_of_a_form_do_not_undo_each_other(sitting, form_of):
     second.goto(form.as_uri())
     assert heading(second) == "Task 1 of 3"
     press(second, "n", "1")
-    first.get_by_text("1 of 3 done").wait_for(state="detached", timeout=5000)
+    first.get_by_text("1 of 3 done").wait_for(state="detached", timeout=30_000)
     press(first, "n", "n", "1")
     for tab in (first, second):
-        tab.get_by_text("3 of 3 done").wait_for(timeout=5000)
+        tab.get_by_text("3 of 3 done").wait_for(timeout=30_000)
+
+
+def test_a_window_that_has_not_heard_of_another_takes_nothing_from_it(sitting, form_of):
+    _, form = form_of(items=3)
+    context = sitting(form).context
+    # As if word of what the other window keeps came late: it never comes.
+    context.add_init_script("addEventListener('storage', e => e.stopImmediatePropagation())")
+    first, second = context.new_page(), context.new_page()
+    for tab in (first, second):
+        tab.goto(form.as_uri())
+    press(first, "n", "1")
+    press(second, "n", "n", "1")
+    # Saved once more with what it has of its own, and it is all there.
+    press(first, "n", "n", "1")
+    assert first.locator("#count").inner_text() == "3 of 3 done"
+    third = context.new_page()
+    third.goto(form.as_uri())
+    assert third.locator("#count").inner_text() == "3 of 3 done"
 
 
 def test_what_was_kept_and_makes_no_sense_is_passed_over(sitting, form_of):
