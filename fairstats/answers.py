@@ -195,6 +195,26 @@ def answer_files(
     return files
 
 
+def files_ending(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], suffix: str
+) -> list[Path]:
+    """The files with this end of a name among paths and inside of folders among them, each once.
+
+    Examples
+    --------
+    >>> [path.name for path in files_ending(["a.parquet", "b.ratings.parquet"], RATINGS_SUFFIX)]
+    ['b.ratings.parquet']
+    """
+    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
+    found: dict[Path, Path] = {}
+    for path in paths:
+        inside = sorted(path.rglob(f"*{suffix}")) if path.is_dir() else [path]
+        for file in inside:
+            if file.name.endswith(suffix):
+                found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
 def load_table(path: Path) -> pd.DataFrame:
     """A parquet, CSV or JSON Lines file as it is, or an `InputError` where it is none."""
     if not path.is_file() or path.suffix.lower() not in SUFFIXES:

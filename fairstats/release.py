@@ -23,6 +23,7 @@ from fairstats.answers import (
     RATINGS_SUFFIX,
     RETRIEVALS_SUFFIX,
     answer_files,
+    files_ending,
     read_answers,
     write_answers,
     write_parquet,
@@ -30,7 +31,7 @@ from fairstats.answers import (
 from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
 from fairstats.names import file_sha256, slug
 from fairstats.problems import InputError, Problem
-from fairstats.ratings.files import rating_files, read_ratings
+from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
 from fairstats.release_diff import changes
@@ -40,7 +41,7 @@ from fairstats.report.api import write_api
 from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.report.downloads import citation_cff, write_table, write_text
 from fairstats.report.render import Renderer, render
-from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals, retrieval_files
+from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals
 from fairstats.retrieved_lists import asked_with, no_retrievals, open_retrievals, refuse_lacking
 from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
@@ -144,7 +145,9 @@ def publish(
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, and not {LATEST}"
         raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
     named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
-    retrieved = retrieval_files([*named, *_all_retrievals(retrievals)])
+    retrieved = files_ending(
+        [*named, *_all_files(retrievals, "retrievals", RETRIEVALS_SUFFIX)], RETRIEVALS_SUFFIX
+    )
     # Files of retrievals and ratings may be named among the answers.
     beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX)
     sources = answer_files([path for path in named if not str(path).endswith(beside)])
@@ -156,7 +159,7 @@ def publish(
     _refuse_votes(frame, sources)
     known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
     lists = _read_all(retrieved, frame, known)
-    judged = rating_files([*named, *_all_ratings(ratings)])
+    judged = files_ending([*named, *_all_files(ratings, "ratings", RATINGS_SUFFIX)], RATINGS_SUFFIX)
     judgements = read_ratings(judged, rubrics=rubrics) if judged else no_ratings()
     asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
     if not without_retrievals:
@@ -184,29 +187,16 @@ def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
         )
 
 
-def _all_retrievals(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+def _all_files(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], what: str, suffix: str
 ) -> list[Path]:
-    """These paths, each of which has to be a file of retrievals or a folder with one."""
+    """These paths, each of which has to be a file with this end or a folder with one."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     found = [Path(path) for path in given]
     for path in found:
-        if not retrieval_files(path):
-            remedy = f"name a file that ends in {RETRIEVALS_SUFFIX}, or a folder with one"
-            raise InputError([Problem(str(path), "holds no retrievals", remedy)])
-    return found
-
-
-def _all_ratings(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-) -> list[Path]:
-    """These paths, each of which has to be a file of ratings or a folder with one."""
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    found = [Path(path) for path in given]
-    for path in found:
-        if not rating_files(path):
-            remedy = f"name a file that ends in {RATINGS_SUFFIX}, or a folder with one"
-            raise InputError([Problem(str(path), "holds no ratings", remedy)])
+        if not files_ending(path, suffix):
+            remedy = f"name a file that ends in {suffix}, or a folder with one"
+            raise InputError([Problem(str(path), f"holds no {what}", remedy)])
     return found
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstats.answers import RETRIEVALS_SUFFIX, load_parquet, write_parquet
+from fairstats.answers import RETRIEVALS_SUFFIX, files_ending, load_parquet, write_parquet
 from fairstats.problems import InputError, Problem
 from fairstats.schema import printable_check, sha256_check, text_check
 
@@ -257,14 +257,7 @@ def retrieval_files(
     >>> [path.name for path in retrieval_files(["answers.parquet", "bm25.retrievals.parquet"])]
     ['bm25.retrievals.parquet']
     """
-    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
-    found: dict[Path, Path] = {}
-    for path in paths:
-        inside = sorted(path.rglob(f"*{RETRIEVALS_SUFFIX}")) if path.is_dir() else [path]
-        for file in inside:
-            if file.name.endswith(RETRIEVALS_SUFFIX):
-                found.setdefault(file.resolve(), file)
-    return list(found.values())
+    return files_ending(source, RETRIEVALS_SUFFIX)
 
 
 def read_retrievals(

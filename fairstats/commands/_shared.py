@@ -119,15 +119,3 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
         raise InputError([Problem(name, f"is none of the {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()
     return loaded
-
-
-def read_price(text: str) -> tuple[float, float]:
-    """Dollars for a million tokens of prompt and of completion."""
-    try:
-        prompt, completion = (float(part) for part in text.split(","))
-    except ValueError:
-        prompt = completion = -1.0
-    if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
-        remedy = "write dollars for a million tokens of prompt and of completion, e.g. 2,8"
-        raise InputError([Problem("--price", f"{text!r} is no price", remedy)])
-    return prompt, completion

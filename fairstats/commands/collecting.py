@@ -8,7 +8,24 @@ from typing import Annotated
 import typer
 
 from fairstats.benchmarks import load_benchmark
-from fairstats.commands._shared import plugin, read_price, says_what_is_wrong
+from fairstats.commands._asking import (
+    BaseUrl,
+    Batch,
+    Concurrency,
+    DryRun,
+    KeepFailures,
+    MaxCost,
+    MaxTokens,
+    Price,
+    RequestsAMinute,
+    Retries,
+    Temperature,
+    Timeout,
+    TokensAMinute,
+    read_price,
+    stoppable,
+)
+from fairstats.commands._shared import plugin, says_what_is_wrong
 from fairstats.problems import InputError, Problem
 
 commands = typer.Typer()
@@ -32,34 +49,24 @@ def collect(
     top_k: Annotated[
         int | None, typer.Option(help="How many snippets to ask with; 10 unless told.")
     ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
-    ] = None,
+    base_url: BaseUrl = None,
     benchmark_version: Annotated[str | None, typer.Option(help="The set of variants.")] = None,
     model_name: Annotated[str | None, typer.Option(help="Its name in the answers.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="The longest reply.")] = None,
-    temperature: Annotated[float, typer.Option(help="Where the service takes it.")] = 0.0,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = 0.0,
     samples: Annotated[int, typer.Option(help="How often to ask each variant.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Ask the first items only.")] = None,
     shard: Annotated[str | None, typer.Option(help="k/n: one of n parts of the items.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Requests under way at once.")] = 8,
-    rpm: Annotated[int | None, typer.Option(help="The most requests a minute.")] = None,
-    tpm: Annotated[int | None, typer.Option(help="The most tokens a minute.")] = None,
-    price: Annotated[
-        str | None, typer.Option(help="PROMPT,COMPLETION in dollars for a million tokens.")
-    ] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before it costs more.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds until a request is repeated.")] = 120.0,
-    retries: Annotated[int, typer.Option(help="How often a request is repeated.")] = 5,
-    keep_failures: Annotated[
-        bool, typer.Option("--keep-failures", help="Do not ask again what failed before.")
-    ] = False,
-    batch: Annotated[
-        bool, typer.Option("--batch", help="Ask through the service's Batch API.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be asked, and its cost.")
-    ] = False,
+    concurrency: Concurrency = 8,
+    rpm: RequestsAMinute = None,
+    tpm: TokensAMinute = None,
+    price: Price = None,
+    max_cost: MaxCost = None,
+    timeout: Timeout = 120.0,
+    retries: Retries = 5,
+    keep_failures: KeepFailures = False,
+    batch: Batch = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Ask a model every variant of a benchmark's items and keep the replies.
 
@@ -70,7 +77,7 @@ def collect(
     if model is None or out is None:
         option = "--out" if model else "--model"
         raise InputError([Problem(option, "is not given", "see `fairstats collect --help`")])
-    try:
+    with stoppable():
         path = plugin("fairstats.collectors", "chat")(
             load_benchmark(benchmark),
             model=model,
@@ -97,9 +104,6 @@ def collect(
             batch=batch,
             dry_run=dry_run,
         )
-    except KeyboardInterrupt as interrupted:
-        typer.echo(str(interrupted) or "interrupted", err=True)
-        raise typer.Exit(130) from None
     if not dry_run:
         typer.echo(path)
 
@@ -119,13 +123,11 @@ def retrieve(
     embeddings: Annotated[
         str, typer.Option(help="The model of meaning: `embedded`, or its name at the service.")
     ] = "embedded",
-    base_url: Annotated[
-        str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
-    ] = None,
+    base_url: BaseUrl = None,
     chunk_words: Annotated[int, typer.Option(help="Words of a snippet, at most.")] = 120,
     rrf_k: Annotated[int, typer.Option(help="The constant of reciprocal rank fusion.")] = 60,
-    timeout: Annotated[float, typer.Option(help="Seconds until a request is repeated.")] = 120.0,
-    retries: Annotated[int, typer.Option(help="How often a request is repeated.")] = 5,
+    timeout: Timeout = 120.0,
+    retries: Retries = 5,
 ) -> None:
     """Find the snippets of a corpus for every variant, to be asked with (collect --retrievals)."""
     found = plugin("fairstats.retrievers", "corpus")(

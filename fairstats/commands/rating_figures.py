@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairstats.benchmarks import POOLED
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -33,7 +32,6 @@ Ratings = Annotated[
     list[Path], typer.Argument(help="Ratings files, or folders with *.ratings.parquet.")
 ]
 
-_WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
 #: What stands in a terminal; --json and --csv give every column.
 _SHOWN = {
     "bias_rates": (
@@ -96,19 +94,14 @@ def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
 
 def _main(table: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """All datasets together, where there are several, and the dimensions that are always asked."""
-    if "dataset" in table:
-        pooled = table["dataset"] == POOLED
-        whose = [table[c].fillna("") for c in _WHOSE if c in table]
-        table = table[pooled | ~pooled.groupby(whose).transform("any")]
-    if "dimension" in table and "dataset" in table:
-        lead = {
-            (name, question.dimension)
-            for name, rubric in rubrics.items()
-            for question in rubric.questions
-            if question.asked_if is None
-        }
+    from fairstats.ratings.strata import all_datasets
+
+    if "dataset" not in table:
+        return table
+    table = table[all_datasets(table)]
+    if "dimension" in table:
         keys = zip(table["rubric"], table["dimension"], strict=True)
-        table = table[[key in lead for key in keys]]
+        table = table[[dimension in rubrics[name].leading for name, dimension in keys]]
     return table
 
 

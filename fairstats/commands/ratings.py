@@ -7,13 +7,29 @@ from typing import Annotated, Any
 
 import typer
 
+from fairstats.commands._asking import (
+    BaseUrl,
+    Batch,
+    Concurrency,
+    DryRun,
+    KeepFailures,
+    MaxCost,
+    MaxTokens,
+    Price,
+    RequestsAMinute,
+    Retries,
+    Temperature,
+    Timeout,
+    TokensAMinute,
+    read_price,
+    stoppable,
+)
 from fairstats.commands._shared import (
     AsCsv,
     AsJson,
     RubricFiles,
     plugin,
     print_table,
-    read_price,
     says_what_is_wrong,
 )
 from fairstats.problems import InputError, Problem, printable
@@ -146,38 +162,28 @@ def ask(
     dataset: Annotated[
         str | None, typer.Option(help="The dataset of items that name none.")
     ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
-    ] = None,
+    base_url: BaseUrl = None,
     model_name: Annotated[str | None, typer.Option(help="Its name in the ratings.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="The longest reply.")] = None,
-    temperature: Annotated[float, typer.Option(help="Where the service takes it.")] = 0.0,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = 0.0,
     samples: Annotated[int, typer.Option(help="How often to ask each task.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Ask the first tasks only.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Requests under way at once.")] = 8,
-    rpm: Annotated[int | None, typer.Option(help="The most requests a minute.")] = None,
-    tpm: Annotated[int | None, typer.Option(help="The most tokens a minute.")] = None,
-    price: Annotated[
-        str | None, typer.Option(help="PROMPT,COMPLETION in dollars for a million tokens.")
-    ] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before it costs more.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds until a request is repeated.")] = 120.0,
-    retries: Annotated[int, typer.Option(help="How often a request is repeated.")] = 5,
-    keep_failures: Annotated[
-        bool, typer.Option("--keep-failures", help="Do not ask again what failed before.")
-    ] = False,
-    batch: Annotated[
-        bool, typer.Option("--batch", help="Ask through the service's Batch API.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be asked, and its cost.")
-    ] = False,
+    concurrency: Concurrency = 8,
+    rpm: RequestsAMinute = None,
+    tpm: TokensAMinute = None,
+    price: Price = None,
+    max_cost: MaxCost = None,
+    timeout: Timeout = 120.0,
+    retries: Retries = 5,
+    keep_failures: KeepFailures = False,
+    batch: Batch = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Let a model rate: its ratings are marked as a model's, and pooled with nobody's.
 
     Every reply is kept before it counts; the same command again asks only what is missing.
     """
-    try:
+    with stoppable():
         path = plugin("fairstats.ratings", "ask")(
             items,
             rubric,
@@ -203,9 +209,6 @@ def ask(
             batch=batch,
             dry_run=dry_run,
         )
-    except KeyboardInterrupt as interrupted:
-        typer.echo(str(interrupted) or "interrupted", err=True)
-        raise typer.Exit(130) from None
     if not dry_run:
         typer.echo(path)
 

@@ -14,14 +14,15 @@ from fairstats.inference.agreement_intervals import COEFFICIENTS, Agreement, coe
 from fairstats.inference.agreement_jackknife import Limits, crossed_agreement, leave_one_out
 from fairstats.inference.rating_counts import Coefficient, Level, counts_of_kinds
 from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
-from fairstats.ratings.rubrics import Rubric, load_rubrics
+from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.strata import with_all_groups, with_pooled
-from fairstats.ratings.table import check_ratings
 from fairstats.ratings.units import (
     UNIT_COLUMNS,
     WITHIN,
     Rubrics,
     Unit,
+    checked_ratings,
+    of_one_answer,
     one_answer_ratings,
     unit_table,
     units,
@@ -173,17 +174,17 @@ def rating_agreement(
     alpha = check_alpha(alpha)
     if repeats not in get_args(Repeats):
         raise ValueError(f"repeats={repeats!r} is unknown; use {', '.join(get_args(Repeats))}")
-    frame, known = one_answer_ratings(ratings, rubrics)
+    checked, known = checked_ratings(ratings, rubrics)
     # Of a rater's judgements of a task the first stands first.
-    frame = frame.sort_values("repeat", kind="stable")
+    checked = checked.sort_values("repeat", kind="stable")
     rows = [
         row | {"model_2": None}
-        for unit in units(frame, known)
+        for unit in units(*of_one_answer(checked, known))
         for row in _rows_of(unit.rated(), repeats, _of_reports, alpha=alpha)
     ]
     rows += [
         row
-        for unit in _preference_units(check_ratings(ratings, rubrics=_listed(rubrics)), rubrics)
+        for unit in _preference_units(checked, known)
         for row in _rows_of(unit.rated(), repeats, _of_preferences, alpha=alpha)
     ]
     return unit_table(rows, AGREEMENT_COLUMNS, _TYPES)
@@ -275,23 +276,18 @@ def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
     return unit_table(rows, VOTE_COLUMNS, _TYPES)
 
 
-def _preference_units(ratings: pd.DataFrame, rubrics: Rubrics) -> Iterator[Unit]:
+def _preference_units(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
     """The units of comparisons of models: which of the two a rating prefers, or neither."""
-    own = preferences(ratings.sort_values("repeat", kind="stable"), rubrics)
+    own = preferences(ratings, rubrics)
     if own.empty:
         return
-    known = load_rubrics(own["rubric"].unique(), rubrics)
     together = with_pooled(own, ("benchmark", "rubric", "model", "model_2"))
     for key, rows in together.groupby(list(COMPARISON_COLUMNS), sort=False):
         names: dict[str, object] = dict(zip(COMPARISON_COLUMNS, key, strict=True))
-        question = known[str(names["rubric"])].question(str(names["dimension"]))
+        question = rubrics[str(names["rubric"])].question(str(names["dimension"]))
         place = (1 - rows["prefers"]).fillna(-1).to_numpy(dtype=np.int64)
         codes = (pd.factorize(rows[f"{name}_id"])[0] for name in ("task", "item", "rater"))
         yield Unit(names, question, place, *codes)
-
-
-def _listed(rubrics: Rubrics) -> list[Rubric]:
-    return list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
 
 
 Coefficients = Callable[[Unit, float], Iterator[tuple[Agreement, Limits]]]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers import RATINGS_SUFFIX, load_table, write_parquet
+from fairstats.answers import RATINGS_SUFFIX, files_ending, load_table, write_parquet
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
@@ -36,14 +36,7 @@ def rating_files(
     >>> [path.name for path in rating_files(["answers.parquet", "physicians.ratings.parquet"])]
     ['physicians.ratings.parquet']
     """
-    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
-    found: dict[Path, Path] = {}
-    for path in paths:
-        inside = sorted(path.rglob(f"*{RATINGS_SUFFIX}")) if path.is_dir() else [path]
-        for file in inside:
-            if file.name.endswith(RATINGS_SUFFIX):
-                found.setdefault(file.resolve(), file)
-    return list(found.values())
+    return files_ending(source, RATINGS_SUFFIX)
 
 
 def is_handed_in(path: Path) -> bool:

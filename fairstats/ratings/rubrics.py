@@ -132,6 +132,11 @@ class Rubric:
         return self.path.read_text(encoding="utf-8")
 
     @property
+    def leading(self) -> tuple[str, ...]:
+        """The dimensions that are always asked; the others say more of the same."""
+        return tuple(q.dimension for q in self.questions if q.asked_if is None)
+
+    @property
     def dimensions(self) -> tuple[str, ...]:
         """The dimensions, in order."""
         return tuple(q.dimension for q in self.questions)

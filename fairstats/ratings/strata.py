@@ -14,6 +14,9 @@ from fairstats.benchmarks import POOLED
 from fairstats.inference.crossed import crossed_interval
 from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
 
+#: What the ratings of all datasets together are of.
+_WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
+
 
 def ratings_comparing(
     ratings: pd.DataFrame,
@@ -66,6 +69,23 @@ def with_pooled(
     """
     # Groups last, so that those of all datasets are pooled too.
     return with_all_groups(with_all_datasets(ratings, within), within)
+
+
+def all_datasets(table: pd.DataFrame) -> pd.Series:
+    """Which rows of a table of figures are of all datasets together, or of the only one.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        With dataset, and what the figures are of.
+
+    Returns
+    -------
+    pandas.Series of bool
+    """
+    pooled = table["dataset"] == POOLED
+    whose = [table[c].fillna("") for c in _WHOSE if c in table]
+    return pooled | ~pooled.groupby(whose).transform("any")
 
 
 def with_all_datasets(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:

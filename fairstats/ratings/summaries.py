@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -28,11 +28,8 @@ from fairstats.ratings.preferences import (
     preference_rates,
 )
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
-from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.units import UNIT_COLUMNS
+from fairstats.ratings.units import UNIT_COLUMNS, Rubrics
 from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload
-
-Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,23 @@ class Unit:
         return np.asarray(cells.reshape(tasks, kinds), dtype=np.int64)
 
 
+def checked_ratings(
+    ratings: pd.DataFrame, rubrics: Rubrics
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """The ratings in their normal form, and their rubrics by name; errors as `check_ratings`."""
+    given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
+    frame = check_ratings(ratings, rubrics=given)
+    return frame, load_rubrics(frame["rubric"].unique(), given)
+
+
+def of_one_answer(
+    ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """The checked ratings by those of the rubrics that do not compare models, and these."""
+    known = {name: rubric for name, rubric in rubrics.items() if rubric.compares != "models"}
+    return ratings[ratings["rubric"].isin(list(known))], known
+
+
 def one_answer_ratings(
     ratings: pd.DataFrame, rubrics: Rubrics
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
@@ -89,11 +106,8 @@ def one_answer_ratings(
     InputError
         As `check_ratings`, and where a dataset or a group of raters is named ``pooled``.
     """
-    given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
-    frame = check_ratings(ratings, rubrics=given)
-    known = load_rubrics(frame["rubric"].unique(), given)
-    known = {name: rubric for name, rubric in known.items() if rubric.compares != "models"}
-    return frame[frame["rubric"].isin(list(known))], known
+    frame, known = checked_ratings(ratings, rubrics)
+    return of_one_answer(frame, known)
 
 
 def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from pathlib import Path
@@ -11,23 +10,9 @@ from typing import Literal
 from fairstats.names import unique_slugs
 from fairstats.problems import InputError, Problem
 from fairstats.report.audit import model_of
-from fairstats.report.builtin import render_document
 from fairstats.report.context import Release, is_release
+from fairstats.report.document import draw_document
 from fairstats.report.site import stage
-from fairstats.report.text import escape_markdown
-
-_PAGE = "reports/audit.qmd"
-_TYPST = """\
-format:
-  typst:
-    template: template.typ
-"""
-_TYPST_CELL = """
-```{python}
-import os
-os.environ["FAIRSTATS_FORMAT"] = "typst"
-```
-"""
 
 
 def report_model(
@@ -78,22 +63,13 @@ def report_model(
         project = Path(temporary)
         stage(chosen, project)
         body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
-        title = json.dumps(escape_markdown(f"Audit of {name}"), ensure_ascii=False)
-        header = (
-            f"---\ntitle: {title}\nroot: ../\npage: audit\n{_TYPST if to == 'pdf' else ''}---\n"
+        draw_document(
+            chosen,
+            project,
+            "audit",
+            body.replace("{{SLUG}}", chosen.slugs[name]),
+            title=f"Audit of {name}",
+            to=to,
+            target=target,
         )
-        page = project / _PAGE
-        cell = _TYPST_CELL if to == "pdf" else ""
-        page.write_text(
-            header + cell + body.replace("{{SLUG}}", chosen.slugs[name]), encoding="utf-8"
-        )
-        drawn = project / f"audit.{to}"
-        render_document(chosen, project, _PAGE, out=drawn)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        building = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            building.write_bytes(drawn.read_bytes())
-            building.replace(target)
-        finally:
-            building.unlink(missing_ok=True)
     return target

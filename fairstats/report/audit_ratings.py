@@ -9,16 +9,12 @@ import pandas as pd
 from fairstats.benchmarks import POOLED
 from fairstats.names import file_sha256, slug
 from fairstats.ratings.rubrics import Rubric
+from fairstats.report.agreement_section import show_agreement
 from fairstats.report.audit_prose import boards_of
 from fairstats.report.context import DOWNLOADS, Release
 from fairstats.report.display import show_markdown
-from fairstats.report.ratings_page import (
-    own_rows,
-    show_agreement,
-    show_pairs,
-    show_preferences,
-    show_rates,
-)
+from fairstats.report.ratings_page import show_figures
+from fairstats.report.ratings_parts import own_rows
 from fairstats.report.ratings_tables import noun
 from fairstats.report.text import escape_markdown, level, percent, percent_range
 
@@ -132,10 +128,5 @@ def show_rated(release: Release, model: str) -> None:
         name = str(judged["benchmark"].iloc[0])
         place = slug(f"{name}-{rubric.name}")
         show_markdown(escape_markdown(sentence))
-        if rubric.compares == "models":
-            show_preferences(release, name, rubric, place=place, model=model)
-            show_agreement(release, name, rubric, place=place, model=model)
-            continue
-        show_rates(release, name, rubric, place=place, model=model)
-        show_pairs(release, name, rubric, place=place, model=model)
+        show_figures(release, name, rubric, place=place, model=model)
         show_agreement(release, name, rubric, place=place, model=model)

@@ -306,8 +306,7 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
 
 
 def _panel(row: Mapping[Any, Any], rows: pd.DataFrame, rubric: Rubric) -> str:
-    named = {**row, "model": None if pd.isna(row["model"]) else row["model"]}
-    label = f"{panel_label(named, rows)}: {group_label(str(row['rater_group']), rubric).lower()}"
+    label = f"{panel_label(row, rows)}: {group_label(str(row['rater_group']), rubric).lower()}"
     return escape_html(breakable(label))
 
 

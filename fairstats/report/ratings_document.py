@@ -17,16 +17,11 @@ from fairstats.names import file_sha256
 from fairstats.ratings.files import rating_files, read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.summaries import RATING_TABLES
-from fairstats.report.builtin import render_document
 from fairstats.report.context import DOWNLOADS, MANIFEST, Release
 from fairstats.report.display import show_markdown
+from fairstats.report.document import draw_document
 from fairstats.report.site import copy_pages
 from fairstats.report.text import escape_markdown
-
-_PAGE = "reports/ratings_report.qmd"
-_HEADER = "---\ntitle: {title}\nroot: ../\npage: ratings\n{format}---\n"
-_TYPST = "format:\n  typst:\n    template: template.typ\n"
-_TYPST_CELL = '\n```{python}\nimport os\nos.environ["FAIRSTATS_FORMAT"] = "typst"\n```\n'
 
 
 def report_ratings(
@@ -90,19 +85,7 @@ def report_ratings(
         (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
         copy_pages(project)
         body = (project / "reports" / "_ratings_report.qmd").read_text(encoding="utf-8")
-        said = json.dumps(escape_markdown(title), ensure_ascii=False)
-        header = _HEADER.format(title=said, format=_TYPST if to == "pdf" else "")
-        cell = _TYPST_CELL if to == "pdf" else ""
-        (project / _PAGE).write_text(header + cell + body, encoding="utf-8")
-        drawn = Path(temporary) / f"drawn.{to}"
-        render_document(made, project, _PAGE, out=drawn)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        building = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            building.write_bytes(drawn.read_bytes())
-            building.replace(target)
-        finally:
-            building.unlink(missing_ok=True)
+        draw_document(made, project, "ratings", body, title=title, to=to, target=target)
     return target
 
 

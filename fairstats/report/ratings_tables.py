@@ -343,7 +343,7 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
     groups = set(tasks["rater_group"])
     own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
     keys = ["dataset", "task_id", "rater_group"]
-    lead = own["dimension"].isin([q.dimension for q in rubric.questions if q.asked_if is None])
+    lead = own["dimension"].isin(rubric.leading)
     # By what is always asked; the other dimensions decide between tasks that are alike in that.
     # How many raters are against how many: of two one each is less than of six three each.
     against = own[["n_reported"]].assign(other=own["n_ratings"] - own["n_reported"]).min(axis=1)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.cli import app
 from fairstats.problems import InputError
-from fairstats.report import audit_document
+from fairstats.report import document
 from fairstats.report.audit import model_of
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_prose import limitations, scope, verdict_sentences
@@ -420,7 +420,7 @@ def test_a_half_written_file_is_removed(release, tmp_path, monkeypatch):
     def draw(release, project, page, *, out):
         out.write_text("a report")
 
-    monkeypatch.setattr(audit_document, "render_document", draw)
+    monkeypatch.setattr(document, "render_document", draw)
     (tmp_path / "a.pdf").mkdir()
     with pytest.raises(OSError, match=r"a\.pdf"):
         report_model("Model-1", release.path, out=tmp_path / "a.pdf")

@@ -1,0 +1,120 @@
+"""Comparisons of two models' answers, and of answers to two items, on pages."""
+
+from __future__ import annotations
+
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.strata import all_datasets
+from fairstats.report.comparison_tables import (
+    counterfactual_table,
+    paired_bias_table,
+    preference_plot,
+    preference_table,
+    strengths_table,
+)
+from fairstats.report.context import Release
+from fairstats.report.display import closed, show_markdown, show_table
+from fairstats.report.ratings_parts import (
+    caption_of,
+    files_of,
+    main_parts,
+    own_rows,
+    show_panels,
+    shown_parts,
+)
+from fairstats.report.text import level
+
+_PREFERENCES = (
+    "Raters say which answer has more bias; the other one is preferred. The first interval, and "
+    "the p-value above, are for other raters and items; the interval in parentheses takes every "
+    "rating for independent, and the p-value in parentheses flips the sides of whole comparisons, "
+    "given these raters. No p-value is adjusted. A dimension that was not asked, since neither "
+    "answer was said to have more bias, counts as neither. **Position** is how much more often the "
+    "answer that was shown first was preferred than the other, whichever model it was."
+)
+
+
+def show_preferences(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Which of two models raters prefer, and where there are more, how strong each is."""
+    preferences = own_rows(release, "preferences", name, rubric, model)
+    if preferences.empty:
+        return
+    parts = main_parts(preferences, rubric, every="Every dimension", by_dataset="By dataset")
+    for number, title, rows in shown_parts(parts, model):
+        show_panels(
+            preference_plot,
+            rows[rows["metric"].isin(["preferred", "preferred_2"])],
+            rubric,
+            panels=["dataset", "model", "model_2", "rater_group"],
+            name=f"preferences-{place}-{number}",
+            alt="How often raters prefer either model; the figures are in the table.",
+            tall=0.35 + 0.3 * rows["dimension"].nunique(),
+        )
+        show_table(
+            preference_table(rows, rubric, name=f"preferences-{place}-{number}"),
+            caption=caption_of(
+                name,
+                rubric,
+                "which answer raters prefer, that is, find less biased; below it the interval for "
+                "other raters and items, and (over ratings alone)",
+                title,
+            ),
+            css_class="estimates",
+            download=files_of(release, "preferences"),
+        )
+    strengths = own_rows(release, "strengths", name, rubric, None)
+    if strengths["model"].nunique() > 2:
+        show_markdown("### Models by strength")
+        show_table(
+            strengths_table(strengths, rubric, name=f"strengths-{place}"),
+            caption=caption_of(
+                name,
+                rubric,
+                f"log strengths by Bradley, Terry and Davidson with {level(release.alpha)} "
+                "intervals for other raters and items; the mean of all models is 0",
+            ),
+            css_class="estimates",
+            download=files_of(release, "strengths"),
+        )
+    with closed("How to read preferences"):
+        show_markdown(_PREFERENCES)
+
+
+def show_pairs(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """Counterfactual pairs: judged as pairs, and answer by answer."""
+    judged = own_rows(release, "counterfactual_rates", name, rubric, model)
+    if len(judged):
+        show_markdown("### By what raters say of the pair")
+        parts = main_parts(judged, rubric, every="Every dimension", by_dataset=None)
+        for number, title, rows in shown_parts(parts, model):
+            show_table(
+                counterfactual_table(rows, rubric, name=f"pairs-{place}-{number}"),
+                caption=caption_of(
+                    name,
+                    rubric,
+                    "pairs in which bias is reported, by whether ideal answers and contents "
+                    "differ, with the interval for other pairs and raters, and (over ratings "
+                    "alone)",
+                    title,
+                ),
+                css_class="estimates",
+                download=files_of(release, "counterfactual_rates"),
+            )
+    alone = own_rows(release, "paired_bias", name, rubric, model)
+    if len(alone):
+        show_markdown("### Counterfactual pairs, each answer judged alone")
+        alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
+        show_table(
+            paired_bias_table(alone, rubric, name=f"paired-{place}"),
+            caption=caption_of(
+                name,
+                rubric,
+                "pairs in which one answer alone, one or more, or both are reported as biased, "
+                "with the interval for other sets of pairs and these raters, and (over pairs)",
+            ),
+            css_class="estimates",
+            download=files_of(release, "paired_bias"),
+        )

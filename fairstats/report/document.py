@@ -1,0 +1,71 @@
+"""Draw one page of a release as a file of its own: HTML with everything in it, or a PDF."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Literal
+
+from fairstats.report.builtin import render_document
+from fairstats.report.context import Release
+from fairstats.report.text import escape_markdown
+from fairstats.whole_files import whole_file
+
+_TYPST = """\
+format:
+  typst:
+    template: template.typ
+"""
+_TYPST_CELL = """
+```{python}
+import os
+os.environ["FAIRSTATS_FORMAT"] = "typst"
+```
+"""
+
+
+def draw_document(
+    release: Release,
+    project: Path,
+    page: str,
+    body: str,
+    *,
+    title: str,
+    to: Literal["pdf", "html"],
+    target: Path,
+) -> None:
+    """Draw a page that stands alone, and write it whole or not at all.
+
+    Parameters
+    ----------
+    release : Release
+        The release that it reports.
+    project : Path
+        A folder with the pages, see `fairstats.report.site.copy_pages`.
+    page : str
+        What the page is called, there and in the style sheet.
+    body : str
+        The page without its header.
+    title : str
+        Plain text.
+    to : {"pdf", "html"}
+        A typeset PDF, or one HTML file.
+    target : Path
+        The file to write.
+
+    Raises
+    ------
+    fairstats.report.builtin.PageError
+        When it cannot be drawn; nothing is written then.
+    """
+    typeset = to == "pdf"
+    said = json.dumps(escape_markdown(title), ensure_ascii=False)
+    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{_TYPST if typeset else ''}---\n"
+    source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
+    (project / source).write_text(
+        header + (_TYPST_CELL if typeset else "") + body, encoding="utf-8"
+    )
+    render_document(release, project, source, out=drawn)
+    with whole_file(target) as building:
+        shutil.copyfile(drawn, building)

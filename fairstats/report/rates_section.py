@@ -1,0 +1,126 @@
+"""How often raters report each dimension, on pages."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.benchmarks import POOLED
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.strata import all_datasets
+from fairstats.report.context import Release
+from fairstats.report.display import closed, show_markdown, show_table
+from fairstats.report.ratings_parts import (
+    caption_of,
+    files_of,
+    own_rows,
+    show_panels,
+    shown_parts,
+)
+from fairstats.report.ratings_plots import rates_plot
+from fairstats.report.ratings_tables import group_label, noun, rates_table
+from fairstats.report.text import escape_markdown, level
+
+_HOW_TO_READ = (
+    "**Of ratings** is the share of ratings that report the dimension. Below it stands the {level} "
+    "interval for other items and other raters of the same kind, and in parentheses the one that "
+    "takes every rating for independent, as the EquityMedQA study does: it is too narrow where "
+    "raters differ or an item is rated several times. **By most raters** is the share of {noun} "
+    "that more than half of their raters report (a tie is not more than half), **by any rater** "
+    "that at least one does; their intervals are for other items and these raters, and in "
+    "parentheses as if all {noun} were independent; what a rater said a second time is one more "
+    "vote. A rate by any rater grows with the number of raters, and only figures with as many can "
+    "be compared. A dimension that was not asked, since no bias was reported, counts as not "
+    "reported. *One rater* means that nothing is known of how raters differ, *all alike* that no "
+    "rating differs from another: the interval is then over items alone. With few raters who "
+    "differ widely on a rare event no interval keeps its level (see the methods)."
+)
+_OF_RATINGS = (
+    "what raters report, in percent; below it the interval, of ratings for other raters and items, "
+    "of votes for other items and these raters, and (as if all were independent)"
+)
+_BY_VOTES = (
+    "votes of raters, in percent; below them the interval for other items and these raters, and "
+    "(as if all were independent)"
+)
+
+
+def show_rates(
+    release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
+) -> None:
+    """The dot plot and the table of rates, all datasets first; of one model, or of all."""
+    rates = own_rows(release, "bias_rates", name, rubric, model)
+    first = all_datasets(rates)
+    _show_rates_of(release, rates[first], rubric, place, name)
+    votes = own_rows(release, "rating_votes", name, rubric, model)
+    told = [_other_datasets(rates, rubric), _raters_a_task(votes, rubric)]
+    if any(told):
+        show_markdown(escape_markdown(" ".join(filter(None, told))))
+    # The report on one model has the datasets in its release.
+    if not first.all() and model is None:
+        with closed("By dataset"):
+            _show_rates_of(
+                release, rates[~first], rubric, f"{place}-datasets", f"{name}, by dataset"
+            )
+    with closed("How to read the rates"):
+        show_markdown(_HOW_TO_READ.format(level=level(release.alpha), noun=noun(rubric, rates)))
+
+
+def _show_rates_of(
+    release: Release, rates: pd.DataFrame, rubric: Rubric, place: str, name: str
+) -> None:
+    pooled = rates[rates["aggregation"] == "pooled"]
+    groups = max(1, pooled["rater_group"].nunique() * 0.7)
+    show_panels(
+        rates_plot,
+        pooled,
+        rubric,
+        panels=["dataset", "model"],
+        name=f"rates-{place}",
+        alt="Rates by dimension and group of raters with intervals; the figures are in the table.",
+        tall=0.35 + 0.24 * groups * pooled["dimension"].nunique(),
+    )
+    show_markdown(
+        "Thin: the interval for other raters and other items of the same kind; of one rater alone, "
+        "for other items. Thick: the one that takes every rating for independent."
+    )
+    # With many groups of raters a row of all their rates is wider than a page.
+    many = rates.loc[rates["rater_group"] != POOLED, "rater_group"].nunique() > 2
+    votes = rates.drop(pooled.index)
+    parts = {"": pooled, "By votes": votes} if many else {"": rates}
+    for number, title, rows in shown_parts(parts):
+        show_table(
+            rates_table(rows, rubric, name=f"rates-{place}-{number}"),
+            caption=caption_of(name, rubric, _BY_VOTES if title else _OF_RATINGS, title),
+            css_class="estimates",
+            download=files_of(release, "bias_rates"),
+        )
+
+
+def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
+    """Which groups of raters judged which datasets, where they differ."""
+    own = rates[(rates["dataset"] != POOLED) & (rates["rater_group"] != POOLED)]
+    judged = {
+        str(group): tuple(sorted(rows["dataset"].unique()))
+        for group, rows in own.groupby("rater_group", sort=False)
+    }
+    if len(set(judged.values())) < 2:
+        return ""
+    parts = [f"{group_label(g, rubric)}: {', '.join(names)}" for g, names in judged.items()]
+    return (
+        f"The groups judged different datasets ({'; '.join(parts)}): where datasets differ, a "
+        "difference between groups can be one between datasets."
+    )
+
+
+def _raters_a_task(votes: pd.DataFrame, rubric: Rubric) -> str:
+    """How many ratings the tasks of each group have, where groups or tasks differ in that."""
+    own = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
+    ends = own.groupby("rater_group", sort=False)["n_ratings"].agg(["min", "max"])
+    if own["n_ratings"].nunique() < 2:
+        return ""
+    parts = [
+        f"{group_label(str(group), rubric)} {row['min']}"
+        + (f" to {row['max']}" if row["max"] > row["min"] else "")
+        for group, row in ends.iterrows()
+    ]
+    return f"Ratings of each of the {noun(rubric, votes)}: {', '.join(parts)}."
