@@ -38,10 +38,11 @@ import pyarrow.parquet  # noqa: F401
 
 import collectors.chat
 from collectors.campaign import Campaign
-from collectors.items import list_prompts, load_items
+from collectors.item_prompts import list_prompts
 from collectors.journal import Journal
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.schema import answers_schema
+from fairstats.vignettes.items import load_items
 
 RESULTS = Path(__file__).with_name("results") / "collect.json"
 GROUPS = ("white", "black", "original", "neutralized")

@@ -29,12 +29,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from collectors.compaction import answer_rows
-from collectors.items import STRATEGIES, list_prompts, load_items
+from collectors.item_prompts import STRATEGIES, list_prompts
 from collectors.journal import Journal, Reply, canonical_json, reply_key
 from collectors.models import known_models
 from collectors.tasks import Task, list_tasks
 from fairstats.answers import write_answers
 from fairstats.benchmarks import load_benchmark
+from fairstats.vignettes.items import load_items
 
 REQUESTS = 10_000_000
 RESULTS = Path(__file__).with_name("results")

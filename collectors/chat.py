@@ -11,10 +11,11 @@ from collectors.checking import answers_path, check_numbers, check_writable, ver
 from collectors.compaction import answer_rows, check_replaceable
 from collectors.embedded import EMBEDDED_MODEL
 from collectors.excerpts import read_excerpts
-from collectors.items import STRATEGIES, list_prompts, load_items
+from collectors.item_prompts import STRATEGIES, list_prompts
 from collectors.tasks import Shard, list_tasks
 from fairstats.answers import write_answers
 from fairstats.benchmarks import Benchmark
+from fairstats.vignettes.items import load_items
 
 #: How many snippets stand in a prompt, where nothing else is said.
 TOP_K = 10
@@ -54,7 +55,7 @@ def collect(
     out : Path
         The folder to write to.
     strategy : str
-        How to ask: one of `collectors.items.STRATEGIES`.
+        How to ask: one of `collectors.item_prompts.STRATEGIES`.
     retrievals : Path, optional
         A file of ``fairstats retrieve``: each prompt stands behind the snippets that were found
         for its vignette, and the strategy is called by it, as in ``plain+bm25@10``.

@@ -10,11 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from collectors.checking import check_numbers
-from collectors.items import Item, Prompt, load_template
+from collectors.item_prompts import Prompt, load_template
 from fairstats.benchmarks import Benchmark
 from fairstats.problems import InputError, Problem
 from fairstats.retrievals import TEXT_COLUMNS, context_sha256, read_retrievals
 from fairstats.strategies import Strategy
+from fairstats.vignettes.items import Item
 
 _REMEDY = "retrieve again for this benchmark: fairstats retrieve"
 

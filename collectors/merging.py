@@ -9,7 +9,7 @@ from collectors.checking import answers_path
 from collectors.compaction import Slot, answer_rows, check_replaceable, reconcile
 from collectors.endings import Unfinished
 from collectors.excerpts import read_excerpts
-from collectors.items import list_prompts, load_items
+from collectors.item_prompts import list_prompts
 from collectors.journal import SUFFIX, Journal, Reply
 from collectors.reading import FACTS, read_journal
 from collectors.tasks import Task, list_tasks
@@ -17,6 +17,7 @@ from fairstats.answers import write_answers
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.problems import InputError, Problem
 from fairstats.strategies import read_strategy
+from fairstats.vignettes.items import load_items
 
 _Source = tuple[Path, dict[str, str], list[Reply]]
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from collectors.checking import version_of, wrong
 from collectors.corpora import CHUNK_WORDS, Corpus, load_corpus
 from collectors.embeddings import CACHE, embed_kept, embedded_embedder, service_embedder
-from collectors.items import Item, load_items
 from collectors.retrievers import (
     BM25_SETTINGS,
     DEPTH,
@@ -31,6 +30,7 @@ from fairstats.benchmarks import Benchmark
 from fairstats.names import slug
 from fairstats.problems import InputError, Problem
 from fairstats.retrievals import check_retrievals, read_retrievals, write_retrievals
+from fairstats.vignettes.items import Item, load_items
 
 RETRIEVERS = ("bm25", "dense", "rrf")
 #: The name of the embedding model that runs here.

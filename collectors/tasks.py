@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from collectors.items import Prompt
+from collectors.item_prompts import Prompt
 from fairstats.problems import InputError, Problem
 
 # English text in the tokenizers of the large services; only an estimate, and said to be one.

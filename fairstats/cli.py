@@ -16,7 +16,7 @@ from fairstats.commands import (
     ratings,
     releases,
     serve,
-    variants,
+    vignettes,
     voting,
 )
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
-for group in (answers, collecting, variants, estimates, overlaps, voting, releases, serve):
+for group in (answers, collecting, vignettes, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
 ratings.commands.add_typer(rating_figures.commands)
 ratings.commands.add_typer(rating_models.commands)

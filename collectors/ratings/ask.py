@@ -16,7 +16,7 @@ from collectors.asking import AskingOptions, ask_tasks, open_journal, terms_of
 from collectors.checking import check_numbers, path_in, wrong
 from collectors.compaction import Slot
 from collectors.embedded import EMBEDDED_MODEL
-from collectors.items import Item, Prompt
+from collectors.item_prompts import Prompt
 from collectors.journal import Reply
 from collectors.ratings.ask_prompts import rating_prompt
 from collectors.ratings.ask_replies import STATUSES, ReadReply, read_judgement
@@ -30,6 +30,7 @@ from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import MODEL_GROUP, check_ratings
+from fairstats.vignettes.items import Item
 
 #: Room for a JSON object with all of a rubric's questions.
 MAX_TOKENS = 400

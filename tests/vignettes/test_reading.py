@@ -1,0 +1,68 @@
+"""Reading vignettes: each layout, and what is wrong with a file."""
+
+import json
+import shutil
+
+import pytest
+
+from fairstats.benchmarks import load_benchmark
+from fairstats.problems import InputError
+from fairstats.vignettes.reading import read_vignettes
+
+
+def test_a_benchmark_that_ships_its_vignettes_is_read_by_name():
+    found = read_vignettes("demo")
+    assert len(found.items) == 24
+    assert found.path.name == "demo.jsonl"
+    assert len(list(found.variants())) == 24 * 6
+
+
+def test_json_lines_take_the_declaration_beside_them(tmp_path):
+    declared = load_benchmark("demo")
+    items = tmp_path / "mine.jsonl"
+    shutil.copy(declared.items_file, items)
+    with pytest.raises(InputError, match="no benchmark declares its groups"):
+        read_vignettes(items)
+    assert len(read_vignettes(items, benchmark="demo").items) == 24
+    text = declared.path.read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(
+        text.replace("../items/demo.jsonl", "mine.jsonl"), encoding="utf-8"
+    )
+    assert read_vignettes(items).path == items
+
+
+def test_a_benchmark_without_a_neutral_vignette_is_refused(tmp_path):
+    declared = load_benchmark("demo")
+    text = declared.path.read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        text[: text.index("[attributes.baseline]")].replace("../items/demo.jsonl", "mine.jsonl"),
+        encoding="utf-8",
+    )
+    shutil.copy(declared.items_file, tmp_path / "mine.jsonl")
+    with pytest.raises(InputError, match=r"attributes\.baseline: has to be declared"):
+        read_vignettes(path)
+
+
+def test_a_built_in_benchmark_without_its_text_is_refused():
+    with pytest.raises(InputError, match="not shipped"):
+        read_vignettes("fairmedqa")
+
+
+def test_an_item_without_a_variant_is_named(tmp_path):
+    lines = load_benchmark("demo").items_file.read_text(encoding="utf-8").splitlines()
+    item = json.loads(lines[0])
+    del item["variants"]["white"]
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(item) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"row 1: variants\.white"):
+        read_vignettes(path, benchmark="demo")
+
+
+def test_the_released_items_are_read(shared_data):
+    found = read_vignettes(shared_data("amqa") / "items.parquet")
+    assert found.benchmark.name == "fairmedqa"
+    assert len(found.items) == 801
+    assert {item.item_id: item.answer_key for item in found.items} == dict(
+        found.benchmark.answer_keys
+    )
