@@ -70,11 +70,12 @@ def verify(path: str | os.PathLike[str]) -> list[Verification]:
     -------
     list of Verification
         One a release, the oldest first, and for a site one more. The hash of every file is
-        recomputed; from the answers, retrievals, ratings, measures and benchmarks in the folder, with the arguments
-        of the manifest, every table is, and from those the other forms of each table and what the
-        manifest says of them (pages and PDFs are not drawn again); that the release before is
-        the one that the manifest names is checked where it lies beside it. Of a site, every file
-        around the releases is compared with what they give, and that none is gone or was put in.
+        recomputed; from the answers, retrievals, ratings, measures and benchmarks in the folder,
+        with the arguments of the manifest, every table is, and from those the other forms of each
+        table and what the manifest says of them (pages and PDFs are not drawn again); that the
+        release before is the one that the manifest names is checked where it lies beside it. Of a
+        site, every file around the releases is compared with what they give, and that none is gone
+        or was put in.
 
     Raises
     ------
