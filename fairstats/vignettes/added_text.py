@@ -75,7 +75,7 @@ def added_text(neutral: str, variant: str) -> tuple[str, ...]:
     >>> added_text("A patient has had a cough for a week. The lungs are clear.",
     ...            "A patient who writes letters about asthma to newspapers has had a cough for a "
     ...            "week. The lungs are clear.")
-    ('who writes letters about asthma to newspapers',)
+    ('A patient who writes letters about asthma to newspapers',)
     """
     spans = word_spans(variant)
     own = [word for word, _, _ in spans]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,11 @@ import pandas as pd
 from scipy import sparse
 
 from fairstats.benchmarks import BASELINE, NEUTRALIZED
-from fairstats.vignettes.added_text import added_text, added_words
+from fairstats.vignettes.added_text import added_words
+from fairstats.vignettes.leakage_vectors import Embed, FloatArray, Space, spaces_of
 from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, measures_frame
 from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.words import content_stems
-
-FloatArray = npt.NDArray[np.float64]
-#: Texts to vectors of length 1, shape (n, d).
-Embed = Callable[[Sequence[str]], npt.NDArray[Any]]
 
 #: The measures of how far an added text points to an option.
 LEAKAGE_MEASURES = ("leakage_overlap", "leakage_tfidf", "leakage_embedding")
@@ -70,6 +67,8 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
             NaN where it points to none.
         each of these followed by ``_by_chance``
             Its mean over the added texts of the other items that point to any.
+        ``new_words``
+            How many distinct content stems the variant brings in.
 
     Notes
     -----
@@ -81,8 +80,8 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
     count for each of them. Of an option that is contained in another the longer one gets the
     smaller share, so that a text that says no more than the shorter points to the shorter.
 
-    tf-idf is that of scikit-learn, ``tf * (ln((1 + n) / (1 + df)) + 1)`` of content stems, scaled to
-    length 1. The n documents that df counts are the benchmark's items, of each the neutral text
+    tf-idf is that of scikit-learn, ``tf * (ln((1 + n) / (1 + df)) + 1)`` of content stems, scaled
+    to length 1. The n documents that df counts are the benchmark's items, of each the neutral text
     with the options; no variant is among them, or a word would weigh less the more often it is
     added.
 
@@ -113,7 +112,7 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
         usable=has_words.reshape(len(items), len(letters)),
     )
     tables = []
-    for space in _spaces(vignettes, options, embed):
+    for space in spaces_of(vignettes, options, embed):
         baseline = np.zeros(asked.usable.shape)
         if space.neutral is not None:
             baseline = _own(space.neutral, space.options, asked)
@@ -121,12 +120,22 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
             tables.append(_rows(asked, BASELINE, NEUTRALIZED, row, {}))
         for (attribute, group), texts in space.texts.items():
             found = _compare(texts, space.options, asked)
-            of_options, of_variants = _measured(space, found, baseline)
+            adds = space.adds[attribute, group][:, None]
+            of_options, of_variants = _measured(space, found, baseline, adds)
             tables.append(_rows(asked, attribute, group, of_options, of_variants))
-    # An option that cannot be pointed to has no values.
+    for attribute, group, item_words in _new_words(vignettes):
+        tables.append(_rows(asked, attribute, group, {}, {"new_words": item_words}))
     table = pd.concat(tables) if tables else pd.DataFrame(columns=list(MEASURE_COLUMNS))
     table = table.assign(benchmark=vignettes.benchmark.name)
-    return measures_frame(table.to_dict("records"))  # type: ignore[arg-type]
+    return measures_frame(table.to_dict("records"))
+
+
+def _new_words(vignettes: Vignettes) -> Iterator[tuple[str, str, FloatArray]]:
+    for attribute in vignettes.benchmark.varied:
+        for group in attribute.groups:
+            texts = [(item.variants[NEUTRALIZED], item.variants[group]) for item in vignettes.items]
+            found = [len(set(added_words(*pair))) for pair in texts]
+            yield attribute.name, group, np.array(found, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -140,112 +149,6 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Space:
-    """Texts and options as vectors whose products say how far a text points to an option."""
-
-    name: str
-    options: Any  # (n k, d), sparse or not
-    texts: Mapping[tuple[str, str], Any]  # (n, d) for each attribute and group
-    neutral: Any | None
-
-
-def _spaces(
-    vignettes: Vignettes, options: Sequence[str], embed: Embed | None
-) -> list[_Space]:
-    items = vignettes.items
-    if not items:
-        return []
-    neutral = [item.variants[NEUTRALIZED] for item in items]
-    variants = {
-        (attribute.name, group): [item.variants[group] for item in items]
-        for attribute in vignettes.benchmark.varied
-        for group in attribute.groups
-    }
-    passages = {
-        names: [" \n ".join(added_text(*pair)) for pair in zip(neutral, texts, strict=True)]
-        for names, texts in variants.items()
-    }
-    words = {
-        names: [added_words(*pair) for pair in zip(neutral, texts, strict=True)]
-        for names, texts in variants.items()
-    }
-    spaces = [
-        _overlap_space(neutral, options, words),
-        _tfidf_space(neutral, options, passages),
-    ]
-    if embed is not None:
-        spaces.append(_embedding_space(neutral, options, passages, embed))
-    return spaces
-
-
-def _overlap_space(
-    neutral: Sequence[str],
-    options: Sequence[str],
-    words: Mapping[tuple[str, str], Sequence[Sequence[str]]],
-) -> _Space:
-    """Products are the shares of an option's stems that a text brings in."""
-    stems = [sorted(set(content_stems(text))) for text in options]
-    places = {found: place for place, found in enumerate(sorted({s for own in stems for s in own}))}
-    per_item = len(options) // len(neutral)
-    shares = []
-    for number, own in enumerate(stems):
-        known = set(content_stems(neutral[number // per_item]))
-        shares.append({places[s]: 1 / len(own) for s in own if s not in known})
-    texts = {
-        names: _sparse([{places[s]: 1.0 for s in own if s in places} for own in of], len(places))
-        for names, of in words.items()
-    }
-    return _Space("overlap", _sparse(shares, len(places)), texts, None)
-
-
-def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> sparse.csr_array:
-    columns = [place for row in rows for place in sorted(row)]
-    values = [row[place] for row in rows for place in sorted(row)]
-    ends = np.cumsum([0, *(len(row) for row in rows)])
-    return sparse.csr_array((np.array(values, dtype=np.float64), columns, ends), (len(rows), width))
-
-
-def _tfidf_space(
-    neutral: Sequence[str],
-    options: Sequence[str],
-    passages: Mapping[tuple[str, str], Sequence[str]],
-) -> _Space:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    per_item = len(options) // len(neutral)
-    documents = [
-        " \n ".join([text, *options[number * per_item : (number + 1) * per_item]])
-        for number, text in enumerate(neutral)
-    ]
-    every = [*documents, *(text for of in passages.values() for text in of)]
-    # Also the words that no document has: they are part of a text's length.
-    vocabulary = sorted({found for text in every for found in content_stems(text)})
-    weigh = TfidfVectorizer(analyzer=content_stems, vocabulary=vocabulary or [""]).fit(documents)
-    texts = {names: weigh.transform(of) for names, of in passages.items()}
-    return _Space("tfidf", weigh.transform(options), texts, weigh.transform(neutral))
-
-
-def _embedding_space(
-    neutral: Sequence[str],
-    options: Sequence[str],
-    passages: Mapping[tuple[str, str], Sequence[str]],
-    embed: Embed,
-) -> _Space:
-    # Each text once; a text without words has no meaning, whatever vector the model gives it.
-    every = sorted({t for of in (neutral, options, *passages.values()) for t in of if t.strip()})
-    vectors = np.asarray(embed(every), dtype=np.float64)
-    vectors = np.vstack([vectors, np.zeros((1, vectors.shape[1]))])
-    places = {text: place for place, text in enumerate(every)}
-
-    def of(texts: Sequence[str]) -> FloatArray:
-        found: FloatArray = vectors[[places.get(text, len(every)) for text in texts]]
-        return found
-
-    texts = {names: of(added) for names, added in passages.items()}
-    return _Space("embedding", of(options), texts, of(neutral))
-
-
-@dataclass(frozen=True)
 class _Compared:
     """What the texts of a group point to: each its own item's options, and all others'."""
 
@@ -255,7 +158,6 @@ class _Compared:
     brings_in_by_chance: FloatArray
     names_by_chance: FloatArray
     pointing_by_chance: FloatArray  # (n,)
-    empty: npt.NDArray[np.bool_]  # (n,) texts that add nothing
 
 
 def _compare(texts: Any, options: Any, asked: _Asked) -> _Compared:
@@ -282,10 +184,7 @@ def _compare(texts: Any, options: Any, asked: _Asked) -> _Compared:
         at_any += pointed.sum(axis=0)
     others = np.nan if n == 1 else n - 1
     chance = np.divide(at_key, at_any, out=np.full(n, np.nan), where=at_any > 0)
-    empty = np.asarray(abs(texts).sum(axis=1)).ravel() == 0
-    return _Compared(
-        own, pointing, total / others, some / others, whole / others, chance, empty
-    )
+    return _Compared(own, pointing, total / others, some / others, whole / others, chance)
 
 
 def _pointing(scores: FloatArray, asked: _Asked) -> FloatArray:
@@ -304,9 +203,7 @@ def _pointing(scores: FloatArray, asked: _Asked) -> FloatArray:
 def _own(texts: Any, options: Any, asked: _Asked) -> FloatArray:
     """Each text's products with its own item's options."""
     n, k = asked.usable.shape
-    found = [
-        _dense(texts[[i]] @ options[i * k : (i + 1) * k].T).reshape(k) for i in range(n)
-    ]
+    found = [_dense(texts[[i]] @ options[i * k : (i + 1) * k].T).reshape(k) for i in range(n)]
     return np.array(found).reshape(n, k)
 
 
@@ -316,10 +213,9 @@ def _dense(product: Any) -> FloatArray:
 
 
 def _measured(
-    space: _Space, found: _Compared, baseline: FloatArray
+    space: Space, found: _Compared, baseline: FloatArray, adds: npt.NDArray[np.bool_]
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """The measures of each option, and those of each variant."""
-    adds = ~found.empty[:, None]
     leakage, pointing = f"leakage_{space.name}", f"pointing_{space.name}"
     of_options = {
         leakage: np.where(adds, found.own - baseline, 0.0),
