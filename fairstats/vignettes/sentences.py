@@ -7,10 +7,9 @@ import re
 # A sentence ends at a stop with the quotation marks or brackets that close behind it, where white
 # space follows; in scripts that write no space between sentences, at the stop itself.
 _STOP = re.compile(r"""[.!?…؟।]+["'”’»)\]]*(?=\s)|[。！？]+["'”’」』）]*""")
-# Never the end of a sentence, whatever follows.
-_TITLES = "dr mr mrs ms prof st sr jr rev capt sgt lt col gen"
-_INNER = "e.g i.e vs cf approx resp ca incl viz"
-_ABBREVIATIONS = frozenset(f"{_TITLES} {_INNER}".split())
+# Never the end of a sentence, whatever follows. Titles have a capital: "130 ms." is no title.
+_TITLES = frozenset("Dr Mr Mrs Ms Prof St Sr Jr Rev Capt Sgt Lt Col Gen".split())
+_ABBREVIATIONS = frozenset("e.g i.e vs cf approx resp ca incl viz".split())
 # Abbreviations only before a number: "no. 5", "fig. 2"; else a sentence may end with the word.
 _NUMBERED = frozenset("no nos fig figs vol pp sec ch".split())
 _INITIAL = re.compile(r"[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]")
@@ -88,7 +87,7 @@ def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
     word = before[-1].lstrip("\"'“‘«([") if before else ""
     follows = re.match(r"[^\W\d_]+", behind)
     following = follows.group().casefold() if follows else ""
-    if word.casefold() in _ABBREVIATIONS:
+    if word in _TITLES or word.casefold() in _ABBREVIATIONS:
         return False
     if word.casefold() in _NUMBERED and behind[0].isdigit():
         return False
