@@ -75,7 +75,7 @@ def drugs(text: str) -> dict[str, str]:
                 part in (w, _singular(w)) for part, w in zip(parts, following, strict=True)
             ):
                 end = words[place + len(parts) - 1][2]
-                found.setdefault(name, plain[start:end])
+                found.setdefault(_one_spelling(name), plain[start:end])
                 step = len(parts)
                 break
         else:
@@ -90,6 +90,10 @@ def drugs(text: str) -> dict[str, str]:
 @cache
 def _is_stemmed(word: str) -> bool:
     return _STEM.fullmatch(word) is not None and _NO_DRUGS.fullmatch(word) is None
+
+
+def _one_spelling(name: str) -> str:
+    return name.replace("-", " ").replace("β", "beta")
 
 
 def _singular(word: str) -> str:
