@@ -24,7 +24,7 @@ _NEGATED_BEFORE = frozenset("absent negative denied".split())
 _ENDS = frozenset(
     "but however although though except besides which who because since while whereas yet despite after before "
     "until when if so then apart other than also positive has have had is are was were shows showed reveals revealed "
-    "presents presented reports reported takes works worked begins began complains complained claims prefers aside report "
+    "presents presented reports reported takes works worked begins began complains complained claims prefers aside beyond due normal intact alert oriented report "
     "requests he she they".split()
 )
 # The same behind a comma.
@@ -180,7 +180,7 @@ def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
                 # "No fever, the abdomen is soft": the abdomen is not denied.
                 found[piece:] = [(w, stem, w.lower().startswith("non")) for w, stem, _ in found[piece:]]
             trigger = ""
-        elif lower in _OF_WHAT and len(found) > scope:
+        elif lower in _OF_WHAT and (len(found) > scope or (covered and lower != "of")):
             vague = True  # "no rash on the trunk" denies no trunk
         elif lower == "only":
             trigger = ""  # "not only"
