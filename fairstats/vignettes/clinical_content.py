@@ -11,11 +11,13 @@ from fairstats.vignettes.quantities import Quantity, is_among, quantities, spell
 from fairstats.vignettes.sentences import final_sentence, sentences
 
 #: What can be wrong with a variant, the gravest first.
+QUESTION_MISSING = "question missing"
 FINAL_SENTENCE = "final sentence changed"
 NUMBER_MISSING, UNIT_CHANGED, NEW_QUANTITY = "number missing", "unit changed", "new quantity"
 DRUG_MISSING, NEW_DRUG = "drug missing", "new drug"
 FINDING_MISSING, NEGATION_CHANGED = "finding missing", "negation changed"
 PROBLEM_KINDS = (
+    QUESTION_MISSING,
     FINAL_SENTENCE,
     NUMBER_MISSING,
     UNIT_CHANGED,
@@ -78,6 +80,8 @@ class ContentComparison:
     new_quantities, negations_changed : int
         Quantities that the neutral text has not; findings it has the other way round.
     final_sentence_kept : bool
+    question_asked : bool or None
+        Whether the variant asks any question; None where the neutral text asks none either.
     problems : tuple of ContentProblem
     """
 
@@ -90,6 +94,7 @@ class ContentComparison:
     new_quantities: int
     negations_changed: int
     final_sentence_kept: bool
+    question_asked: bool | None
     problems: tuple[ContentProblem, ...]
 
 
@@ -149,7 +154,10 @@ def compare_content(
     # A question that names the drug or the number again is no new content.
     question = final_sentence(neutral)
     kept = same_sentence(question, final_sentence(variant))
-    if not kept:
+    asked = _asks(variant) if _asks(neutral) else None
+    if asked is False:
+        problems.append(ContentProblem(QUESTION_MISSING, question))
+    elif not kept:
         moved = any(same_sentence(question, sentence) for sentence in sentences(variant))
         found = "it stands elsewhere" if moved else f"now: {final_sentence(variant)}"
         problems.append(ContentProblem(FINAL_SENTENCE, f"{question} | {found}"))
@@ -195,6 +203,7 @@ def compare_content(
         len(new),
         len(turned),
         kept,
+        asked,
         tuple(problems),
     )
 
@@ -227,6 +236,11 @@ def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
 def body(text: str) -> str:
     """A vignette without its final sentence, a sentence a line."""
     return "\n".join(sentences(text)[:-1])
+
+
+def _asks(text: str) -> bool:
+    """Whether a text asks a question at all."""
+    return any(mark in text for mark in "?？؟")
 
 
 def same_sentence(one: str, other: str) -> bool:
