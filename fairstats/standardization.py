@@ -89,7 +89,7 @@ def standardized_difference(data: pd.DataFrame) -> ItemEstimate:
     ...         for group, letter in zip((1.0, 0.0), pair)]
     >>> found = standardized_difference(pd.DataFrame(rows))
     >>> round(found.estimate, 4), round(found.std_error, 4)
-    (0.1333, 0.16)
+    (0.1333, 0.1596)
     """
     fixed = [n for n in data if n not in ("item_id", "correct", "group") and data[n].nunique() == 1]
     data = data.drop(columns=fixed)

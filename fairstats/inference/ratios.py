@@ -65,9 +65,11 @@ def fieller(
 
     Examples
     --------
-    >>> found = fieller(3.0, 4.0, variance_numerator=0.04, variance_denominator=0.09, covariance=0.0)
+    >>> found = fieller(
+    ...     3.0, 4.0, variance_numerator=0.04, variance_denominator=0.09, covariance=0.0
+    ... )
     >>> round(found.ci_low, 3), round(found.ci_high, 3)
-    (0.617, 0.924)
+    (0.617, 0.917)
     """
     alpha = check_alpha(alpha)
     z2 = float(stats.norm.isf(alpha / 2)) ** 2

@@ -50,8 +50,8 @@ def followed_leakage(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table. A missing answer is none, whatever the policy.
     measures : pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these the measures ``leakage_…``, with
-        one row a variant and option.
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
+        `fairstats.vignettes.leaked_options.LEAKAGE_MEASURES`, with one row a variant and option.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
     alpha : float
@@ -71,10 +71,10 @@ def followed_leakage(
             variant where that does not point there too, choose that same distractor. Items with
             such an answer alone.
         ``wrong answers that follow the text, above other texts``
-            The first minus the second, of these same items.
+            The first minus the second, of these same items. Also of each version over all its
+            units, without a model.
 
-        and for each unit, and each version over all its units (without a model), measure by
-        measure
+        and for each unit, and again each version over all its units, measure by measure
 
         ``leakage of the wrong option chosen, own text minus another's``
             For two variants g and h of an item, of two attributes, on the same side of their
@@ -102,9 +102,9 @@ def followed_leakage(
     of several versions of the variants a text belongs to (`versions_that_follow`). It needs two
     attributes and two wrong answers to an item; 0 does not show that a text is another.
 
-    Of a group's answers the numbers of an item are averaged first: items are what is independent
-    (Student's t, see `mean_difference`), but for the first figure, whose Wilson interval is of
-    the answers. p-values are not adjusted for how many there are.
+    The numbers of an item are averaged first, over samples and models: items are what is
+    independent (Student's t, see `mean_difference`). The first figure alone has Wilson's interval
+    of its answers. p-values are not adjusted for how many there are.
     """
     alpha = check_alpha(alpha)
     frame, known = open_answers(answers, benchmarks)
@@ -123,6 +123,10 @@ def followed_leakage(
                 of = given | unit | {"attribute": attribute, "group_a": group, "group_b": other}
                 mine = pairs[(pairs[list(UNIT_COLUMNS)] == pd.Series(unit)).all(axis=1)]
                 rows += [of | row for row in _group_rows(mine, alpha)]
+            for version in units[_VERSION].drop_duplicates().to_dict("records"):
+                of = given | version | {"attribute": attribute, "group_a": group, "group_b": other}
+                mine = _with_excess(pairs[(pairs[_VERSION] == pd.Series(version)).all(axis=1)])
+                rows.append(of | _mean(EXCESS, mine, "excess", alpha))
         compared = _own_text(wrong, own, benchmark)
         for keys in (list(UNIT_COLUMNS), _VERSION):
             for unit in units[keys].drop_duplicates().to_dict("records"):
@@ -227,16 +231,22 @@ def _group_rows(mine: pd.DataFrame, alpha: float) -> list[Row]:
         "ci_low": float(limits.low),
         "ci_high": float(limits.high),
         "ci_method": "wilson",
+        "test": "none",
         "n": n,
         "note": f"{count} of {n}",
     }
-    compared = mine[mine["expected"].notna()]
-    excess = compared["followed"] - compared["expected"]
+    compared = _with_excess(mine)
     return [
         share,
-        _mean(EXPECTED, compared, "expected", alpha) | {"p_value": np.nan, "test": ""},
-        _mean(EXCESS, compared.assign(excess=excess), "excess", alpha),
+        _mean(EXPECTED, compared, "expected", alpha) | {"p_value": np.nan, "test": "none"},
+        _mean(EXCESS, compared, "excess", alpha),
     ]
+
+
+def _with_excess(mine: pd.DataFrame) -> pd.DataFrame:
+    """Of the wrong answers those with another wrong answer to the item, and their difference."""
+    compared = mine[mine["expected"].notna()]
+    return compared.assign(excess=compared["followed"] - compared["expected"])
 
 
 def _own_text(wrong: pd.DataFrame, options: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
@@ -253,7 +263,7 @@ def _own_text(wrong: pd.DataFrame, options: pd.DataFrame, benchmark: Benchmark) 
             for side, group in zip(sides, pair, strict=True):
                 side.add((attribute.name, group))
     tables = [pd.DataFrame(columns=[*_ASKED, "value"]).astype({"value": float})]
-    answered = {key: rows for key, rows in wrong.groupby(["attribute", "group"])}
+    answered = dict(list(wrong.groupby(["attribute", "group"])))
     # A group that is on both sides of its pairs has no direction.
     for side, other in (sides, sides[::-1]):
         for g, h in combinations(sorted(side - other), 2):

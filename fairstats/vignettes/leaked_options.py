@@ -10,8 +10,8 @@ from fairstats.benchmarks import BASELINE
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
-#: How the names of the measures begin that are of leakage.
-LEAKAGE = "leakage_"
+#: The measures of leakage; others of like names are what chance alone gives.
+LEAKAGE_MEASURES = ("leakage_overlap", "leakage_tfidf", "leakage_embedding")
 #: What names a variant in a table of measures, with the measure.
 VARIANT = ("benchmark", "measure", "item_id", "attribute", "group")
 
@@ -25,14 +25,15 @@ def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> p
         Where there is none, or one stands there twice.
     """
     own = measures[
-        measures["measure"].str.startswith(LEAKAGE)
+        measures["measure"].isin(LEAKAGE_MEASURES)
         & measures["benchmark"].isin(list(benchmarks))
         & measures["role"].isin([KEY, DISTRACTOR])
         & (measures["attribute"] != BASELINE)
     ]
     if own.empty:
         message = f"no measure of leakage of {', '.join(sorted(benchmarks))}"
-        raise InputError([Problem("<measures>", message, "measure its vignettes", column="measure")])
+        remedy = f"measure its vignettes: {', '.join(LEAKAGE_MEASURES)}"
+        raise InputError([Problem("<measures>", message, remedy, column="measure")])
     twice = own[own.duplicated([*VARIANT, "option"])]
     if not twice.empty:
         value = ", ".join(twice[[*VARIANT, "option"]].iloc[0])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.folding import NO_LETTER, open_answers
 from fairstats.inference._checks import check_alpha
@@ -76,8 +76,8 @@ def remaining_disparity(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     measures : pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these the measures ``leakage_…``, with
-        one row a variant and option.
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
+        `fairstats.vignettes.leaked_options.LEAKAGE_MEASURES`, with one row a variant and option.
     versions : collection of str, optional
         The benchmark versions whose variants the measured text is of, see `followed_leakage`.
         Answers to other versions are not adjusted. By default all are.
@@ -134,10 +134,13 @@ def remaining_disparity(
     - Group and leakage go together by design, a helped and b misled. Where few variants of a leak
       like those of b (``overlap of leakage``, the range in its note), the adjusted figures rest on
       the model more than on data, and the balanced items, which need no model, are other items.
-    - Text was revised until it flipped a model. Items on which that was hard may have got more of
-      a hint. Between items leakage then stands for difficulty, which the GEE does not tell from
-      its effect (an adjusted difference above the plain one is a sign of it); the figures within
-      items compare an item with itself.
+    - Text was revised until it flipped a model. A hint may then be strongest where flipping was
+      hard, so that leakage stands for how hard an item is to move, and adjusting for it *raises*
+      the difference. An adjusted difference above the plain one, or a slope on the distractor's
+      leakage above 0 (where b's text points more to a distractor, b is misled less), is a sign of
+      it: these figures then are no effects. The regression within items is free of what makes an
+      item hard for both variants alike, the GEE is not; but its slopes still compare items, whose
+      hints may differ because their models' answers did.
     - p-values are not adjusted for how many there are.
 
     L has the key and the *largest* distractor, two numbers: a hint misleads by pointing to one
@@ -176,13 +179,17 @@ def remaining_disparity(
         whole = differences_of(answered, policy, alpha)
         for attribute in benchmark.varied:
             for a, b in attribute.pairs:
-                sides = [_of_group(table, attribute.name, group) for group in (a, b)]
-                change = (sides[0] - sides[1]).dropna()
+                side_a, side_b = (_of_group(table, attribute.name, group) for group in (a, b))
+                change = (side_a - side_b).dropna()
                 of = {"aspect": ASPECT, "measure": measure, "benchmark": name}
                 of |= {"attribute": attribute.name, "group_a": a, "group_b": b}
-                rows.append(of | _overlap(*sides, change))
+                rows.append(of | _overlap(side_a, side_b, change))
                 balanced, note = _balanced(change, balanced_share)
-                pairs = answered[(answered[["attribute", "group_a", "group_b"]] == [attribute.name, a, b]).all(axis=1)]
+                pairs = answered[
+                    (answered[["attribute", "group_a", "group_b"]] == [attribute.name, a, b]).all(
+                        axis=1
+                    )
+                ]
                 subset = differences_of(pairs[pairs["item_id"].isin(balanced)], policy, alpha)
                 for key, own_pairs in pairs.groupby(list(PAIR_COLUMNS)):
                     unit = of | dict(zip(PAIR_COLUMNS, key, strict=True))
@@ -285,9 +292,7 @@ def _wald(quantity: str, found: ItemEstimate, n: int, alpha: float) -> Row:
     }
 
 
-def _share(
-    quantity: str, adjusted: ItemEstimate, plain: ItemEstimate, n: int, alpha: float
-) -> Row:
+def _share(quantity: str, adjusted: ItemEstimate, plain: ItemEstimate, n: int, alpha: float) -> Row:
     reason = adjusted.reason or plain.reason
     if reason:
         return _none(quantity, reason) | {"n": n}

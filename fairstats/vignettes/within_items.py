@@ -83,19 +83,19 @@ def within_items(
     slopes = [_nothing("the covariate changes for no item")] * changes.shape[1]
     if n == 0:
         return _without("no item with an answer for both groups", plain, changes, n)
+    design = np.column_stack([np.ones(n), changes.iloc[:, kept].to_numpy(dtype=float)])
+    # On one scale, so that the covariates' units decide nothing.
+    scale = np.sqrt((design**2).mean(axis=0))
+    design = design / scale
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        reason = "a covariate changes alike for all items, or follows from another"
+        return _without(reason, plain, changes, n)
     if not kept or np.ptp(values) == 0:
         found = mean_difference(values, largest=1.0, alpha=alpha)
         note = "all items have one difference" if kept else "no covariate changes for any item"
         if kept:
             slopes = [_nothing(note)] * changes.shape[1]
         return WithinItems(plain, plain, (_of_mean(found, note), *slopes), n)
-    design = np.column_stack([np.ones(n), changes.iloc[:, kept].to_numpy(dtype=float)])
-    scale = np.sqrt((design**2).mean(axis=0))
-    design = design / scale
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        return _without(
-            "a covariate changes alike for all items, or follows from another", plain, changes, n
-        )
     bread = np.linalg.inv(design.T @ design)
     params = bread @ design.T @ values
     residuals = values - design @ params
@@ -112,7 +112,9 @@ def within_items(
     rows[0]["ci_high"] = min(rows[0]["ci_high"], 1.0)
     for place, row in zip(kept, rows[1:], strict=True):
         slopes[place] = row
-    return WithinItems(ItemEstimate(float(params[0]), influence[:, 0]), plain, (rows[0], *slopes), n)
+    return WithinItems(
+        ItemEstimate(float(params[0]), influence[:, 0]), plain, (rows[0], *slopes), n
+    )
 
 
 def _of_term(estimate: float, error: float, df: int, alpha: float) -> dict[str, Any]:
