@@ -215,7 +215,9 @@ def _steps(stratum: _Stratum) -> float:
     free = len(stratum.second) - 1
     ways = [float(special.binom(many + free, free)) for many in stratum.first[:-1]]
     length = float(stratum.first @ stratum.scores.max(axis=1)) + 1
-    return length * sum(min(states, before) * own for before, own in zip([1.0, *ways], ways, strict=False))
+    return length * sum(
+        min(states, before) * own for before, own in zip([1.0, *ways], ways, strict=False)
+    )
 
 
 def _law(stratum: _Stratum) -> FloatArray:
