@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fairstats.commands._shared import plugin, says_what_is_wrong
+from fairstats.commands._asking import DryRun, KeepFailures, stoppable
+from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
 from fairstats.resources import resource
 
 commands = typer.Typer()
@@ -51,3 +52,37 @@ def substitute(
     left_out = len(made.left_out)
     typer.echo(f"{made.items} items in {made.variants} variants, {left_out} left out", err=True)
     typer.echo(made.path)
+
+
+@vignettes.command()
+@says_what_is_wrong
+def run(
+    build: Annotated[Path, typer.Argument(help="What is built and by whom, a .toml.")],
+    out: Annotated[Path, typer.Option(help="Folder for the variants and all replies.")],
+    stage: Annotated[
+        str | None,
+        typer.Option(help="Stop after filter, neutralize, generate, fuse or validate."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
+    keep_failures: KeepFailures = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Build variants from exam questions: filter, neutralize, generate, fuse, validate.
+
+    Every reply is kept before it counts; the same command again asks only what is missing.
+    """
+    with stoppable():
+        built = plugin("fairstats.vignettes", "run")(
+            build,
+            out=out,
+            stage=stage,
+            limit=limit,
+            keep_failures=keep_failures,
+            dry_run=dry_run,
+        )
+    if built is None:
+        return
+    if built.triggered is not None and not built.triggered.empty:
+        print_table(built.triggered, as_json=False, as_csv=False)
+    typer.echo(built.summary.splitlines()[-1], err=True)
+    typer.echo(built.path)
