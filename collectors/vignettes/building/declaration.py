@@ -83,7 +83,7 @@ class Build:
     @property
     def sha256(self) -> str:
         """Of whatever of the file shapes the result."""
-        return hashlib.sha256(canonical_json(self.declared).encode()).hexdigest()
+        return hashlib.sha256(canonical_json(dict(self.declared)).encode()).hexdigest()
 
 
 def load_build(path: Path) -> Build:

@@ -33,8 +33,8 @@ def triggered_by_round(rounds: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataF
         attempt up to this round has that outcome, and ``answer changed``, the share whose last
         attempt was answered otherwise than the neutral text. The group ``every group`` counts the
         items of which the variants of all groups are as intended: with the study's directions, the
-        privileged group's answered right and the unprivileged group's wrong. ``n`` counts every variant (or
-        item) that was to be written, also where no text or no answer came of it.
+        privileged group's answered right and the unprivileged group's wrong. ``n`` counts every
+        variant (or item) that was to be written, also where no text or no answer came of it.
 
     Notes
     -----

@@ -130,8 +130,6 @@ def variant_prompt(attempt: Attempt, before: Attempt | None) -> Prompt:
 
 def before_the_question(attempt: Attempt) -> str:
     """The background as it stands, before the final sentence of the vignette."""
-    from fairstats.vignettes.sentences import final_sentence
-
     neutral = attempt.wanted.neutral
     place = neutral.rindex(final_sentence(neutral)) if neutral.strip() else 0
     begin = neutral[:place].rstrip()
@@ -160,3 +158,10 @@ def _with_reply(attempt: Attempt, said: Got[str]) -> Attempt:
         outcome = cast(Outcome, said.status)
         return replace(attempt, outcome=outcome, problems=(said.detail,))
     return replace(attempt, outcome="faulty") if attempt.problems else attempt
+
+
+def final_sentence(text: str) -> str:
+    """The question at the end of a vignette."""
+    from fairstats.vignettes.sentences import final_sentence as last_of
+
+    return last_of(text)
