@@ -17,6 +17,7 @@ from collectors.vignettes.building.messages import (
     generate_message,
 )
 from collectors.vignettes.building.replies import read_text
+from collectors.vignettes.building.sentences import before_the_question
 from collectors.vignettes.mentions import NotFound, find_mention
 from collectors.vignettes.substitute import put_in
 
@@ -97,7 +98,10 @@ def fuse(attempts: Sequence[Attempt], before: Mapping[Key, Attempt], agent: Agen
             all_may_fail=number > 1,
         )
     else:
-        got = {a.wanted.key: Got("read", before_the_question(a), "", 0) for a in mine}
+        got = {
+            a.wanted.key: Got("read", before_the_question(a.wanted.neutral, a.background), "", 0)
+            for a in mine
+        }
     return [_fused(a, got[a.wanted.key]) if a.outcome is None else a for a in attempts]
 
 
@@ -128,14 +132,6 @@ def variant_prompt(attempt: Attempt, before: Attempt | None) -> Prompt:
     )
 
 
-def before_the_question(attempt: Attempt) -> str:
-    """The background as it stands, before the final sentence of the vignette."""
-    neutral = attempt.wanted.neutral
-    place = neutral.rindex(final_sentence(neutral)) if neutral.strip() else 0
-    begin = neutral[:place].rstrip()
-    return " ".join(filter(None, [begin, attempt.background, neutral[place:]]))
-
-
 def _prompt(wanted: Wanted, text: str) -> Prompt:
     return Prompt(wanted.item, wanted.attribute, wanted.group, text)
 
@@ -146,7 +142,7 @@ def _fused(attempt: Attempt, said: Got[str]) -> Attempt:
 
 
 def _checked(attempt: Attempt) -> Attempt:
-    problems = checks.variant_problems(attempt.wanted, attempt.background, attempt.text)
+    problems = checks.variant_problems(attempt.wanted, attempt.text)
     outcome: Outcome | None = "faulty" if problems else None
     return replace(attempt, outcome=outcome, problems=tuple(problems))
 
@@ -158,10 +154,3 @@ def _with_reply(attempt: Attempt, said: Got[str]) -> Attempt:
         outcome = cast(Outcome, said.status)
         return replace(attempt, outcome=outcome, problems=(said.detail,))
     return replace(attempt, outcome="faulty") if attempt.problems else attempt
-
-
-def final_sentence(text: str) -> str:
-    """The question at the end of a vignette."""
-    from fairstats.vignettes.sentences import final_sentence as last_of
-
-    return last_of(text)

@@ -9,7 +9,8 @@ from typing import Any
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    # Not splitlines: JSON need not escape every sign that it takes for the end of a line.
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from collectors.vignettes.building import checks, rules, writing
+from collectors.vignettes.building import checks, rules, sentences
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def final_sentence(text: str) -> str:
     return text.rpartition(". ")[2]
 
 
-def variant_problems(wanted: Any, background: str, text: str) -> list[str]:
+def variant_problems(wanted: Any, text: str) -> list[str]:
     problems = neutral_problems(wanted.neutral, text)
     if not text.endswith(final_sentence(wanted.neutral)):
         problems.append("final sentence changed")
@@ -60,7 +60,7 @@ def variant_problems(wanted: Any, background: str, text: str) -> list[str]:
 STUBS = {
     rules: (filter_by_rules, neutralize, left_over),
     checks: (neutral_problems, background_problems, variant_problems),
-    writing: (final_sentence,),
+    sentences: (final_sentence,),
 }
 
 
