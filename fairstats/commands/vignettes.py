@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats.commands._shared import Alpha, check_alpha, check_one_of, plugin, says_what_is_wrong
+from fairstats.commands._asking import DryRun, KeepFailures, stoppable
+from fairstats.commands._shared import (
+    Alpha,
+    check_alpha,
+    check_one_of,
+    plugin,
+    print_table,
+    says_what_is_wrong,
+)
 from fairstats.problems import InputError
 from fairstats.resources import resource
 
@@ -111,3 +119,37 @@ def _embed(wanted: str) -> Any:
         typer.echo(f"without similarity of meaning: {error}", err=True)
         return None
     return embed
+
+
+@vignettes.command()
+@says_what_is_wrong
+def run(
+    build: Annotated[Path, typer.Argument(help="What is built and by whom, a .toml.")],
+    out: Annotated[Path, typer.Option(help="Folder for the variants and all replies.")],
+    stage: Annotated[
+        str | None,
+        typer.Option(help="Stop after filter, neutralize, generate, fuse or validate."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
+    keep_failures: KeepFailures = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Build variants from exam questions: filter, neutralize, generate, fuse, validate.
+
+    Every reply is kept before it counts; the same command again asks only what is missing.
+    """
+    with stoppable():
+        built = plugin("fairstats.vignettes", "run")(
+            build,
+            out=out,
+            stage=stage,
+            limit=limit,
+            keep_failures=keep_failures,
+            dry_run=dry_run,
+        )
+    if built is None:
+        return
+    if built.triggered is not None and not built.triggered.empty:
+        print_table(built.triggered, as_json=False, as_csv=False)
+    typer.echo(built.summary.splitlines()[-1], err=True)
+    typer.echo(built.path)
