@@ -210,7 +210,8 @@ def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
     attributes = declared.get("attributes", {})
     for name, one in attributes.items() if isinstance(attributes, dict) else [("", None)]:
         column = f"attributes.{name}"
-        groups = one.get("groups") if isinstance(one, dict) else None
+        one = one if isinstance(one, dict) else {}
+        groups = one.get("groups")
         if not is_name(name) or name in (BASELINE, POOLED) or not isinstance(groups, dict):
             yield Problem(path, "is no attribute with groups", remedy, column=column)
             continue
