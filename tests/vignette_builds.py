@@ -25,6 +25,7 @@ FINE = {"fluency": "none", "consistency": "none", "leakage": "nowhere"}
 BAD = FINE | {"consistency": "unusable"}
 LEAKS = FINE | {"leakage": "key"}
 Key = tuple[str, str, str]
+SOUND = {"as intended", "not as intended", "refused", "unread", "not asked"}
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -101,6 +102,9 @@ def built_folder(
         for attribute, declared_ in build["attributes"].items()
         for group in declared_["groups"]
     ]
+    allowed = {"as intended"} if build["keep"] == "as intended" else SOUND
+    for row in variants:
+        row.setdefault("kept", bool(row["text"]) and row["outcome"] in allowed)
     write_lines(folder / "variants.jsonl", variants)
     with (folder / "filtered.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -114,10 +118,10 @@ def built_folder(
         folder / "rounds.csv",
         [{name: row.get(name, 10) for name in names} for row in variants] or [dict.fromkeys(names)],
     )
-    write_rows(
-        folder / "triggered.csv",
-        [{"round": 1, "n": len(variants), "triggered": len(variants), "share": 1.0, "low": 0.8123}],
-    )
+    whole = {"attribute": "race", "group": "white", "direction": "neutral", "round": 1}
+    share = {"quantity": "as intended", "estimate": 0.75, "ci_low": 0.3, "ci_high": 0.95}
+    method = {"ci_level": 0.95, "ci_method": "Wilson", "count": 3, "n": 4}
+    write_rows(folder / "triggered.csv", [whole | share | method])
     return folder
 
 

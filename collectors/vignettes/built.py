@@ -16,14 +16,17 @@ from fairstats.problems import InputError, Problem
 
 BUILD, ITEMS, VARIANTS = "build.json", "items.jsonl", "variants.jsonl"
 FILTERED, ROUNDS, TRIGGERED = "filtered.csv", "rounds.csv", "triggered.csv"
+#: Says of an item that has no neutral text why.
+NEUTRAL_TEXTS = "neutralized.jsonl"
 ORIGINAL = "original"
 #: Item, attribute and group: what names a variant.
 Key = tuple[str, str, str]
-#: Which outcomes a build keeps, by its rule.
-KEPT: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"sound": ("as intended", "not as intended"), "as intended": ("as intended",)}
+#: Which variants a build keeps: every sound one, or those only that a model's answer favours.
+KEEP = ("sound", "as intended")
+_OUTCOMES = (
+    *("as intended", "not as intended", "faulty", "refused", "unread", "failed"),
+    "not asked",
 )
-_OUTCOMES = ("as intended", "not as intended", "faulty", "refused", "unread", "failed")
 _DECLARED = ("name", "title", "licence", "citation", "agents", "keep", "attributes", "options")
 
 
@@ -62,6 +65,8 @@ class Variant:
         The whole vignette; empty where none was made.
     outcome : str
         What validation made of it.
+    kept : bool
+        Whether the build's rule keeps it.
     problems : tuple of str
         What was wrong with it.
     """
@@ -69,6 +74,7 @@ class Variant:
     key: Key
     text: str
     outcome: str
+    kept: bool
     problems: tuple[str, ...] = ()
 
 
@@ -88,6 +94,8 @@ class Built:
         Those of them.
     filtered : tuple of Mapping
         ``item_id``, ``kept`` (a truth value), ``decided_by`` and ``reason`` of every source item.
+    not_neutral : Mapping[str, str]
+        Why an item that was filtered in has no neutral text.
     """
 
     path: Path
@@ -95,6 +103,7 @@ class Built:
     items: Mapping[str, BuiltItem]
     variants: Mapping[Key, Variant]
     filtered: tuple[Mapping[str, Any], ...]
+    not_neutral: Mapping[str, str]
 
     @property
     def name(self) -> str:
@@ -113,8 +122,7 @@ class Built:
     def kept(self, key: Key) -> bool:
         """Whether there is this variant and the build's rule keeps it."""
         variant = self.variants.get(key)
-        allowed = KEPT[self.declared["keep"]]
-        return variant is not None and variant.text != "" and variant.outcome in allowed
+        return variant is not None and variant.text != "" and variant.kept
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -165,7 +173,13 @@ def read_built(folder: Path) -> Built:
         )
     if problems:
         raise InputError(problems)
-    return Built(folder, declared, items, variants, tuple(filtered))
+    return Built(folder, declared, items, variants, tuple(filtered), _not_neutral(folder))
+
+
+def _not_neutral(folder: Path) -> dict[str, str]:
+    path = folder / NEUTRAL_TEXTS
+    rows = [record.fields for record in _records(path)] if path.is_file() else []
+    return {str(row.get("item_id")): str(row["reason"]) for row in rows if row.get("reason")}
 
 
 def _records(path: Path) -> list[Record]:
@@ -195,7 +209,7 @@ def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
     for name in _DECLARED:
         if name not in declared:
             yield Problem(path, "is missing", remedy, column=name)
-    if declared.get("keep", "sound") not in KEPT:
+    if declared.get("keep", "sound") not in KEEP:
         yield Problem(path, "is unknown", remedy, column="keep", value=str(declared["keep"]))
     for name in ("name", "title", "licence", "citation"):
         if not isinstance(declared.get(name, ""), str):
@@ -266,6 +280,8 @@ def _wrong_variant(
         yield "text", None, "is no text, or too long to be judged"
     if row.get("outcome") not in _OUTCOMES:
         yield "outcome", row.get("outcome"), f"is none of {', '.join(_OUTCOMES)}"
+    if not isinstance(row.get("kept"), bool):
+        yield "kept", row.get("kept"), "is neither true nor false"
     if not isinstance(row.get("problems", []), list):
         yield "problems", row["problems"], "is no list"
 
@@ -273,7 +289,7 @@ def _wrong_variant(
 def _variant(row: Mapping[str, Any]) -> Variant:
     key = (row["item_id"], row["attribute"], row["group"])
     problems = tuple(map(str, row.get("problems", [])))
-    return Variant(key, row.get("text") or "", row["outcome"], problems)
+    return Variant(key, row.get("text") or "", row["outcome"], row["kept"], problems)
 
 
 def _is_text(value: object) -> bool:

@@ -19,7 +19,7 @@ from collectors.vignettes.review.decisions import DECISIONS
 from collectors.vignettes.review.figures import AFTER, BEFORE, of_all
 from collectors.vignettes.review.rounds import Review
 from fairstats.problems import printable
-from fairstats.report.text import decimal, escape_markdown, percent
+from fairstats.report.text import MINUS, decimal, escape_markdown, percent, percent_range
 
 #: The coefficients that the card shows; agreement.csv has all of them.
 COEFFICIENTS = {
@@ -42,6 +42,8 @@ where they disagreed it was judged once more, with what all had said before them
 then it was rejected if in any dimension at least half found a fault. A text with fewer than two
 judgements is undecided. An edited text counts as a new one, and was judged as such. An item is
 released only if every variant of every attribute was accepted."""
+#: What of a build's settings shapes its variants, beside the models.
+_SETTINGS = ("generator", "rounds", "sees_options", "filter_ask", "limit")
 _LIMITS = (
     "The structural checks are rules over words: they miss what no rule names, and may be wrong.",
     "Whether the right answer is the same for every group was judged by these reviewers alone.",
@@ -107,9 +109,9 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
         "## Licence and citation",
         f"{_text(built.declared['licence'])}\n\n{_text(built.declared['citation'])}",
         "## Files",
-        _table(["file", "sha256"], [[_text(n), f"`{h}`"] for n, h in sorted(files.items())]),
+        _table(["file", "sha256"], [[f"`{n}`", f"`{h}`"] for n, h in sorted(files.items())]),
         "Made from:",
-        _table(["file", "sha256"], [[_text(n), f"`{h}`"] for n, h in facts.sources.items()]),
+        _table(["file", "sha256"], [[f"`{n}`", f"`{h}`"] for n, h in facts.sources.items()]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -158,10 +160,19 @@ def _made(facts: Facts) -> Iterator[str]:
         more = [f"{k} = {v}" for k, v in sorted(agent.items()) if k not in known]
         agents.append([_text(stage), *(_text(agent.get(n) or "") for n in known),
                        _text(", ".join(more))])  # fmt: skip
-    yield "The models that took part; where one of them is judged by this benchmark, that counts:"
+    yield (
+        "The models that took part. What one of them answers on this benchmark cannot be set "
+        "beside what others answer:"
+    )
     yield _table(["stage", "model", "snapshot", "endpoint", "sha256 of its prompt", "settings"],
                  agents)  # fmt: skip
     yield _KEEP[built.declared["keep"]]
+    if settings := [
+        f"{name} = {built.declared[name]}"
+        for name in _SETTINGS
+        if built.declared.get(name) is not None
+    ]:
+        yield f"Declared for the build: {_text(', '.join(settings))}."
     outcomes = Counter(variant.outcome for variant in built.variants.values())
     whole = outcomes.total()
     if whole:
@@ -175,14 +186,27 @@ def _made(facts: Facts) -> Iterator[str]:
 
 
 def _triggered(built: Built) -> Iterator[str]:
-    """The table of answers that went as intended, as the build left it."""
+    """How many variants led the answer the wanted way, round by round, as the build counted."""
     path = built.path / TRIGGERED
-    rows = csv_records(path) if path.is_file() and path.stat().st_size else []
-    if rows:
-        yield "Variants whose answer went as intended, by round:"
-        names = list(rows[0].fields)
-        cells = [[_text(_figure(row.fields[name])) for name in names] for row in rows]
-        yield _table([_text(name) for name in names], cells)
+    rows = [record.fields for record in csv_records(path)] if path.is_file() else []
+    if not rows:
+        return
+    yield (
+        "Variants that led the answer of the model of the validation the wanted way once a round "
+        "was over, and those whose answer was another than to the neutral text, with their "
+        "intervals (triggered.csv):"
+    )
+    cells = []
+    for row in rows:
+        share, low, high = (float(row[name]) for name in ("estimate", "ci_low", "ci_high"))
+        names = [_text(row[name] or "") for name in ("attribute", "group", "round", "quantity")]
+        interval = percent_range(low, high)
+        cells.append([*names, f"{row['count']} of {row['n']}", percent(share), interval])
+    yield _table(
+        ["attribute", "group", "round", "quantity", "variants", "share", "interval, %"],
+        cells,
+        "llrlrrr",
+    )
 
 
 def _review(facts: Facts) -> Iterator[str]:
@@ -212,8 +236,8 @@ def _review(facts: Facts) -> Iterator[str]:
     texts = len(edits.drop_duplicates(["item_id", "attribute", "group"]))
     doubtful = int((edits["problems"] != "").sum())
     yield (
-        f"{len(edits):,} edits of {texts:,} texts (edits.csv); in {doubtful:,} of them the rules "
-        "for clinical content find something."
+        f"Texts that were edited: {texts:,}, by {len(edits):,} edits (edits.csv). Edits in which "
+        f"the rules for clinical content find something: {doubtful:,}."
         if texts
         else "No text was edited."
     )
@@ -257,20 +281,14 @@ def _agreement(table: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
 def _estimate(row: pd.Series) -> str:
     if math.isnan(row["estimate"]):
         return "not defined"
-    figure = decimal(row["estimate"], 2)
-    if math.isnan(row["crossed_low"]):
-        return figure
-    return f"{figure} ({decimal(row['crossed_low'], 2)} to {decimal(row['crossed_high'], 2)})"
+    figure, low, high = (_short(row[n]) for n in ("estimate", "crossed_low", "crossed_high"))
+    return f"{figure} ({low} to {high})" if low else figure
 
 
-def _figure(value: object) -> str:
-    """A cell of a CSV file: a number with decimals shortened, all else as it stands."""
-    text = "" if value is None else str(value)
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return f"{number:.3f}" if "." in text and math.isfinite(number) else text
+def _short(value: float) -> str:
+    """Two decimals; what rounds to nothing has no sign."""
+    text = decimal(value, 2)
+    return text.lstrip(MINUS) if text == f"{MINUS}0.00" else text
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], align: str = "") -> str:

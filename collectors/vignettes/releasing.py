@@ -18,6 +18,7 @@ from collectors.vignettes.built import (
     BUILD,
     FILTERED,
     ITEMS,
+    NEUTRAL_TEXTS,
     ORIGINAL,
     ROUNDS,
     TRIGGERED,
@@ -133,7 +134,6 @@ def release_vignettes(
         )  # fmt: skip
     lines = item_lines(_line(review, item_id) for item_id in released)
     tables = _tables(review, decided, without, stages)
-    # Of what has a comma or a line's end in it, CSV as others read it.
     contents = {name: table_csv(table) for name, table in tables.items()}
     contents |= {
         f"ratings-{one.number}.jsonl": _rating_lines(one.ratings)
@@ -240,8 +240,7 @@ def _declaration(
     return {
         "name": built.name,
         "title": declared["title"] + ("" if decided is not None else " (not reviewed)"),
-        "description": "Clinical vignettes, each neutralized and rewritten in a variant for every "
-        "group of its attributes.",
+        "description": declared.get("description") or declared["title"],
         "options": list(declared["options"]),
         "items_file": f"{built.name}.jsonl",
         "missing": "available",
@@ -308,7 +307,7 @@ def _source_items(built: Built) -> int:
 
 def _sources(built: Built) -> dict[str, str]:
     """The files that the release was made from, with their hashes."""
-    names = (BUILD, ITEMS, VARIANTS, FILTERED, ROUNDS, TRIGGERED)
+    names = (BUILD, FILTERED, NEUTRAL_TEXTS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
     there = [name for name in names if (built.path / name).is_file()]
     return {name: file_sha256(built.path / name) for name in there}
 

@@ -54,7 +54,9 @@ def left_out(built: Built, decisions: pd.DataFrame | None) -> pd.DataFrame:
             by = f" ({decision['decided_by']})" if decision["decided_by"] else ""
             rows.append((item_id, "filter", "", "", f"{decision['reason']}{by}"))
         elif item_id not in built.items:
-            rows.append((item_id, "neutralize", "", "", "has no neutral text"))
+            rows.append(
+                (item_id, "neutralize", "", "", built.not_neutral.get(item_id, "no neutral text"))
+            )
         elif lacking := _without_text(built, item_id):
             rows += [(item_id, "generate", *one) for one in lacking]
         elif faulty := _not_kept(built, item_id):

@@ -100,7 +100,7 @@ def import_review(
         with whole_file(path) as temporary:
             temporary.write_text(_edit_lines(checked), encoding="utf-8", newline="")
         written.append(path)
-        notes.append(f"{len(checked):,} edited texts, to be judged in the next round")
+        notes.append(f"edited texts, to be judged in the next round: {len(checked):,}")
         notes += [f"{', '.join(e.key)}: {p}" for e in checked for p in e.problems]
     return TakenIn(tuple(written), tuple(notes))
 

@@ -134,12 +134,14 @@ def test_each_item_is_left_out_at_its_stage_with_its_reason(reviewed, tmp_path):
         item=lambda item_id: {"neutralized": ""} if item_id == "demo-04" else {},
         variant=lambda key: texts.get(key, {}),
     )
-    # What has no neutral text has no variants either.
+    (folder / "neutralized.jsonl").write_text(
+        '{"item_id": "demo-04", "kept": false, "reason": "still tells a group: he"}\n'
+    )
     made = release_vignettes(folder, version="1", out=tmp_path / "out")
     assert table(tmp_path / "out", "left_out.csv").to_numpy().tolist() == [
         ["demo-02", "generate", "sex", "male", "refused"],
         ["demo-03", "validate", "race", "black", "faulty: number missing: 45"],
-        ["demo-04", "neutralize", "", "", "has no neutral text"],
+        ["demo-04", "neutralize", "", "", "still tells a group: he"],
         ["demo-05", "review", "ses", "high_income",
          "rejected: all find a fault: clinical consistency"],
         ["out-1", "filter", "", "", "needs the image (rules)"],
@@ -335,7 +337,8 @@ def test_the_whole_way_by_the_command_line(build, tmp_path, run):
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "| 1 | 24 | 4 of 4 | 96 of 96 | 2.40 (96 of 96) |" in card
     assert "| 2 | 2 | 4 of 4 | 8 of 8 | 0.07 (8 of 8) |" in card
-    assert "1 edits of 1 texts" in card
+    assert "Texts that were edited: 1, by 1 edits" in card
+    assert "| race | white | 1 | as intended | 3 of 4 | 75.0\u202f% | 30.0–95.0 |" in card
     for group in ("White", "Low income"):
         assert f"| {group} | neutral |" in card
     declared = tomllib.loads((out / "built.toml").read_text())
