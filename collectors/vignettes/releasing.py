@@ -27,33 +27,17 @@ from collectors.vignettes.built import (
     read_built,
 )
 from collectors.vignettes.data_card import Facts, card_text
-from collectors.vignettes.review.decisions import ACCEPTED, EDITED, decisions
+from collectors.vignettes.release_declaration import declaration
+from collectors.vignettes.review.decisions import decisions
 from collectors.vignettes.review.figures import agreement, work
 from collectors.vignettes.review.rounds import Review, read_review
 from collectors.vignettes.stages import left_out, stage_counts
-from fairstats.benchmarks import BASELINE, NEUTRALIZED
+from fairstats.benchmarks import NEUTRALIZED
 from fairstats.names import file_sha256, text_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.report.downloads import json_text, records, table_csv
 
 CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
-#: What a model of each stage had to do with what was selected.
-_PART = {
-    "filter": "decided which items were kept",
-    "neutralize": "wrote neutral texts where rules left something undecided",
-    "generate": "wrote the backgrounds",
-    "fuse": "put the backgrounds into the vignettes",
-}
-_VALIDATED = {
-    "as intended": "answered the variants, and only those were kept whose answer went as intended",
-    "sound": "answered the variants, which was recorded and decided nothing",
-}
-_KEEP = {
-    "as intended": "Only variants were kept whose answer by the model of the validation went as "
-    "intended: the items are selected to show a disparity.",
-    "sound": "Every variant that passed the structural checks was kept, whatever the model of the "
-    "validation answered.",
-}
 
 
 @dataclass(frozen=True)
@@ -120,50 +104,75 @@ def release_vignettes(
         raise InputError([Problem(f"--version {version!r}", "is no name", "use e.g. 1")])
     decided = _decided(review, unreviewed=unreviewed)
     without = left_out(built, decided)
-    released = [item_id for item_id in built.complete if item_id not in set(without["item_id"])]
-    stages = stage_counts(built, without, reviewed=decided is not None)
+    lost = set(without["item_id"])
+    released = [item_id for item_id in built.complete if item_id not in lost]
     if not released:
-        first = without.drop_duplicates("item_id").to_dict("records")
-        raise InputError(
-            [
-                Problem(str(folder), f"{one['stage']}: {one['reason']}", "no item is left",
-                        column="item_id", value=one["item_id"])
-                for one in first
-            ]
-            or [Problem(str(folder), "holds no item", "build one first")]
-        )  # fmt: skip
-    lines = item_lines(_line(review, item_id) for item_id in released)
+        raise _nothing_left(built, without)
+    stages = stage_counts(built, without, reviewed=decided is not None)
     tables = _tables(review, decided, without, stages)
+    sources = _sources(built)
+    # The declaration stands last, so that nothing is a benchmark before all of it is there.
     contents = {name: table_csv(table) for name, table in tables.items()}
-    contents |= {
-        f"ratings-{one.number}.jsonl": _rating_lines(one.ratings)
-        for one in review.rounds
-        if decided is not None and one.ratings is not None
+    contents |= _beside(review, reviewed=decided is not None)
+    contents[f"{built.name}.jsonl"] = item_lines(_line(review, item_id) for item_id in released)
+    last = {
+        f"{built.name}.toml": toml_text(declaration(review, version, released, decided, sources))
     }
-    if decided is not None:
-        rubric = review.rounds[0].handed_out.rubric.path.read_bytes().decode()
-        contents["rubric.toml"] = rubric
-    triggered = built.path / TRIGGERED
-    if triggered.is_file():
-        contents[TRIGGERED] = triggered.read_text(encoding="utf-8")
-    contents[f"{built.name}.jsonl"] = lines
-    declaration = toml_text(_declaration(review, version, released, decided))
-    facts = Facts(review, version, tuple(released), stages, tables, _sources(built))
-    hashed = {name: text_sha256(text) for name, text in contents.items()}
-    hashed[f"{built.name}.toml"] = text_sha256(declaration)
-    contents[CARD] = card_text(facts, hashed, reviewed=decided is not None)
-    hashed[CARD] = text_sha256(contents[CARD])
-    contents[MANIFEST] = json_text(_manifest(built, version, released, decided, hashed))
-    hashed[MANIFEST] = text_sha256(contents[MANIFEST])
-    contents[SUMS] = "".join(f"{hashed[name]}  {name}\n" for name in sorted(hashed))
-    contents[f"{built.name}.toml"] = declaration
-    path = write_benchmark(Path(out), contents, source=built.path)
+    facts = Facts(review, version, tuple(released), stages, tables, sources)
+    contents[CARD] = card_text(facts, _hashes(contents | last), reviewed=decided is not None)
+    manifest = {
+        "name": built.name,
+        "version": version,
+        "items": len(released),
+        "reviewed": decided is not None,
+        "keep": built.declared["keep"],
+        "agents": built.declared["agents"],
+        "build_sha256": built.declared.get("build_sha256"),
+        "items_sha256": built.declared.get("items_sha256"),
+        "made_from": sources,
+        "fairstats": fairstats.__version__,
+        "files": _hashes(contents | last),
+    }
+    contents[MANIFEST] = json_text(manifest)
+    sums = _hashes(contents | last)
+    contents[SUMS] = "".join(f"{sha}  {name}\n" for name, sha in sums.items())
+    path = write_benchmark(Path(out), contents | last, source=built.path)
     return Released(path, len(released), len(built.groups) + 2, stages)
+
+
+def _nothing_left(built: Built, without: pd.DataFrame) -> InputError:
+    place = str(built.path)
+    problems = [
+        Problem(place, f"{one['stage']}: {one['reason']}", "no item is left", None, "item_id",
+                one["item_id"])
+        for one in without.drop_duplicates("item_id").to_dict("records")
+    ]  # fmt: skip
+    return InputError(problems or [Problem(place, "holds no item", "build one first")])
+
+
+def _beside(review: Review, *, reviewed: bool) -> dict[str, str]:
+    """What is given on as it is: ratings and rubric, and how answers went round by round."""
+    texts = {}
+    if reviewed:
+        texts = {
+            f"ratings-{one.number}.jsonl": _rating_lines(one.ratings)
+            for one in review.rounds
+            if one.ratings is not None
+        }
+        texts["rubric.toml"] = review.rounds[0].handed_out.rubric.declaration
+    triggered = review.built.path / TRIGGERED
+    if triggered.is_file():
+        texts[TRIGGERED] = triggered.read_text(encoding="utf-8")
+    return texts
+
+
+def _hashes(contents: Mapping[str, str]) -> dict[str, str]:
+    return {name: text_sha256(contents[name]) for name in sorted(contents)}
 
 
 def _decided(review: Review, *, unreviewed: bool) -> pd.DataFrame | None:
     """What reviewers decided, or None where nobody has reviewed and that is wanted."""
-    judged = any(one.ratings is not None for one in review.rounds)
+    judged = bool(review.edits) or any(one.ratings is not None for one in review.rounds)
     place = str(review.built.path)
     if unreviewed and judged:
         remedy = "release without --unreviewed, or build into another folder"
@@ -216,120 +225,8 @@ def _rating_lines(ratings: pd.DataFrame) -> str:
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
 
 
-def _declaration(
-    review: Review, version: str, released: list[str], decided: pd.DataFrame | None
-) -> dict[str, Any]:
-    """What the benchmark's file says."""
-    built = review.built
-    declared = built.declared
-    made = f"{len(released)} of {_source_items(built)} source items"
-    notes = [_KEEP[declared["keep"]], *_directions(declared)]
-    if decided is None:
-        notes.insert(0, "NOT REVIEWED: nobody has judged the variants of these items.")
-        made += ", not reviewed"
-    else:
-        raters = {rater for one in review.rounds for _, rater in one.handed_out.key}
-        own = decided[decided["item_id"].isin(released)]
-        edited = int((own["decision"] == EDITED).sum())
-        notes.append(
-            f"{len(raters)} reviewers were asked; of the {len(own)} variants of these items they "
-            f"accepted {int((own['decision'] == ACCEPTED).sum())} as they were and {edited} edited."
-        )
-        made += ", reviewed"
-    hashes = ", ".join(f"{name} (sha256 {sha})" for name, sha in _sources(built).items())
-    return {
-        "name": built.name,
-        "title": declared["title"] + ("" if decided is not None else " (not reviewed)"),
-        "description": declared.get("description") or declared["title"],
-        "options": list(declared["options"]),
-        "items_file": f"{built.name}.jsonl",
-        "missing": "available",
-        "equivalence_margin": 0.02,
-        "sources": [f"built with fairstats from {hashes}"],
-        "licence": declared["licence"],
-        "citation": declared["citation"],
-        "notes": notes,
-        "versions": {version: made},
-        "selected_on": selected_on(declared),
-        "attributes": {
-            name: {key: one[key] for key in ("label", "groups", "pairs", "crosses", "levels")
-                   if one.get(key)}
-            for name, one in declared["attributes"].items()
-        } | {BASELINE: _baseline()},
-    }  # fmt: skip
-
-
-def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
-    """Every model that took part in what became of the items, with its part.
-
-    Examples
-    --------
-    >>> agents = {stage: {"model": "m", "snapshot": "m-1"} for stage in ("generate", "fuse")}
-    >>> selected_on({"keep": "sound", "agents": {"filter": {"model": "none"}, **agents}})
-    {'m': 'wrote the backgrounds; put the backgrounds into the vignettes (m-1)'}
-    """
-    parts: dict[str, list[str]] = {}
-    snapshots: dict[str, list[str]] = {}
-    for stage, agent in declared["agents"].items():
-        model = agent.get("model")
-        if not model or model == "none":
-            continue
-        part = _VALIDATED[declared["keep"]] if stage == "validate" else _PART.get(stage, stage)
-        parts.setdefault(str(model), []).append(part)
-        if agent.get("snapshot") and agent["snapshot"] not in snapshots.setdefault(str(model), []):
-            snapshots[str(model)].append(str(agent["snapshot"]))
-    return {
-        model: "; ".join(own)
-        + (f" ({', '.join(snapshots[model])})" if snapshots.get(model) else "")
-        for model, own in parts.items()
-    }
-
-
-def _directions(declared: Mapping[str, Any]) -> list[str]:
-    wanted = [
-        f"{attribute} {group}: {direction}"
-        for attribute, groups in declared.get("directions", {}).items()
-        for group, direction in groups.items()
-    ]
-    return [f"The backgrounds were asked for in these directions: {'; '.join(wanted)}."] * bool(
-        wanted
-    )
-
-
-def _baseline() -> dict[str, Any]:
-    labels = {ORIGINAL: "Original", NEUTRALIZED: "Neutralized"}
-    return {"label": "Baseline", "groups": labels, "pairs": [[ORIGINAL, NEUTRALIZED]]}
-
-
-def _source_items(built: Built) -> int:
-    return len({str(one["item_id"]) for one in built.filtered} | {*built.items})
-
-
 def _sources(built: Built) -> dict[str, str]:
     """The files that the release was made from, with their hashes."""
     names = (BUILD, FILTERED, NEUTRAL_TEXTS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
     there = [name for name in names if (built.path / name).is_file()]
     return {name: file_sha256(built.path / name) for name in there}
-
-
-def _manifest(
-    built: Built,
-    version: str,
-    released: list[str],
-    decided: pd.DataFrame | None,
-    files: Mapping[str, str],
-) -> dict[str, Any]:
-    declared = built.declared
-    return {
-        "name": built.name,
-        "version": version,
-        "items": len(released),
-        "reviewed": decided is not None,
-        "keep": declared["keep"],
-        "agents": declared["agents"],
-        "build_sha256": declared.get("build_sha256"),
-        "items_sha256": declared.get("items_sha256"),
-        "made_from": _sources(built),
-        "fairstats": fairstats.__version__,
-        "files": dict(sorted(files.items())),
-    }
