@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 import fairstats
-from fairstats.answers import MEASURES_SUFFIX, answer_files, write_answers
+from fairstats.answers import MEASURES_SUFFIX, answer_files
 from fairstats.benchmark_copies import copy_benchmarks
 from fairstats.benchmarks import Benchmark
 from fairstats.names import file_sha256, slug
@@ -112,7 +112,6 @@ def report_vignettes(
         write_table(audit.findings, folder / DOWNLOADS, FINDINGS)
         write_table(audit.flags, folder / DOWNLOADS, FLAGS)
         write_measures(audit.measures, made.measures_path)
-        write_answers(audit.answers, made.answers_path)
         copy_benchmarks({name: vignettes.benchmark}, folder / "benchmarks")
         manifest = {
             "release": vignettes.benchmark.title,
@@ -122,7 +121,7 @@ def report_vignettes(
             "benchmark": name,
             "benchmark_version": audit.benchmark_version,
             "items": len(vignettes.items),
-            "embedding": audit.embedding,
+            "embedding": (audit.measures["measure"] == "leakage_embedding").any().item(),
             "sources": [
                 {"name": path.name, "sha256": file_sha256(path)}
                 for path in (vignettes.path, *_answer_files(paths))
@@ -175,7 +174,7 @@ def show_provenance(release: Release) -> None:
     told = release.manifest
     lines = [
         *(f"{source['name']}: sha256 {source['sha256']}" for source in told["sources"]),
-        f"Vectors of meaning: {told['embedding'] or 'none'}",
+        f"Similarity of meaning: {'measured' if told['embedding'] else 'not measured'}",
         f"alpha = {release.alpha}; fairstats {fairstats.__version__}, "
         f"Python {platform.python_version()}",
     ]

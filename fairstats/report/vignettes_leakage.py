@@ -359,7 +359,7 @@ def _show_measure(
                 heading="Model",
                 group="pair",
             ),
-            caption=f"{benchmark.title}: accuracy difference, adjusted for leakage ({title.lower()})",
+            caption=f"{benchmark.title}: accuracy difference, adjusted for {title.lower()}",
             css_class="estimates",
             download=files_of(release, "vignette_findings"),
         )

@@ -90,7 +90,8 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     ------
     InputError
         For missing or other columns, a text that is empty, unprintable or too long, a value that
-        is no finite number, a role that does not fit its option, or a measure that stands twice.
+        is neither a finite number nor missing, a role that does not fit its option, or a measure
+        that stands twice.
     """
     if list(measures.columns) != list(MEASURE_COLUMNS):
         found = ", ".join(map(str, measures.columns))[:_LONGEST]
@@ -99,7 +100,9 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     table = measures.copy()
     numbers = pd.to_numeric(table["value"], errors="coerce").to_numpy(dtype=float)
     problems = list(_text_problems(table, path))
-    for row in np.flatnonzero(~np.isfinite(numbers))[:10]:
+    # Some measures are not defined of some variants: those are NaN.
+    wrong = np.isinf(numbers) | (np.isnan(numbers) & table["value"].notna().to_numpy())
+    for row in np.flatnonzero(wrong)[:10]:
         said = str(table["value"].iloc[row])
         problems.append(Problem(path, "is no finite number", _REMEDY, int(row) + 1, "value", said))
     if problems:
