@@ -161,7 +161,7 @@ def test_wrong_covariates_of_variants_are_refused():
     with pytest.raises(InputError, match="attribute: is not there"):
         gee_logistic(answers, covariates=covariates.drop(columns="attribute"))
     with pytest.raises(
-        InputError, match="variant has no covariates.*or leave its answers"
+        InputError, match=r"variant has no covariates.*or leave its answers"
     ) as error:
         gee_logistic(answers, covariates=covariates.iloc[1:])
     assert "item-01, race, black" in str(error.value)

@@ -94,7 +94,7 @@ def followed_leakage(
     says little. The excess compares an item with itself, but items are in it only where another
     text was answered wrongly too, where there is less room for a hint; and where variants were
     written twice by one recipe, both texts may point to the distractor that is most plausible: an
-    excess is found for the text of either.
+    excess may then be found for the text of either.
 
     The last figure is free of this. Were an item's two texts exchanged, it would change its sign,
     while all that belongs to the item, such as a distractor that is plausible, cancels. So its mean
