@@ -278,7 +278,7 @@ def _male_or_female(edits: _Edits, word: re.Match[str]) -> None:
         edits.leave(start, end, "tells a sex, and belongs to what follows")
     elif _joined(text, start, end):
         edits.leave(start, end, "tells a sex, joined to another word")
-    elif begins_noun(text, end) and not _ends_clause(text, end):
+    elif begins_noun(text, end) and not _ends_clause(text, start, end):
         _drop(edits, start, end, "tells a sex before a noun")
     elif re.search(r"(?i)\b(?:infant|newborn|neonate|baby|child|adolescent|adult|teenager) $", text[:start]):
         edits.put(start - 1, end, "", "tells a sex, beside a noun that does not")
@@ -289,14 +289,18 @@ def _male_or_female(edits: _Edits, word: re.Match[str]) -> None:
         edits.leave(start, end, "tells a sex, and no noun follows")
 
 
-def _ends_clause(text: str, end: int) -> bool:
-    """Whether what follows is a verb in -s or an adverb and so no noun: "the male reports"."""
+_SINGULAR = re.compile(r"(?i)(?:\b(?:an?|the|this|that)|[- ]old)(?:,? [\w-]+){0,3},? $")
+
+
+def _ends_clause(text: str, start: int, end: int) -> bool:
+    """Whether a verb in -s or an adverb follows, and so no noun: "the male reports"."""
     word = re.compile(r" ([\w'’-]+)").match(text, end)
     if word is None:
         return True
     if re.match(rf"(?i){PERSON}", word[1]):
         return False
-    return word[1].endswith("ly") or plural_verb(word[1]) is not None
+    verb = plural_verb(word[1]) is not None and _SINGULAR.search(text[:start]) is not None
+    return verb or word[1].endswith("ly")
 
 
 _JOINED = 'the verb that "and" joins to one that goes with "they"'
