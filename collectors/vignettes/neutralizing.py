@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from collectors.vignettes.demographic_words import (
     BEFORE_PERSON,
+    PERSON,
     TITLE,
     demographic_words,
     is_abbreviation,
@@ -277,7 +278,7 @@ def _male_or_female(edits: _Edits, word: re.Match[str]) -> None:
         edits.leave(start, end, "tells a sex, and belongs to what follows")
     elif _joined(text, start, end):
         edits.leave(start, end, "tells a sex, joined to another word")
-    elif begins_noun(text, end) and not _ends_clause(text, end):
+    elif begins_noun(text, end) and not _ends_clause(text, start, end):
         _drop(edits, start, end, "tells a sex before a noun")
     elif re.search(r"(?i)\b(?:infant|newborn|neonate|baby|child|adolescent|adult|teenager) $", text[:start]):
         edits.put(start - 1, end, "", "tells a sex, beside a noun that does not")
@@ -288,16 +289,22 @@ def _male_or_female(edits: _Edits, word: re.Match[str]) -> None:
         edits.leave(start, end, "tells a sex, and no noun follows")
 
 
-def _ends_clause(text: str, end: int) -> bool:
-    """Whether what follows is a verb in -s or an adverb and so no noun: "the male reports"."""
+_SINGULAR = re.compile(r"(?i)(?:\b(?:an?|the|this|that)|[- ]old)(?:,? [\w-]+){0,3},? $")
+
+
+def _ends_clause(text: str, start: int, end: int) -> bool:
+    """Whether a verb in -s or an adverb follows, and so no noun: "the male reports"."""
     word = re.compile(r" ([\w'’-]+)").match(text, end)
-    if word is None or word[1].lower() in ("partners", "friends", "relatives", "siblings"):
-        return word is None
-    return word[1].endswith("ly") or word[1] in (
-        "is has was reports states denies says presents notes comes takes describes".split()
-    )
+    if word is None:
+        return True
+    if re.match(rf"(?i){PERSON}", word[1]):
+        return False
+    verb = plural_verb(word[1]) is not None and _SINGULAR.search(text[:start]) is not None
+    return verb or word[1].endswith("ly")
 
 
+_JOINED = 'the verb that "and" joins to one that goes with "they"'
+_AUXILIARY = ("is", "was", "has", "does")
 _INVERTED = re.compile(r"(?i)\b(is|was|has|does|isn['’]t|wasn['’]t|hasn['’]t|doesn['’]t)(\s+)$")
 _VERB = re.compile(rf"(?i)(?:,? {ADVERB}\b,?)*,? (?P<verb>[a-z]+(?:n['’]t)?)(?![\w'’-])")
 _OWN_VERB = re.compile(
@@ -378,6 +385,10 @@ def _agreement(edits: _Edits, start: int, end: int) -> str:
         return ""
     if new := plural_verb(verb["verb"]):
         edits.put(verb.start("verb"), verb.end("verb"), new, 'the verb that goes with "they"')
+        # "Breathes or coughs": beside a verb in -s another one, whichever it is.
+        beside = re.compile(r"(?i) (?:and|or) (?P<verb>[a-z]+s)\b").match(text, verb.end())
+        if beside and verb["verb"].lower() not in _AUXILIARY and (other := plural_verb(beside["verb"])):
+            edits.put(*beside.span("verb"), other, _JOINED)
     _coordinated(edits, verb.end())
     return ""
 
@@ -393,8 +404,7 @@ def _coordinated(edits: _Edits, end: int) -> None:
     sure, doubtful = coordinated_verbs(edits.text, end)
     for verb in sure:
         if new := plural_verb(verb["verb"]):
-            why = 'the verb that "and" joins to one that goes with "they"'
-            edits.put(verb.start("verb"), verb.end("verb"), new, why)
+            edits.put(verb.start("verb"), verb.end("verb"), new, _JOINED)
     for verb in doubtful:
         edits.leave(*verb.span("verb"), "whose verb this is cannot be told")
 

@@ -45,6 +45,7 @@ _IRREGULAR = {
     "does": "do",
     "goes": "go",
     "undergoes": "undergo",
+    "focuses": "focus",
     "isn't": "aren't",
     "wasn't": "weren't",
     "hasn't": "haven't",
@@ -83,7 +84,7 @@ def plural_verb(verb: str) -> str | None:
         return None
     elif low.endswith("ies"):
         new = low[:-3] + "y"
-    elif low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes", "cuses")):
+    elif low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
         new = low[:-2]
     else:
         new = low[:-1]
@@ -98,7 +99,7 @@ def in_case_of(old: str, new: str) -> str:
 
 
 #: Verbs whose subject is a person: after "and" they go with the pronoun, whatever stands between.
-_PERSONS_VERB = (
+PERSONS_VERB = (
     "admits appears avoids chews claims comments complains consumes continues denies describes drinks eats"
     " endorses enjoys exercises experiences expresses feels gets goes insists lists lives mentions"
     " notes notices plans prefers recalls refuses remembers reports requests resides responds says"
@@ -107,22 +108,35 @@ _PERSONS_VERB = (
     " attends believes breathes develops follows keeps knows loses makes needs performs plays reads"
     " receives returns runs sits starts attributes becomes begins finds gives has hears leaves"
     " presents pulls rates repeats shows stares withdraws lies cries jumps looks moves turns falls"
-    " asks answers agrees comes dies demonstrates exhibits maintains holds"
+    " asks answers agrees comes dies demonstrates exhibits maintains holds attempts lacks prepares"
+    " offers volunteers suffers demands boasts lifts cooks drives rides swims jogs sweats coughs"
+    " vomits urinates participates engages hopes fears argues calls carries collapses cooperates"
+    " fails forgets hates helps dislikes insists interrupts laughs lets likes listens loves meets"
+    " opens paces pays promises proceeds puts reacts refers relies screams seeks shakes shouts"
+    " skips snores stands steals struggles studies suspects talks throws yells redecorates"
 ).split()
 #: Verbs that may as well go with a thing that was named in between.
 _ANYTHINGS_VERB = "is was has does isn't wasn't hasn't doesn't".split()
+_DOES_AS_PERSON = re.compile(
+    r"(?i)(?:does not|doesn['’]t) (?:recall|remember|know|think|smoke|drink|use|take|exercise)\b"
+)
 _COORDINATED = re.compile(
     rf"(?i)(?P<before>,? (?:and|or|but|nor|yet)|,(?: then)?) (?:{ADVERB},? )*"
-    rf"(?P<verb>{'|'.join(sorted({*_PERSONS_VERB, *_ANYTHINGS_VERB}, key=len, reverse=True))})\b(?!['’])"
+    r"(?P<verb>[a-z]+s|[a-z]+n['’]t)\b(?!['’-])"
 )
 #: What begins another clause, whose verbs may have another subject.
 _OTHER_CLAUSE = re.compile(
-    r"(?i)\b(?:that|which|who|whom|whose|because|when|whenever|while|where|if|although|though|since|as|"
+    r"(?i)\b(?:(?<!during )(?<!after )(?<!at )(?<!of )(?<!in )(?<!since )that|which|who|whom|whose|because|when|whenever|while|where|if|although|though|since|"
     r"is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|may|might|must|it|they"
-    r"|he|she|patient|this|there|mother|father|wife|husband|son|daughter|brother|sister|parents?)\b"
+    r"|he|she|patient|this|there)\b"
+    r"|(?<!(?:with|from) (?:his|her) )(?<!(?:by|to|of) (?:his|her) )"
+    r"\b(?:mother|father|wife|husband|son|daughter|brother|sister|parents?)\b"
     r"|[;:]"
 )
-_END = re.compile(r"[?!\n]|\.(?=\s|$|[\"”])")
+# The next pronoun has verbs of its own.
+_CLAUSE_END = re.compile(r"(?i)[?!\n]|\.(?=\s|$|[\"”])|\bs?he\b")
+#: What belongs to the pronoun's own verb: "has also been having", "does not exercise".
+_VERB_GROUP = re.compile(rf"(?i)(?: (?:{ADVERB}|not|been|had|have|has|be|being|able))+\b")
 
 
 def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
@@ -146,27 +160,31 @@ def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[
     >>> [verb["verb"] for verb in sure], [verb["verb"] for verb in doubtful]
     (['takes'], ['was'])
     """
-    ends = _END.search(text, start)
+    ends = _CLAUSE_END.search(text, start)
     stop = ends.start() if ends else len(text)
+    if group := _VERB_GROUP.match(text, start):
+        start = group.end()
     sure: list[re.Match[str]] = []
     doubtful: list[re.Match[str]] = []
     last = start
     for found in _COORDINATED.finditer(text, start, stop):
         verb = found["verb"].lower()
         comma_only = found["before"].startswith(",") and len(found["before"].split()) == 1
-        # ", but" is followed by a clause of its own; ", takes" by one of a list of verbs.
         between = _OTHER_CLAUSE.search(text, last, found.start())
         clear = between is None
-        if comma_only and (verb in _ANYTHINGS_VERB or not clear or verb == "states"):
+        if comma_only and not clear:
             continue
         # "Smokes and drinks", "no longer drinks": no noun, whatever follows.
         beside = text[last : found.start()] == "" or found.start("verb") > found.end("before") + 1
+        beside = beside and (verb in PERSONS_VERB or verb in _ANYTHINGS_VERB)
         if not beside and not _is_verb_here(text, found):
             continue
         if clear:
             sure.append(found)
             last = found.end()
-        elif verb in _PERSONS_VERB and verb not in _ANYTHINGS_VERB and not _names_relative(between):
+        elif (
+            verb in PERSONS_VERB or _DOES_AS_PERSON.match(text, found.start("verb"))
+        ) and not _names_relative(between):
             sure.append(found)
             last = found.end()
         else:
@@ -175,21 +193,26 @@ def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[
 
 
 _NOUNS_TOO = frozenset(
-    "drinks experiences exercises feels notes plans plays reports requests runs shows states stops visits walks"
-    " watches works wishes starts looks rates reads sees falls moves turns tries claims comments lists needs"
-    " uses holds answers".split()
+    "drinks experiences exercises notes plans plays reports requests runs shows states stops visits"
+    " walks watches works wishes looks rates falls claims comments lists needs uses answers"
+    " attempts demands offers volunteers fears hopes calls helps lifts drives rides talks coughs"
+    " struggles likes".split()
 )
-# A verb's object, complement or adverb; a noun is followed by another kind of word.
-_AFTER_VERB = re.compile(
-    r"(?i) (?:an?|the|his|her|their|that|no|any|some|\d|to|in|as|at|on|up|about|for|with|only|very|well"
-    r"|there|this|these|those|feeling|having|being|occasional|many|several|one|two|three|four|five|six"
-    r"|\w+ly|alcohol|cigarettes|marijuana|cocaine|tobacco|when|out|from|anxious|tired|pain|like|back|over)\b"
+# What stands after a plural noun, and not after a verb in -s.
+_AFTER_NOUN = re.compile(
+    r"(?i)\s*(?:$|[.,;:?!)\]]|\s(?:of|that|which|who|and|or|are|were|have|had|include|show|do|did|due|prior)\b)"
 )
+# Before these a word in -s is a verb, whichever it is.
+_OBJECT = re.compile(r"(?i) (?:an?|the|his|her|their|him|this|no|any|it|himself|herself)\b")
 
 
 def _is_verb_here(text: str, found: re.Match[str]) -> bool:
     verb = found["verb"].lower()
-    return verb not in _NOUNS_TOO or _AFTER_VERB.match(text, found.end()) is not None
+    if verb in ("reports", "states", "notes", "claims") and text.startswith(" that", found.end()):
+        return True
+    if verb in PERSONS_VERB or verb in _ANYTHINGS_VERB:
+        return verb not in _NOUNS_TOO or _AFTER_NOUN.match(text, found.end()) is None
+    return plural_verb(verb) is not None and _OBJECT.match(text, found.end()) is not None
 
 
 def _names_relative(between: re.Match[str] | None) -> bool:
@@ -208,10 +231,12 @@ _ENDS_PHRASE = re.compile(
     r"|unconscious|unresponsive|awake|asleep|dead|unable|feel|go|be|have|do|also|twice|every|lying"
     r"|sitting|wandering|screaming|standing|immediately|regularly|tried|try|get|take)\b(?!-))"
 )
-#: After "her" these leave it open: "call her back", "her back".
-_OPEN = re.compile(r"(?i)\s(?:back|home|better|well|sleep|work|walk|being|talking|walking|crying)\b")
-_PREPOSITION = re.compile(
-    r"(?i)\b(?:to|for|with|in|on|at|from|by|into|of|about|off|over|under|down|through|and|is|was|across)\s+$"
+#: After some verbs these leave it open: "call her back", "watch her walk".
+_OPEN = re.compile(r"(?i)\s(?:back|home|better|well|sleep|work|walk|being|\w+ing)\b")
+_TAKES_MORE = re.compile(
+    r"(?i)\b(?:ma[dk]e|let|help|see|saw|seen|watch|hear|heard|f[io]und?|notice|notic|keep|kept|w[ao]ken?|call"
+    r"|bring|brought|send|sent|drive|dr[io]ven?|took|taken?|leave|left|carry|carri|escort|remember|get|got)"
+    r"(?:s|d|ed|es|ing)?\s+$"
 )
 
 
@@ -227,7 +252,5 @@ def is_possessive(text: str, start: int, end: int) -> bool | None:
     if _ENDS_PHRASE.match(text, end):
         return False
     if _OPEN.match(text, end):
-        # "In her back", "from her home": a noun follows a preposition.
-        before = text[max(0, start - 12) : start]
-        return True if _PREPOSITION.search(before) or text[start].isupper() else None
+        return None if _TAKES_MORE.search(text[max(0, start - 15) : start]) else True
     return True
