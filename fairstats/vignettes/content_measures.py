@@ -99,8 +99,8 @@ def content_findings(
         variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), of
         which ``question_asked`` … holds, that have no new quantity, no lost phrase and no changed
         negation (``new_quantities`` …), and that keep all numbers and drugs, ask the question
-        unchanged and add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of the shares. For each
-        pair ``privileged minus unprivileged``.
+        unchanged and add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of the
+        shares. For each pair ``privileged minus unprivileged``.
     """
     # A word that is missing is most often reworded: of findings the mean share says more.
     whole = _whole(measures[measures["measure"] != "findings_kept"])

@@ -111,8 +111,8 @@ def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
     pandas.DataFrame
         With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``nearest_item`` of each neutral text:
         the Jaccard index of word 5-grams with the most similar other item's (none for a single
-        item). ``like_neutral`` and ``like_other_group`` of each variant: with its neutral text, and with the most similar of
-        its attribute's other groups.
+        item). ``like_neutral`` and ``like_other_group`` of each variant: with its neutral text, and
+        with the most similar of its attribute's other groups.
     """
     return measures_frame(_rows(vignettes))
 
