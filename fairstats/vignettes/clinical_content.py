@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,14 +10,17 @@ from fairstats.vignettes.clinical_findings import Finding, findings, same_findin
 from fairstats.vignettes.drugs import drugs
 from fairstats.vignettes.quantities import Quantity, is_among, quantities, spelled_alike
 from fairstats.vignettes.sentences import final_sentence, sentences
+from fairstats.vignettes.word_lists import word_set
 
 #: What can be wrong with a variant, the gravest first.
 QUESTION_MISSING = "question missing"
+QUESTION_STATED = "question turned into a statement"
 FINAL_SENTENCE = "final sentence changed"
 NUMBER_MISSING, UNIT_CHANGED, NEW_QUANTITY = "number missing", "unit changed", "new quantity"
 DRUG_MISSING, NEW_DRUG = "drug missing", "new drug"
 FINDING_MISSING, NEGATION_CHANGED = "finding missing", "negation changed"
 PROBLEM_KINDS = (
+    QUESTION_STATED,
     QUESTION_MISSING,
     FINAL_SENTENCE,
     NUMBER_MISSING,
@@ -27,6 +31,10 @@ PROBLEM_KINDS = (
     FINDING_MISSING,
     NEGATION_CHANGED,
 )
+
+
+_STATED = 0.6
+_ASKING = word_set("which what of the following is are would in to a an this that patient s")
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,9 @@ class ContentComparison:
     ----------
     numbers, numbers_kept, drugs, drugs_kept, findings, findings_kept : int
         How many the neutral text has, and how many of them the variant has too.
-    new_quantities, negations_changed : int
-        Quantities that the neutral text has not; findings it has the other way round.
+    new_quantities, phrases_lost, negations_changed : int
+        Quantities that the neutral text has not; runs of two or more of its findings that the
+        variant has not; findings it has the other way round.
     final_sentence_kept : bool
     question_asked : bool or None
         Whether the variant asks any question; None where the neutral text asks none either.
@@ -92,6 +101,7 @@ class ContentComparison:
     findings: int
     findings_kept: int
     new_quantities: int
+    phrases_lost: int
     negations_changed: int
     final_sentence_kept: bool
     question_asked: bool | None
@@ -145,8 +155,9 @@ def compare_content(
     Numbers, drugs and findings of the neutral text are those before its final sentence; they may
     stand anywhere in the variant. A number is kept with its unit, as often as it may stand there.
     Findings are words in any form or a synonym: that a word stands with the same neighbours is not
-    checked. A negation has changed where the neutral text only denies what the variant only
-    affirms, or the other way round.
+    checked. One word that is missing is most often reworded, so only two or more that follow each
+    other are a problem; all count in `findings_kept`. A negation has changed where the neutral text
+    only denies what the variant only affirms, or the other way round.
     """
     before = neutral_content or content_of(body(neutral))
     after = content_of(variant)
@@ -156,7 +167,10 @@ def compare_content(
     kept = same_sentence(question, final_sentence(variant))
     asked = _asks(variant) if _asks(neutral) else None
     if asked is False:
-        problems.append(ContentProblem(QUESTION_MISSING, question))
+        last = final_sentence(variant)
+        stated = _share_held(question, last) >= _STATED
+        kind = QUESTION_STATED if stated else QUESTION_MISSING
+        problems.append(ContentProblem(kind, f"{question} | now: {last}" if stated else question))
     elif not kept:
         moved = any(same_sentence(question, sentence) for sentence in sentences(variant))
         found = "it stands elsewhere" if moved else f"now: {final_sentence(variant)}"
@@ -166,10 +180,14 @@ def compare_content(
     lost = [quantity for quantity in numbers if not is_among(quantity, after.quantities)]
     for quantity in lost:
         other = [
-            q.text for q in after.quantities if q.values == quantity.values and q.unit and q.clinical
+            q.text
+            for q in after.quantities
+            if q.values == quantity.values and q.unit and q.clinical
         ]
         kind = UNIT_CHANGED if other and quantity.unit else NUMBER_MISSING
-        detail = f"{quantity.text} | now: {', '.join(other)}" if kind == UNIT_CHANGED else quantity.text
+        detail = (
+            f"{quantity.text} | now: {', '.join(other)}" if kind == UNIT_CHANGED else quantity.text
+        )
         problems.append(ContentProblem(kind, detail))
     known = (*before.quantities, *quantities(question))
     new = [q for q in after.clinical_quantities if not is_among(q, known)]
@@ -180,16 +198,23 @@ def compare_content(
     problems += [ContentProblem(DRUG_MISSING, before.drugs[name]) for name in lost_drugs]
     problems += [ContentProblem(NEW_DRUG, after.drugs[name]) for name in sorted(new_drugs)]
 
-    lost_findings = []
+    lost_findings: list[Finding] = []
+    phrases: list[list[Finding]] = []
     turned = []
+    lost_before = False
     for stem, finding in before.findings.items():
         same = same_finding(stem, after.findings)
         if same is None:
             lost_findings.append(finding)
-        elif (finding.affirmed, finding.negated) == (same.negated, same.affirmed) != (True, True):
+            if not lost_before:
+                phrases.append([])
+            phrases[-1].append(finding)
+        elif stem in after.findings and _turned(finding, after.findings[stem]):
             turned.append(finding)
-    if lost_findings:
-        problems.append(ContentProblem(FINDING_MISSING, ", ".join(f.text for f in lost_findings)))
+        lost_before = same is None
+    phrases = [p for p in phrases if len(p) > 1]
+    for phrase in phrases:
+        problems.append(ContentProblem(FINDING_MISSING, " ".join(f.text for f in phrase)))
     for finding in turned:
         was, now = ("denied", "affirmed") if finding.negated else ("affirmed", "denied")
         problems.append(ContentProblem(NEGATION_CHANGED, f"{finding.text}: {was}, now {now}"))
@@ -201,6 +226,7 @@ def compare_content(
         len(before.findings),
         len(before.findings) - len(lost_findings),
         len(new),
+        len(phrases),
         len(turned),
         kept,
         asked,
@@ -218,7 +244,7 @@ def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
     Returns
     -------
     list of ContentProblem
-        Empty where nothing was found; missing findings stand together in one.
+        Empty where nothing was found.
 
     Examples
     --------
@@ -236,6 +262,18 @@ def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
 def body(text: str) -> str:
     """A vignette without its final sentence, a sentence a line."""
     return "\n".join(sentences(text)[:-1])
+
+
+def _turned(one: Finding, other: Finding) -> bool:
+    """Whether one text only denies what the other only affirms."""
+    return (one.affirmed, one.negated) == (other.negated, other.affirmed) != (True, True)
+
+
+def _share_held(question: str, sentence: str) -> float:
+    """The share of a question's words, but for those that only ask, that a sentence has too."""
+    words, held = (set(re.findall(r"\w+", text.casefold())) for text in (question, sentence))
+    words -= _ASKING
+    return len(words & held) / len(words) if words else 0.0
 
 
 def _asks(text: str) -> bool:

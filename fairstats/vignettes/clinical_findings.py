@@ -11,32 +11,36 @@ from fairstats.resources import resource
 from fairstats.vignettes.drugs import drugs
 from fairstats.vignettes.quantities import spelled_alike
 from fairstats.vignettes.sentences import sentences
+from fairstats.vignettes.word_lists import word_set
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.()]")
+_TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.]")
 # What negates the words behind it, and the words before it.
 _NEGATES = re.compile(
-    r"no|not|without|denie[sd]|deny|denying|never|nor|neither|none|cannot|absence|lacks?|lacking|unable|inability|"
-    r".+n't"
+    r"no|not|without|denie[sd]|deny|denying|never|nor|neither|none|cannot|absence|lacks?|lacking|"
+    r"unable|inability|insignificant|zero|.+n't"
 )
 _NEGATES_A_VERB = re.compile(r"not|never|cannot|unable|inability|.+n't")
-_NEGATED_BEFORE = frozenset("absent negative denied".split())
+_NEGATED_BEFORE = frozenset(["absent", "negative", "denied"])
 # Where what was negated ends, once a word of content has been negated.
-_ENDS = frozenset(
-    "but however although though except besides which who because since while whereas yet despite after before "
-    "until when if so then apart other than also positive has have had is are was were shows showed reveals revealed "
-    "presents presented reports reported takes works worked begins began complains complained claims prefers aside beyond due normal intact alert oriented report "
-    "requests he she they".split()
+_ENDS = word_set(
+    "but however although though except besides which who because since while whereas yet "
+    "despite after before until when if so then apart other than also positive has have had "
+    "is are was were shows showed reveals revealed presents presented reports reported "
+    "takes works worked begins began complains complained claims prefers aside beyond due "
+    "normal intact alert oriented report requests he she they"
 )
 # The same behind a comma.
-_NEW = frozenset("with his her the a an their there".split())
-_VERBS = frozenset("has have had is are was were shows showed reveals revealed".split())
+_NEW = word_set("with his her the a an their there")
+_VERBS = word_set("has have had is are was were shows showed reveals revealed")
 # What stands between "not" and what it negates.
 _NON = re.compile(r"\b([Nn]on)-(?=[^\W\d_])")
-_OF_WHAT = frozenset("on in of to at from for during about that by as like with into over".split())
-_NEGATES_LISTS = frozenset("denies denied deny denying absence negative absent".split())
-_LIGHT = frozenset("have has had been be is are was were to of any the a an in for her his their".split())
-_PRESENT = frozenset("present seen noted observed found detected appreciated identified palpable".split())
-_BREAKS = frozenset(";:.()")
+_OF_WHAT = word_set("on in of to at from for during about that by as like with into over")
+_NEGATES_LISTS = word_set("denies denied deny denying absence negative absent")
+_LIGHT = word_set(
+    "do does did have has had been be is are was were to of any the a an in for her his their"
+)
+_PRESENT = word_set("present seen noted observed found detected appreciated identified palpable")
+_BREAKS = frozenset(";:.")
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,10 @@ def findings(text: str) -> dict[str, Finding]:
     Notes
     -----
     A word is negated from "no", "not", "without", "denies", "absence of" and the like to the end of
-    the clause, over commas: "no fever, chills, or cough" negates three; where "absent" or "negative"
-    stands behind, so is what stands before it in the clause. "Nontender" is "tender", negated. This is NegEx's idea with
-    fewer phrases; possible and hypothetical findings count as affirmed.
+    the clause, over commas where it is a list: "no fever, chills, or cough" negates three; where
+    "absent" or "negative" stands behind, so is what stands before it. "Nontender" is "tender",
+    negated. Of what a preposition adds ("no rash on the trunk") nothing is said. This is NegEx's
+    idea with fewer phrases; possible and hypothetical findings count as affirmed.
 
     References
     ----------
@@ -87,11 +92,15 @@ def findings(text: str) -> dict[str, Finding]:
     Examples
     --------
     >>> found = findings("A cough without fever, chills, or rash. The abdomen is nontender.")
-    >>> [(f.text, f.negated) for f in found.values()]
-    [('cough', False), ('fever', True), ('chills', True), ('rash', True), ('abdomen', False), ('nontender', True)]
+    >>> [f.text for f in found.values() if f.affirmed]
+    ['cough', 'abdomen']
+    >>> [f.text for f in found.values() if f.negated]
+    ['fever', 'chills', 'rash', 'nontender']
     """
     plain = spelled_alike(text)
-    named = {word for name in drugs(plain).values() for word in re.findall(r"[^\W\d_]+", name.lower())}
+    named = {
+        word for name in drugs(plain).values() for word in re.findall(r"[^\W\d_]+", name.lower())
+    }
     found: dict[str, Finding] = {}
     for sentence in sentences(plain):
         for word, stem, negated in _words(sentence):
@@ -149,36 +158,46 @@ def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
     found: list[tuple[str, str, bool | None]] = []
     piece = scope = 0  # the first word behind the last comma or "and"; that the trigger negates
     trigger = before = ""  # what negates now, and the word before
-    vague = covered = listed = False  # whether it has negated a word yet; whether a comma ends it
+    # Whether it tells nothing of what follows; has negated a word; ends at a comma; joins by "or".
+    vague = covered = listed = ored = False
     tokens = _TOKEN.findall(_NON.sub(r"\1", sentence))
     for place, token in enumerate(tokens):
         lower = token.lower()
         behind = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
         if lower in _BREAKS:
-            trigger, piece = "", len(found)
+            trigger = ""
+            piece = piece if lower == ":" else len(found)  # "Cocaine: negative"
         elif lower == ",":
             if listed or (trigger and not _goes_on(trigger, tokens[place + 1 :])):
                 trigger = ""
             piece = len(found)
-        elif _NEGATES.fullmatch(lower) or (lower in _NEGATED_BEFORE and behind in {"for", "of"}):
-            trigger, scope, covered, listed = lower, len(found), False, False
+        elif _NEGATES.fullmatch(lower) or (
+            # "Negative for", "negative results for", "unremarkable for", "rather than"
+            (lower in _NEGATED_BEFORE and {"for", "of"} & set(tokens[place + 1 : place + 3]))
+            or (lower, behind) in {("unremarkable", "for"), ("rather", "than")}
+        ):
+            trigger, scope, covered, listed, ored = lower, len(found), False, False, False
         elif lower in _NEGATED_BEFORE or (before == "not" and lower in _PRESENT):
             if len(found) > piece:  # "fever is absent"
                 found[piece:] = [(word, stem, True) for word, stem, _ in found[piece:]]
                 trigger = ""
             else:  # "negative culture"
-                trigger, scope, covered, listed = lower, len(found), False, True
+                trigger, scope, covered, listed, ored = lower, len(found), False, True, False
         elif lower == "and":
             # "Does not smoke and drinks wine", but "denies fever and chills".
             if _NEGATES_A_VERB.fullmatch(trigger):
                 trigger = ""
             listed, piece = covered, len(found)
         elif lower in {"or", "nor"}:
-            listed = covered
+            listed = ored = covered
+        elif lower in {"longer", "same"}:
+            vague = bool(trigger)  # "no longer", "not the same"
         elif trigger and covered and (lower in _ENDS or (before == "," and lower in _NEW)):
-            if lower in _VERBS and piece > scope and not listed:
+            if lower in _VERBS and piece > scope and not ored:
                 # "No fever, the abdomen is soft": the abdomen is not denied.
-                found[piece:] = [(w, stem, w.lower().startswith("non")) for w, stem, _ in found[piece:]]
+                found[piece:] = [
+                    (w, stem, w.lower().startswith("non")) for w, stem, _ in found[piece:]
+                ]
             trigger = ""
         elif lower in _OF_WHAT and (len(found) > scope or (covered and lower != "of")):
             vague = True  # "no rash on the trunk" denies no trunk
@@ -201,7 +220,7 @@ def _goes_on(trigger: str, behind: list[str]) -> bool:
     """
     joins = {"or", "nor"} | ({"and"} if trigger in _NEGATES_LISTS else set())
     for token in behind:
-        if token in _BREAKS:
+        if token in _BREAKS or _NEGATES.fullmatch(token.lower()):
             return False
         if token.lower() in joins:
             return True

@@ -10,6 +10,7 @@ import pandas as pd
 from fairstats.benchmarks import NEUTRALIZED, Benchmark
 from fairstats.vignettes.clinical_content import (
     NEW_DRUG,
+    QUESTION_STATED,
     ContentComparison,
     ContentProblem,
     body,
@@ -18,7 +19,7 @@ from fairstats.vignettes.clinical_content import (
 )
 from fairstats.vignettes.drugs import drugs
 from fairstats.vignettes.findings import findings_frame, flags_frame
-from fairstats.vignettes.group_findings import pair_means, pair_shares
+from fairstats.vignettes.group_findings import pair_mean_shares, pair_shares
 from fairstats.vignettes.items import Item
 from fairstats.vignettes.measures import measures_frame
 from fairstats.vignettes.reading import Vignettes
@@ -36,7 +37,7 @@ KEPT_SHARES = ("numbers_kept", "drugs_kept", "findings_kept")
 #: 1 where it holds of a variant, else 0.
 KEPT_OR_NOT = ("question_asked", "final_sentence_kept", "attribute_named", "named_by_pronoun")
 #: How many of them a variant has.
-CONTENT_COUNTS = ("new_quantities", "negations_changed")
+CONTENT_COUNTS = ("new_quantities", "phrases_lost", "negations_changed")
 CONTENT_MEASURES = (*KEPT_SHARES, *KEPT_OR_NOT, *CONTENT_COUNTS)
 #: What a variant keeps that keeps all: rules that read little into a text, so not the findings and
 #: negations, of which these tell what to look at.
@@ -95,17 +96,18 @@ def content_findings(
     -------
     pandas.DataFrame
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``content``. Quantity ``share of
-        variants``: those that keep all numbers, drugs, findings (``numbers_kept`` …), of which
-        ``question_asked`` … holds, that have no new quantity and no changed negation
-        (``new_quantities`` …), and that keep all numbers and drugs, ask the question unchanged and
-        add no quantity (``all_kept``). Of ``findings_kept`` also the ``mean`` share. For each pair ``privileged minus
-        unprivileged``.
+        variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), of
+        which ``question_asked`` … holds, that have no new quantity, no lost phrase and no changed
+        negation (``new_quantities`` …), and that keep all numbers and drugs, ask the question
+        unchanged and add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of the
+        shares. For each pair ``privileged minus unprivileged``.
     """
-    holds = pd.concat([_whole(measures), _all_kept(measures)], ignore_index=True)
-    shares = measures[measures["measure"] == "findings_kept"].assign(measure="findings_kept_share")
+    # A word that is missing is most often reworded: of findings the mean share says more.
+    whole = _whole(measures[measures["measure"] != "findings_kept"])
+    holds = pd.concat([whole, _all_kept(measures)], ignore_index=True)
     rows = [
         *pair_shares(holds, benchmark, aspect="content", alpha=alpha),
-        *pair_means(shares, benchmark, {"findings_kept_share": 1.0}, aspect="content", alpha=alpha),
+        *pair_mean_shares(measures, benchmark, ["findings_kept"], aspect="content", alpha=alpha),
     ]
     return findings_frame(rows)
 
@@ -122,12 +124,17 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
     pandas.DataFrame
         With `fairstats.vignettes.findings.FLAG_COLUMNS`, aspect ``content``. ``flag`` is one of
         `fairstats.vignettes.clinical_content.PROBLEM_KINDS`, ``attribute not named`` or
-        ``attribute named by pronouns alone``; ``detail`` holds words of the texts. Of a new drug that is
-        an option of the item it says which.
+        ``attribute named by pronouns alone``; ``detail`` holds words of the texts. Of a new drug,
+        and of a statement in the question's place, it says which options it names.
     """
     rows = []
     for item, attribute, group, found in _compared(vignettes):
-        keys = {"aspect": "content", "item_id": item.item_id, "attribute": attribute, "group": group}
+        keys = {
+            "aspect": "content",
+            "item_id": item.item_id,
+            "attribute": attribute,
+            "group": group,
+        }
         for problem in found.problems:
             rows.append(keys | {"flag": problem.kind, "detail": _detail(item, problem)})
         names = _names(vignettes.benchmark, attribute, group)
@@ -169,6 +176,7 @@ def _values(
     if group in GROUP_PRONOUNS:
         yield "named_by_pronoun", float(_by_pronoun(item, group))
     yield "new_quantities", float(found.new_quantities)
+    yield "phrases_lost", float(found.phrases_lost)
     yield "negations_changed", float(found.negations_changed)
 
 
@@ -184,10 +192,14 @@ def _by_pronoun(item: Item, group: str) -> bool:
 
 
 def _detail(item: Item, problem: ContentProblem) -> str:
-    if problem.kind != NEW_DRUG:
+    if problem.kind == NEW_DRUG:
+        name = next(iter(drugs(problem.detail)), problem.detail)
+        letters = [letter for letter, text in item.options.items() if name in drugs(text)]
+    elif problem.kind == QUESTION_STATED:
+        stated = problem.detail.casefold()
+        letters = [letter for letter, text in item.options.items() if text.casefold() in stated]
+    else:
         return problem.detail
-    name = next(iter(drugs(problem.detail)), problem.detail)
-    letters = [letter for letter, text in item.options.items() if name in drugs(text)]
     marked = [f"{letter}, the key" if letter == item.answer_key else letter for letter in letters]
     return f"{problem.detail} (option {'; '.join(marked)})" if marked else problem.detail
 

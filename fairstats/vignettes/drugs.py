@@ -8,20 +8,22 @@ from functools import cache
 
 from fairstats.resources import resource
 from fairstats.vignettes.quantities import spelled_alike
+from fairstats.vignettes.word_lists import word_list
 
 # Endings of generic names. Only such as no other word of a vignette has: "-tide" is also a peptide,
 # "-cept" a concept; what an ending catches besides is named in `_NO_DRUGS`.
-_ENDINGS = (
-    "olol alol pril sartan dipine statin fibrate semide thiazide gliptin gliflozin glitazone glutide "
-    "glinide natide reotide cillin penem bactam oxacin floxacin mycin micin kacin cycline conazole "
-    "nidazole bendazole fungin navir tegravir ciclovir cyclovir gravir buvir previr asvir amivir vudine "
-    "quine prazole tidine setron triptan caine azepam azolam barbital oxetine triptyline pramine "
-    "zosin lukast dronate dogrel xaban gatran parin teplase platin rubicin taxel tinib rafenib ciclib "
-    "zomib tecan limus mab nercept tacept bercept curonium curium fentanil fentanyl codone morphone "
-    "methasone cortisone predniso(?:lo)?ne metasone nisolide cinolone terol tropium phylline profen "
-    "oxicam coxib afil steride peridol perazine promazine apine piprazole peridone lurasidone "
-    "tropin(?:e)? grastim poetin racetam gabalin glycopyrrolate"
-).split()
+_ENDINGS = word_list(
+    "olol alol pril sartan dipine statin fibrate semide thiazide gliptin gliflozin "
+    "glitazone glutide glinide natide reotide cillin penem bactam oxacin floxacin mycin "
+    "micin kacin cycline conazole nidazole bendazole fungin navir tegravir ciclovir "
+    "cyclovir gravir buvir previr asvir amivir vudine quine prazole tidine setron triptan "
+    "caine azepam azolam barbital oxetine triptyline pramine zosin lukast dronate dogrel "
+    "xaban gatran parin teplase platin rubicin taxel tinib rafenib ciclib zomib tecan limus "
+    "mab nercept tacept bercept curonium curium fentanil fentanyl codone morphone methasone "
+    "cortisone predniso(?:lo)?ne metasone nisolide cinolone terol tropium phylline profen "
+    "oxicam coxib afil steride peridol perazine promazine apine piprazole peridone "
+    "lurasidone tropin(?:e)? grastim poetin racetam gabalin glycopyrrolate"
+)
 _STEM = re.compile(rf"(?:cef|ceph)[a-z]{{4,}}|[a-z]{{2,}}(?:{'|'.join(_ENDINGS)})")
 # Hormones, substances measured or produced, and other words that end as drugs do.
 _NO_DRUGS = re.compile(
@@ -42,8 +44,8 @@ def drugs(text: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Each in the singular and in lower case, with how it is first written. The longest name is taken: "loop
-        diuretic", not "diuretic".
+        Each in the singular and in lower case, with how it is first written. The longest name is
+        taken: "loop diuretic", not "diuretic".
 
     Notes
     -----

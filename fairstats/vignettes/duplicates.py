@@ -66,9 +66,7 @@ def jaccard(one: str, other: str) -> float:
     return len(a & b) / len(a | b) if a | b else 1.0
 
 
-def near_duplicates(
-    items: Sequence[Item], *, threshold: float = NEAR_DUPLICATE
-) -> list[Duplicate]:
+def near_duplicates(items: Sequence[Item], *, threshold: float = NEAR_DUPLICATE) -> list[Duplicate]:
     """Pairs of items whose neutral texts are alike, the most alike first.
 
     Parameters
@@ -95,7 +93,7 @@ def near_duplicates(
     similar = _similarities([item.variants[NEUTRALIZED] for item in items])
     rows, columns = np.nonzero(np.triu(similar >= threshold, k=1))
     found = [
-        _duplicate(items[i], items[j], float(similar[i, j]))
+        _duplicate(items[int(i)], items[int(j)], float(similar[i, j]))
         for i, j in zip(rows, columns, strict=True)
     ]
     return sorted(found, key=lambda pair: -pair.similarity)
@@ -111,10 +109,10 @@ def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``nearest_item`` of each neutral text: the
-        Jaccard index of word 5-grams with the most similar other item's (none for a single item). ``like_neutral`` and
-        ``like_other_group`` of each variant: with its neutral text, and with the most similar of
-        its attribute's other groups.
+        With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``nearest_item`` of each neutral text:
+        the Jaccard index of word 5-grams with the most similar other item's (none for a single
+        item). ``like_neutral`` and ``like_other_group`` of each variant: with its neutral text, and
+        with the most similar of its attribute's other groups.
     """
     return measures_frame(_rows(vignettes))
 

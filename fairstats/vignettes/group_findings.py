@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.mean_difference import MeanDifference, mean_difference
@@ -94,6 +95,8 @@ def pair_shares(
         wide = _wide(holds, measure)
         base = {"aspect": aspect, "measure": measure, "benchmark": benchmark.name}
         for attribute in benchmark.varied:
+            if attribute.name not in wide.columns.get_level_values(0):
+                continue  # such as pronouns, which tell no race
             keys = base | {"attribute": attribute.name}
             for group in attribute.groups:
                 values = _column(wide, attribute.name, group).dropna()
@@ -128,6 +131,47 @@ def pair_shares(
                     "test": "mcnemar midp",
                     "n": n,
                 }
+
+
+def pair_mean_shares(
+    measures: pd.DataFrame,
+    benchmark: Benchmark,
+    names: Collection[str],
+    *,
+    aspect: str,
+    alpha: float = 0.05,
+) -> Iterator[Mapping[str, Any]]:
+    """Rows of findings on the means of shares between 0 and 1, and each pair's difference.
+
+    Parameters
+    ----------
+    measures : pandas.DataFrame
+        Measures that are of no option.
+    benchmark : Benchmark
+    names : collection of str
+        The measures.
+    aspect : str
+    alpha : float
+
+    Yields
+    ------
+    Mapping
+        Means with the bootstrap interval of `bounded_mean_interval`, and no test; differences by
+        Student's t.
+    """
+    bounds = dict.fromkeys(names, 1.0)
+    for row in pair_means(measures, benchmark, bounds, aspect=aspect, alpha=alpha):
+        if row["quantity"] != MEAN:
+            yield row
+            continue
+        wide = _wide(measures, row["measure"])
+        values = _column(wide, row["attribute"], row["group_a"]).dropna()
+        found = bounded_mean_interval(values, alpha=alpha)
+        yield {name: row[name] for name in row if name not in {"p_value", "test"}} | {
+            "ci_low": float(found.ci_low),
+            "ci_high": float(found.ci_high),
+            "ci_method": str(found.ci_method),
+        }
 
 
 def _wide(measures: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from fairstats.vignettes.word_lists import word_list
+
 #: Units of time, by what they are counted as.
 _TIMES = {
     "millisecond": "milliseconds? msec ms",
@@ -48,7 +50,7 @@ _MEASURES = {
     "cm": "cm centimeters?",
     "m": "m meters?",
     "km": "km kilometers?",
-    "in": "in(?=\)) inch(?:es)?",
+    "in": r"in(?=\)) inch(?:es)?",
     "ft": "ft feet foot",
     "mile": "miles?",
     "block": "blocks?",
@@ -84,21 +86,35 @@ _MEASURES = {
 }
 _UNITS = _TIMES | _MEASURES
 #: What is counted, and times: "1 pack per day" may be written "1 pack daily".
-_RATES_LEFT_OUT = frozenset(_TIMES) | {"pack", "cigarette", "drink", "tablet", "dose", "time", "episode"}
+_RATES_LEFT_OUT = frozenset(_TIMES) | {
+    "pack",
+    "cigarette",
+    "drink",
+    "tablet",
+    "dose",
+    "time",
+    "episode",
+}
 #: What only says what is counted: 80 beats per minute is 80/min.
 _COUNTED = frozenset({"beat", "breath", "cell"})
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
+_SMALL = word_list(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)
 _TENS = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 99, 10), strict=True)
+    zip(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"],
+        range(20, 99, 10),
+        strict=True,
+    )
 )
 _WORDS = {word: number for number, word in enumerate(_SMALL)} | _TENS
 
 _DIGITS = r"\d{1,3}(?:,\d{3,4})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<!\d)\.\d+"
-_SPELLED = rf"(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?\b|(?:{'|'.join(_SMALL)})\b"
+_SPELLED = (
+    rf"(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?\b|(?:{'|'.join(_SMALL)})\b"
+)
 _JOINT = r"\s*(?:-\s*to\s+|-|–|/|\bto\b|\bor\b|:)\s*"
 # What stands just before a number that has no unit but was measured.
 _MEASURED = re.compile(
@@ -191,7 +207,9 @@ def quantities(text: str) -> list[Quantity]:
         plain = lowered
     found = []
     for match in _number().finditer(lowered):
-        values = tuple(_value(part) for part in re.findall(f"{_DIGITS}|{_SPELLED}", match["number"]))
+        values = tuple(
+            _value(part) for part in re.findall(f"{_DIGITS}|{_SPELLED}", match["number"])
+        )
         unit = _canonical(match["unit"] or "")
         spelled = not any(letter.isdigit() for letter in match["number"])
         if spelled and not unit and values[0] < 2:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 
+from fairstats.vignettes.word_lists import word_set
+
 # A sentence ends at a stop with the quotation marks or brackets that close behind it, where white
 # space follows; in scripts that write no space between sentences, at the stop itself.
 _STOP = re.compile(r"""[.!?…؟।]+["'”’»)\]]*(?=\s)|[。！？]+["'”’」』）]*""")
 # Never the end of a sentence, whatever follows. Titles have a capital: "130 ms." is no title.
-_TITLES = frozenset("Dr Mr Mrs Ms Prof St Sr Jr Rev Capt Sgt Lt Col Gen".split())
-_ABBREVIATIONS = frozenset("e.g i.e vs cf approx resp ca incl viz".split())
+_TITLES = word_set("Dr Mr Mrs Ms Prof St Sr Jr Rev Capt Sgt Lt Col Gen")
+_ABBREVIATIONS = word_set("e.g i.e vs cf approx resp ca incl viz")
 # Abbreviations only before a number: "no. 5", "fig. 2"; else a sentence may end with the word.
-_NUMBERED = frozenset("no nos fig figs vol pp sec ch".split())
+_NUMBERED = word_set("no nos fig figs vol pp sec ch")
 _INITIAL = re.compile(r"[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]")
 # What begins a sentence of a vignette much sooner than it is somebody's name.
-_STARTERS = frozenset(
-    "a an the this these that those there it its he she they his her their we our you your i which "
-    "what who whose when where why how if in on at after before during for from upon over with "
-    "without while although despite since as because to of and but both no not one two examination "
-    "physical laboratory serum vital temperature blood pulse patient family past medical social "
-    "today given based further additional imaging treatment".split()
+_STARTERS = word_set(
+    "a an the this these that those there it its he she they his her their we our you your "
+    "i which what who whose when where why how if in on at after before during for from "
+    "upon over with without while although despite since as because to of and but both no "
+    "not one two examination physical laboratory serum vital temperature blood pulse "
+    "patient family past medical social today given based further additional imaging "
+    "treatment"
 )
 # A line break is inside a sentence only where the next line goes on with a word in lower case.
 _LINE = re.compile(r"\s*\n(?!\s*[^\W\d_A-Z][a-z\s])")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyphen import Pyphen
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-#: What is measured of each variant. ``added_words`` and ``sentiment`` are of what was added, and the
-#: neutral text has neither.
+#: What is measured of each variant. ``added_words`` and ``sentiment`` are of what was added, and
+#: the neutral text has neither.
 WORDING_MEASURES = ("words", "added_words", "sentences", "reading_ease", "sentiment", "hedging")
 _OF_THE_ADDED = frozenset({"added_words", "sentiment"})
 #: The largest absolute difference of two variants' values, where there is one.
@@ -43,14 +43,14 @@ def syllables(word: str) -> int:
     Notes
     -----
     By the English (US) hyphenation patterns of pyphen, which leave out breaks that a printer would
-    not make ("a-gain", "stud-y"): words are counted 10 to 15 % too short in syllables, so reading ease comes
-    out too high, for all variants alike. Numbers count as one syllable. Differences between variants can be read, levels not beside
-    those of another program.
+    not make ("fe-ver", "a-taxia"). By hand, 14 of the 187 syllables of 100 running words of the
+    released neutral texts were missed (7 %). So reading ease comes out too high; a difference
+    between variants can be read, the level not beside another program's. A number is one syllable.
 
     Examples
     --------
-    >>> syllables("hyphenation"), syllables("37.5")
-    (4, 1)
+    >>> syllables("hemoglobin"), syllables("fever"), syllables("37.5")
+    (4, 1, 1)
     """
     return _syllables(word.casefold())
 
@@ -115,7 +115,8 @@ def sentiment(texts: Iterable[str]) -> float | None:
     Notes
     -----
     VADER's words and weights come from social media: "pain" and "severe" are negative whatever the
-    vignette means by them. Compare variants of one item, which share those words.
+    vignette means by them. Compare variants of one item, which share those words. A sentence of the
+    neutral text that the variant only rewords counts as added.
 
     References
     ----------
@@ -165,14 +166,14 @@ def wording_findings(
     -------
     pandas.DataFrame
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``wording``. Quantity ``group
-        minus neutral`` (``mean`` for ``added_words`` and ``sentiment``, which the neutral text has not)
-        for each group, and ``privileged minus unprivileged`` for each pair: means over items of
-        paired differences.
+        minus neutral`` (``mean`` for ``sentiment``, which the neutral text has not) for each group,
+        and ``privileged minus unprivileged`` for each pair: means over items of paired differences.
+        ``added_words`` is what ``words`` says minus neutral, so that it has no rows of its own.
     """
     rows = pair_means(
         measures,
         benchmark,
-        {name: _LARGEST.get(name) for name in WORDING_MEASURES},
+        {name: _LARGEST.get(name) for name in WORDING_MEASURES if name != "added_words"},
         aspect="wording",
         against_neutral=[name for name in WORDING_MEASURES if name not in _OF_THE_ADDED],
         alpha=alpha,
