@@ -15,6 +15,7 @@ import pandas as pd
 
 from collectors.import_files import csv_records
 from collectors.vignettes.built import TRIGGERED, Built
+from collectors.vignettes.release_declaration import took_part
 from collectors.vignettes.review.decisions import DECISIONS
 from collectors.vignettes.review.figures import AFTER, BEFORE, of_all
 from collectors.vignettes.review.rounds import Review
@@ -46,9 +47,12 @@ released only if every variant of every attribute was accepted."""
 _SETTINGS = ("generator", "rounds", "sees_options", "filter_ask", "limit")
 _LIMITS = (
     "The structural checks are rules over words: they miss what no rule names, and may be wrong.",
-    "Whether the right answer is the same for every group was judged by these reviewers alone.",
     "A background says more than the group: a difference between two groups' answers is one "
     "between these texts.",
+)
+_UNJUDGED = ("Nobody has judged whether the right answer is the same for every group.",)
+_JUDGED = (
+    "Whether the right answer is the same for every group was judged by these reviewers alone.",
     "Agreement is among these reviewers on these variants; those who edited a text judged it too.",
 )
 
@@ -105,7 +109,7 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
         "## Review",
         *(_review(facts) if reviewed else ["**Nobody has reviewed the variants.**"]),
         "## Limits",
-        "\n".join(f"- {limit}" for limit in _LIMITS[: 3 if not reviewed else None]),
+        "\n".join(f"- {limit}" for limit in (*_LIMITS, *(_JUDGED if reviewed else _UNJUDGED))),
         "## Licence and citation",
         f"{_text(built.declared['licence'])}\n\n{_text(built.declared['citation'])}",
         "## Files",
@@ -120,9 +124,10 @@ def _what(facts: Facts) -> str:
     built = facts.review.built
     variants = len(built.groups)
     return (
-        f"{_text(built.name)}, version {_text(facts.version)}: {len(facts.released):,} clinical "
-        f"vignettes with {len(built.declared['options'])} options, each as it came, neutralized, "
-        f"and in {variants} variants ({len(facts.released) * variants:,} in all)."
+        f"{_text(built.name)}, version {_text(facts.version)}. Clinical vignettes: "
+        f"{len(facts.released):,}, with {len(built.declared['options'])} options each; as they "
+        f"came, neutralized, and in {variants} variants ({len(facts.released) * variants:,} in "
+        "all)."
     )
 
 
@@ -158,6 +163,9 @@ def _made(facts: Facts) -> Iterator[str]:
     for stage, agent in built.declared["agents"].items():
         known = ("model", "snapshot", "endpoint", "prompt_sha256")
         more = [f"{k} = {v}" for k, v in sorted(agent.items()) if k not in known]
+        if not took_part(agent):
+            model = agent.get("model") or "none"
+            agent = {"model": model if model == "none" else f"{model} (never asked)"}
         agents.append([_text(stage), *(_text(agent.get(n) or "") for n in known),
                        _text(", ".join(more))])  # fmt: skip
     yield (

@@ -104,9 +104,9 @@ def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     snapshots: dict[str, list[str]] = {}
     for stage, agent in declared["agents"].items():
-        model = agent.get("model")
-        if not model or model == "none":
+        if not took_part(agent):
             continue
+        model = agent["model"]
         part = _VALIDATED[declared["keep"]] if stage == "validate" else _PART.get(stage, stage)
         parts.setdefault(str(model), []).append(part)
         if agent.get("snapshot") and agent["snapshot"] not in snapshots.setdefault(str(model), []):
@@ -116,6 +116,12 @@ def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
         + (f" ({', '.join(snapshots[model])})" if snapshots.get(model) else "")
         for model, own in parts.items()
     }
+
+
+def took_part(agent: Mapping[str, Any]) -> bool:
+    """Whether a stage has a model and asked it: an endpoint that is null was never asked."""
+    asked = agent.get("endpoint", "unknown") is not None
+    return agent.get("model") not in (None, "", "none") and asked
 
 
 def _directions(declared: Mapping[str, Any]) -> list[str]:

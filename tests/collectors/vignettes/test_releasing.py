@@ -159,8 +159,8 @@ def test_every_model_that_took_part_is_named(build, tmp_path):
     folder = build(
         keep="as intended",
         agents={
-            "filter": {"model": "sieve"},
-            "neutralize": {"model": "none"},
+            "filter": {"model": "sieve", "endpoint": "http://x/v1"},
+            "neutralize": {"model": "unneeded", "endpoint": None},
             "generate": {"model": "writer", "snapshot": "writer-1"},
             "fuse": {"model": "writer", "snapshot": "writer-1"},
             "validate": {"model": "judge", "snapshot": "judge-2"},
@@ -175,6 +175,8 @@ def test_every_model_that_took_part_is_named(build, tmp_path):
         "(judge-2)",
     }
     assert any("selected to show a disparity" in note for note in benchmark.notes)
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "| neutralize | unneeded \\(never asked\\) |" in card
 
 
 @pytest.mark.parametrize("version", ["", " 1", "a\nb"])
