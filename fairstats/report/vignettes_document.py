@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 import fairstats
-from fairstats.answers import MEASURES_SUFFIX, answer_files
+from fairstats.answers import MEASURES_SUFFIX, answer_files, write_parquet
 from fairstats.benchmark_copies import copy_benchmarks
 from fairstats.benchmarks import Benchmark
 from fairstats.names import file_sha256, slug
@@ -109,8 +109,9 @@ def report_vignettes(
         (folder / DOWNLOADS).mkdir(parents=True)
         project.mkdir()
         made = Release(folder)
-        write_table(audit.findings, folder / DOWNLOADS, FINDINGS)
-        write_table(audit.flags, folder / DOWNLOADS, FLAGS)
+        for table, called in ((audit.findings, FINDINGS), (audit.flags, FLAGS)):
+            write_parquet(table, folder / DOWNLOADS / f"{called}.parquet")
+            write_table(table, folder / "tables", called)
         write_measures(audit.measures, made.measures_path)
         copy_benchmarks({name: vignettes.benchmark}, folder / "benchmarks")
         manifest = {
@@ -142,7 +143,7 @@ def report_vignettes(
                 to=kind,  # type: ignore[arg-type]
                 target=target,
             )
-        given = [*drawn, *sorted((folder / DOWNLOADS).glob("vignette_*"))]
+        given = [*drawn, *sorted((folder / "tables").iterdir())]
         files = {path.name: path for path in given}
         files[f"{slug(name)}{MEASURES_SUFFIX}"] = made.measures_path
         manifest["files"] = {called: file_sha256(path) for called, path in sorted(files.items())}

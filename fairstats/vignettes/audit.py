@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,8 @@ from fairstats.vignettes.duplicates import (
 )
 from fairstats.vignettes.findings import findings_frame, flags_frame
 from fairstats.vignettes.followed_leakage import followed_leakage, versions_that_follow
+from fairstats.vignettes.item_findings import item_findings
+from fairstats.vignettes.item_statistics import item_flags, item_statistics
 from fairstats.vignettes.leakage import leakage_measures
 from fairstats.vignettes.leakage_flags import leakage_flags
 from fairstats.vignettes.leakage_summary import leakage_findings
@@ -36,11 +39,18 @@ from fairstats.vignettes.measures import check_measures
 from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.remaining_disparity import remaining_disparity
 from fairstats.vignettes.same_variants import variant_sets
+from fairstats.vignettes.selection import selection_findings, selection_flags
 from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
 from fairstats.vignettes.wording import WORDING_MEASURES, wording_findings, wording_measures
 
 #: Turns n texts into n vectors of length 1.
 Embed = Callable[[Sequence[str]], npt.NDArray[np.floating]]
+
+
+class _Options(TypedDict):
+    missing: MissingPolicy | None
+    alpha: float
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,11 @@ def audit_vignettes(
     ]
     known = {benchmark.name: benchmark}
     if given is not None:
-        flags.append(variant_set_flags(variant_sets(given, alpha=alpha, benchmarks=known)))
+        flags += [
+            item_flags(item_statistics(given, alpha=alpha, benchmarks=known)),
+            selection_flags(selection_findings(given, alpha=alpha, benchmarks=known), alpha=alpha),
+            variant_set_flags(variant_sets(given, alpha=alpha, benchmarks=known)),
+        ]
     return Audit(
         measures,
         audit_findings(measures, given, alpha=alpha, benchmarks=known),
@@ -179,8 +193,12 @@ def audit_findings(
             duplicate_findings(_named(own, DUPLICATE_MEASURES), alpha=alpha),
         ]
     if answers is not None and len(answers):
-        pairs = variant_sets(answers, missing=missing, alpha=alpha, benchmarks=given)
-        tables.append(variant_set_findings(pairs))
+        options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": given}
+        tables += [
+            item_findings(answers, item_statistics(answers, **options), **options),
+            selection_findings(answers, **options),
+            variant_set_findings(variant_sets(answers, **options)),
+        ]
     tables = [table for table in tables if len(table)]
     return pd.concat(tables, ignore_index=True) if tables else findings_frame(())
 
