@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,14 @@ from fairstats.vignettes.added_text import added_words
 from fairstats.vignettes.leakage_vectors import Embed, FloatArray, Space, spaces_of
 from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, measures_frame
 from fairstats.vignettes.reading import Vignettes
-from fairstats.vignettes.words import content_stems
 
 #: The measures of how far an added text points to an option.
-LEAKAGE_MEASURES = ("leakage_overlap", "leakage_tfidf", "leakage_embedding")
+LEAKAGE_MEASURES = (
+    "leakage_overlap",
+    "leakage_distinct",
+    "leakage_tfidf",
+    "leakage_embedding",
+)
 #: What follows a measure's name for the same of the added texts of all other items.
 BY_CHANCE = "_by_chance"
 
@@ -47,6 +51,8 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
         ``leakage_overlap``
             The share of the option's distinct content stems that the variant brings in: that stand
             in it and nowhere in the neutral text. The denominator is all of the option's.
+        ``leakage_distinct``
+            The same of the stems alone that no other option of the item has.
         ``leakage_tfidf``, ``leakage_embedding``
             The cosine of the added passages with the option, minus that of the whole neutral text
             with the option.
@@ -56,13 +62,13 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
         each ``leakage_`` measure followed by ``_by_chance``
             The mean of the same over the texts that the same group's variants of all *other* items
             add, held against this item's options and neutral text.
-        ``brings_in_by_chance``, ``names_by_chance``
-            The share of other items whose added text brings in any, or all, of the option's
-            words. (The item's own: whether ``leakage_overlap`` is above 0, or 1.)
+        ``brings_in_overlap_by_chance``, ``names_overlap_by_chance``, and ``…_distinct_…``
+            The share of other items whose added text brings in any, or all, of these words of the
+            option. (The item's own: whether ``leakage_overlap`` is above 0, or 1.)
 
         and, without an option, a row a variant:
 
-        ``pointing_overlap``, ``pointing_tfidf``, ``pointing_embedding``
+        ``pointing_overlap``, ``pointing_distinct``, ``pointing_tfidf``, ``pointing_embedding``
             Whether the option that the text points to most is the key, where k options tie 1/k;
             NaN where it points to none.
         each of these followed by ``_by_chance``
@@ -77,7 +83,9 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
     that adds nothing points nowhere: its measures are 0, also those of chance. An option without
     a content word, such as "All of the above" or "↑ ↓", can have no word in common with a text;
     its values are NaN, and it is none that a text could point to. Words that several options share
-    count for each of them. Of an option that is contained in another the longer one gets the
+    ("high sodium", "high chloride") count for each of them, so that a text that names a distractor
+    brings in words of the key; ``leakage_distinct`` leaves them out. It is NaN for an option that
+    has no word of its own. Of an option that is contained in another the longer one gets the
     smaller share, so that a text that says no more than the shorter points to the shorter.
 
     tf-idf is that of scikit-learn, ``tf * (ln((1 + n) / (1 + df)) + 1)`` of content stems, scaled
@@ -99,20 +107,20 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
     --------
     >>> from fairstats.vignettes.reading import read_vignettes
     >>> measures = leakage_measures(read_vignettes("demo"))
-    >>> sorted(set(measures["measure"]))[:3]
-    ['brings_in_by_chance', 'leakage_overlap', 'leakage_overlap_by_chance']
+    >>> sorted(set(measures["measure"]))[2:5]
+    ['leakage_distinct', 'leakage_distinct_by_chance', 'leakage_overlap']
     """
     items, letters = vignettes.items, vignettes.benchmark.options
     options = [item.options[letter] for item in items for letter in letters]
-    has_words = np.array([bool(content_stems(text)) for text in options], dtype=np.bool_)
     asked = _Asked(
         item_ids=[item.item_id for item in items],
         letters=letters,
         keys=np.array([letters.index(item.answer_key) for item in items], dtype=np.int64),
-        usable=has_words.reshape(len(items), len(letters)),
+        usable=np.ones((len(items), len(letters)), dtype=np.bool_),
     )
     tables = []
     for space in spaces_of(vignettes, options, embed):
+        asked = replace(asked, usable=space.usable.reshape(len(items), len(letters)))
         baseline = np.zeros(asked.usable.shape)
         if space.neutral is not None:
             baseline = _own(space.neutral, space.options, asked)
@@ -223,8 +231,8 @@ def _measured(
     }
     if space.neutral is None:
         of_options |= {
-            "brings_in" + BY_CHANCE: np.where(adds, found.brings_in_by_chance, 0.0),
-            "names" + BY_CHANCE: np.where(adds, found.names_by_chance, 0.0),
+            f"brings_in_{space.name}" + BY_CHANCE: np.where(adds, found.brings_in_by_chance, 0.0),
+            f"names_{space.name}" + BY_CHANCE: np.where(adds, found.names_by_chance, 0.0),
         }
     else:
         of_options[f"similarity_{space.name}"] = found.own

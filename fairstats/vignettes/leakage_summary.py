@@ -22,7 +22,12 @@ ASPECT = "leakage"
 
 # How far an option's value can be from another's: shares and cosines of counts lie in [0, 1],
 # cosines of vectors in [-1, 1]; where the neutral text is subtracted that can double.
-_LARGEST = {"leakage_overlap": 1.0, "leakage_tfidf": 2.0, "leakage_embedding": 4.0}
+_LARGEST = {
+    "leakage_overlap": 1.0,
+    "leakage_distinct": 1.0,
+    "leakage_tfidf": 2.0,
+    "leakage_embedding": 4.0,
+}
 _ROUNDING = 1e-6
 _OF_PAIRS = {
     "advantage": "advantage difference",
@@ -68,7 +73,7 @@ def leakage_findings(
         ``points to an option``
             The share of items in which the text points to any.
 
-        of ``leakage_overlap`` alone, as shares of variants:
+        of ``leakage_overlap`` and ``leakage_distinct``, as shares of variants:
 
         ``brings in a word of the key``, ``… of a distractor``, ``… of any distractor``
             ``a distractor`` is the mean over an item's distractors, to be held against the key;
@@ -111,6 +116,8 @@ def leakage_findings(
       ``advantage of the neutral text`` says whether these cases have such a tendency. Where the
       texts of both groups say as much of the key, at equal length too, what they say of it may be
       the topic, and what sets them apart is what is said of the distractors.
+    - Where options share words, a text that names a distractor brings in words of the key too;
+      ``leakage_distinct`` is of the words that tell the options apart.
     - The scale is not symmetric. A text that names the key has an advantage of 1, one that names
       one of three distractors of −1/3. Leakage to the key and to a distractor are compared by
       ``points to the key`` and ``names …``, not by two advantages.
@@ -199,7 +206,7 @@ def _of_group(
     alpha: float,
 ) -> Iterator[dict[str, Any]]:
     """The figures of one group and measure."""
-    overlap = measure == "leakage_overlap"
+    overlap = measure in ("leakage_overlap", "leakage_distinct")
     largest = _LARGEST[measure]
     for role in ("key", "distractors"):
         mean = _share(found[role], alpha) if overlap else _level(found[role], largest, alpha)
@@ -209,7 +216,7 @@ def _of_group(
     yield {"quantity": "advantage beyond chance"} | mean_row(beyond.dropna(), 2 * largest, alpha)
     yield from _pointing(measures, measure.replace("leakage_", "pointing_"), alpha)
     if overlap:
-        yield from _brought_in(measures, found.index, alpha)
+        yield from _brought_in(measures, measure, found.index, alpha)
 
 
 def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[dict[str, Any]]:
@@ -231,19 +238,26 @@ def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[di
     yield {"quantity": "points to an option"} | _count(there.notna(), alpha)
 
 
-def _brought_in(measures: pd.DataFrame, items: pd.Index, alpha: float) -> Iterator[dict[str, Any]]:
+def _brought_in(
+    measures: pd.DataFrame, measure: str, items: pd.Index, alpha: float
+) -> Iterator[dict[str, Any]]:
     """How often any, or all, of an option's words are brought in."""
-    own = measures[measures["measure"] == "leakage_overlap"].dropna(subset="value")
+    kind = measure.removeprefix("leakage_")
+    own = measures[measures["measure"] == measure].dropna(subset="value")
     own = own[own["item_id"].isin(items)]
-    for which, least in (("brings in a word of", _ROUNDING), ("names", 1 - _ROUNDING)):
+    said_by = (
+        ("brings in a word of", "brings_in", _ROUNDING),
+        ("names", "names", 1 - _ROUNDING),
+    )
+    for which, name, least in said_by:
         said = own.assign(value=(own["value"] > least).astype("float64"))
         key = said.loc[said["role"] == KEY, "value"]
         distractors = said[said["role"] == DISTRACTOR].groupby("item_id")["value"]
         yield {"quantity": f"{which} the key"} | _count(key, alpha)
         yield {"quantity": f"{which} a distractor"} | _share(distractors.mean(), alpha)
         yield {"quantity": f"{which} any distractor"} | _count(distractors.max(), alpha)
-        name = which.split()[0] + "_in" * which.startswith("brings") + BY_CHANCE
-        by_chance = measures[(measures["measure"] == name) & measures["item_id"].isin(items)]
+        chance = f"{name}_{kind}{BY_CHANCE}"
+        by_chance = measures[(measures["measure"] == chance) & measures["item_id"].isin(items)]
         by_chance = by_chance.dropna(subset="value")
         key = by_chance.loc[by_chance["role"] == KEY, "value"]
         others = by_chance[by_chance["role"] == DISTRACTOR].groupby("item_id")["value"].mean()

@@ -27,7 +27,7 @@ class Space:
     Parameters
     ----------
     name : str
-        ``overlap``, ``tfidf`` or ``embedding``.
+        ``overlap``, ``distinct``, ``tfidf`` or ``embedding``.
     options : array of shape (n k, d), sparse or not
         The first item's options, the second's …
     texts : Mapping[(str, str), array of shape (n, d)]
@@ -36,6 +36,8 @@ class Space:
         The neutral texts; None where the texts' vectors leave out what these say.
     adds : Mapping[(str, str), ndarray of bool, shape (n,)]
         Whether each text adds anything.
+    usable : ndarray of bool, shape (n k,)
+        Whether an option has words that a text can have too.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Space:
     texts: Mapping[tuple[str, str], Any]
     neutral: Any | None
     adds: Mapping[tuple[str, str], npt.NDArray[np.bool_]]
+    usable: npt.NDArray[np.bool_]
 
 
 def spaces_of(vignettes: Vignettes, options: Sequence[str], embed: Embed | None) -> list[Space]:
@@ -79,8 +82,10 @@ def spaces_of(vignettes: Vignettes, options: Sequence[str], embed: Embed | None)
         names: [added_words(*pair) for pair in zip(neutral, texts, strict=True)]
         for names, texts in variants.items()
     }
+    stems = [frozenset(content_stems(text)) for text in options]
     spaces = [
-        _overlap_space(neutral, options, words),
+        _overlap_space("overlap", stems, neutral, words),
+        _overlap_space("distinct", _of_one_option(stems, len(neutral)), neutral, words),
         _tfidf_space(neutral, options, passages),
     ]
     if embed is not None:
@@ -88,15 +93,26 @@ def spaces_of(vignettes: Vignettes, options: Sequence[str], embed: Embed | None)
     return spaces
 
 
+def _of_one_option(stems: Sequence[frozenset[str]], items: int) -> list[frozenset[str]]:
+    """Of each option's stems those that no other option of its item has."""
+    per_item = len(stems) // items
+    distinct = []
+    for number, own in enumerate(stems):
+        first = number - number % per_item
+        others = [stems[i] for i in range(first, first + per_item) if i != number]
+        distinct.append(own.difference(*others))
+    return distinct
+
+
 def _overlap_space(
+    name: str,
+    stems: Sequence[frozenset[str]],
     neutral: Sequence[str],
-    options: Sequence[str],
     words: Mapping[tuple[str, str], Sequence[Sequence[str]]],
 ) -> Space:
-    """Products are the shares of an option's stems that a text brings in."""
-    stems = [sorted(set(content_stems(text))) for text in options]
-    places = {found: place for place, found in enumerate(sorted({s for own in stems for s in own}))}
-    per_item = len(options) // len(neutral)
+    """Products are the shares of these stems of an option that a text brings in."""
+    places = {found: place for place, found in enumerate(sorted(frozenset().union(*stems)))}
+    per_item = len(stems) // len(neutral)
     shares = []
     for number, own in enumerate(stems):
         known = set(content_stems(neutral[number // per_item]))
@@ -105,7 +121,8 @@ def _overlap_space(
         names: _sparse([{places[s]: 1.0 for s in own if s in places} for own in of], len(places))
         for names, of in words.items()
     }
-    return Space("overlap", _sparse(shares, len(places)), texts, None, _adds(words))
+    usable = np.array([bool(own) for own in stems], dtype=np.bool_)
+    return Space(name, _sparse(shares, len(places)), texts, None, _adds(words), usable)
 
 
 def _sparse(rows: Sequence[Mapping[int, float]], width: int) -> sparse.csr_array:
@@ -133,7 +150,8 @@ def _tfidf_space(
     weigh = TfidfVectorizer(analyzer=content_stems, vocabulary=vocabulary or [""]).fit(documents)
     texts = {names: weigh.transform(of) for names, of in passages.items()}
     adds = _adds(passages)
-    return Space("tfidf", weigh.transform(options), texts, weigh.transform(neutral), adds)
+    vectors, base = weigh.transform(options), weigh.transform(neutral)
+    return Space("tfidf", vectors, texts, base, adds, _have_words(options))
 
 
 def _embedding_space(
@@ -153,7 +171,12 @@ def _embedding_space(
         return found
 
     texts = {names: of(added) for names, added in passages.items()}
-    return Space("embedding", of(options), texts, of(neutral), _adds(passages))
+    usable = _have_words(options)
+    return Space("embedding", of(options), texts, of(neutral), _adds(passages), usable)
+
+
+def _have_words(options: Sequence[str]) -> npt.NDArray[np.bool_]:
+    return np.array([bool(content_stems(text)) for text in options], dtype=np.bool_)
 
 
 def _adds(

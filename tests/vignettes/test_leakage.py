@@ -123,6 +123,18 @@ def test_options_that_tie_share_the_first_place():
     )
 
 
+def test_words_that_options_share_do_not_tell_them_apart():
+    options = {"A": "High sodium", "B": "High chloride", "C": "High", "D": "Low serum iron"}
+    texts = item(white="They fear high chloride.", options=options), item("y")
+    measures = leakage_measures(vignettes(*texts))
+    overlap = values(measures, "leakage_overlap", "white")
+    assert overlap == {"A": 0.5, "B": 1, "C": 1, "D": 0}
+    distinct = values(measures, "leakage_distinct", "white")
+    assert math.isnan(distinct.pop("C"))
+    assert distinct == {"A": 0, "B": 1, "D": 0}
+    assert values(measures, "pointing_distinct", "white") == 0
+
+
 def test_chance_is_the_mean_over_all_other_items():
     texts = [
         item("x", white="Friends discuss DNA eagerly."),
@@ -134,10 +146,10 @@ def test_chance_is_the_mean_over_all_other_items():
     # Of y, z and w, y says "DNA", "inhibition" and "proteasome".
     chance = values(measures, "leakage_overlap_by_chance", "white")
     assert chance == pytest.approx({"A": 1 / 9, "B": 0, "C": 1 / 3, "D": 0})
-    assert values(measures, "brings_in_by_chance", "white") == pytest.approx(
+    assert values(measures, "brings_in_overlap_by_chance", "white") == pytest.approx(
         {"A": 1 / 3, "B": 0, "C": 1 / 3, "D": 0}
     )
-    assert values(measures, "names_by_chance", "white") == pytest.approx(
+    assert values(measures, "names_overlap_by_chance", "white") == pytest.approx(
         {"A": 0, "B": 0, "C": 1 / 3, "D": 0}
     )
     # Only y points to any of x's options, to C; to y's own only x does, to A, the key.

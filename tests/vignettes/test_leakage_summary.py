@@ -219,10 +219,15 @@ def test_the_released_items_main_figures(released):
         assert found["n"] == 800
         limits = found[["estimate", "ci_low", "ci_high"]].astype(float).to_numpy()
         assert np.round(limits, 3) == pytest.approx(expected)
-    # What sets the texts apart is the distractors.
-    key = row(released, "key difference", "white", against="black")
-    assert key["ci_low"] < 0 < key["ci_high"]
-    assert row(released, "distractors difference", "white", against="black")["ci_high"] < -0.15
+    # The words of a distractor that the key shares hide that the texts say unlike much of the key.
+    for measure, low, high in (
+        ("leakage_overlap", -0.006, 0.031),
+        ("leakage_distinct", 0.023, 0.060),
+    ):
+        key = row(released, "key difference", "white", measure, against="black")
+        assert (key["ci_low"], key["ci_high"]) == pytest.approx((low, high), abs=5e-4)
+        others = row(released, "distractors difference", "white", measure, against="black")
+        assert others["ci_high"] < -0.14
     # The case itself points to the key no more than to the distractors.
     neutral = row(released, "advantage of the neutral text", "neutralized", "leakage_tfidf")
     assert abs(neutral["estimate"]) < 0.002
