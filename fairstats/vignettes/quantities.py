@@ -163,12 +163,15 @@ class Quantity:
 
 
 def spelled_alike(text: str) -> str:
-    """The text with one kind of hyphen, quotation mark, degree and micro sign."""
+    """The text with one kind of hyphen, quotation mark, degree and micro sign.
+
+    A long dash parts words, so it gets spaces: "antacids—remedies" is no compound.
+    """
     return text.translate(_SIGNS)
 
 
 _SIGNS = str.maketrans(
-    {"–": "-", "—": "-", "−": "-", "‑": "-", "‐": "-", "’": "'", "‘": "'", "“": '"', "”": '"'}
+    {"–": "-", "—": " - ", "−": "-", "‑": "-", "‐": "-", "’": "'", "‘": "'", "“": '"', "”": '"'}
     | {"℃": "°C", "℉": "°F", "º": "°", "˚": "°", "µ": "μ", "²": "2", "³": "3"}
     | {"\u00a0": " ", "\u202f": " ", "\u2009": " "}
 )

@@ -126,6 +126,10 @@ def test_drugs_by_stem_and_by_list():
     assert drugs("Loop diuretics") == {"loop diuretic": "Loop diuretics"}
 
 
+def test_a_long_dash_parts_a_drug_from_the_next_word():
+    assert list(drugs("They take antacids—remedies of old—and aspirin.")) == ["antacid", "aspirin"]
+
+
 def test_what_only_ends_like_a_drug_is_none():
     words = (
         "cholesterol concept accept April person peptide mongrel thymidine somatostatin Mrs. Cephal"

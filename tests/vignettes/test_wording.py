@@ -45,6 +45,10 @@ def test_words_and_syllables():
     assert syllables("37.5") == 1
 
 
+def test_a_long_dash_parts_words():
+    assert words("agents—especially those—used") == ["agents", "especially", "those", "used"]
+
+
 def test_hedges_are_words_of_the_text():
     assert hedging("They may be ill.") == 0.25
     assert hedging("In May it rains.") == 0.25  # the month is not told apart
