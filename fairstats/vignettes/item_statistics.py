@@ -149,8 +149,6 @@ def marked_answers(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
 ) -> tuple[pd.DataFrame, dict[str, Benchmark]]:
     """The checked answers with ``right``: 1.0, 0.0, or NaN for one that does not count."""
-    import narwhals as nw
-
     frame, known = open_answers(answers, benchmarks)
     names = [*UNIT_COLUMNS, "item_id", "attribute", "group", "sample"]
     rows = frame.select(*names, "answer", "answer_key").collect().to_pandas()
@@ -269,10 +267,10 @@ def item_flags(statistics: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `FLAG_COLUMNS`, over all versions of a benchmark. `NEVER_RIGHT`: not one answer to any
-        variant of a version, the original among them, is right; the key may be wrong. `SHARED_WRONG`: to the
-        original and the neutralized text (to all variants where neither was asked) more than half
-        of at least two answers, of at least two models, are one wrong option. `NEGATIVE`: the
-        better answer sets do worse on the item, the upper limit of its discrimination being below
+        variant of a version, the original among them, is right; the key may be wrong.
+        `SHARED_WRONG`: to the original and the neutralized text (to all variants where neither was
+        asked) more than half of the answers, by at least two models, are one wrong option.
+        `NEGATIVE`: the better answer sets do worse on the item, the upper limit of its discrimination being below
         0; at a level of 5 % one item in 40 is expected here by chance alone.
     """
     rows = []

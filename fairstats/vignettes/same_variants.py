@@ -131,8 +131,9 @@ def same_variants(
     On FairMedQA's 15 released answer sets: all 61 pairs of one version are told to be the same; of
     44 pairs across versions none is, 35 are told to be different, and 9 cannot be told. With
     `SMALLEST_SAME` taken from the pairs without either model it is the same but for two of
-    these. The bound is of adversarial variants, whose text makes the flips. Where variants differ by
-    little more than a word most flips are chance, and two sets of the same ones may look different.
+    these. The bound is of adversarial variants, whose text makes the flips. Where variants differ
+    by little more than a word most flips are chance, and two sets of the same ones may look
+    different.
 
     Examples
     --------
