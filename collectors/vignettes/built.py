@@ -11,22 +11,21 @@ from typing import Any
 from collectors.import_files import Record, csv_records, importable_files, json_lines, json_value
 from collectors.ratings.subjects import MAX_TEXT, is_name
 from collectors.vignettes.benchmark_files import check_name
+from collectors.vignettes.building.attempts import OUTCOMES
+from collectors.vignettes.building.declaration import KEEP
+from collectors.vignettes.building.folder import (
+    BUILD,
+    FILTERED,
+    ITEMS,
+    NEUTRALIZED_ITEMS,
+    VARIANTS,
+)
+from collectors.vignettes.groups import ORIGINAL
 from fairstats.benchmarks import BASELINE, NEUTRALIZED, POOLED
 from fairstats.problems import InputError, Problem
 
-BUILD, ITEMS, VARIANTS = "build.json", "items.jsonl", "variants.jsonl"
-FILTERED, ROUNDS, TRIGGERED = "filtered.csv", "rounds.csv", "triggered.csv"
-#: Says of an item that has no neutral text why.
-NEUTRAL_TEXTS = "neutralized.jsonl"
-ORIGINAL = "original"
 #: Item, attribute and group: what names a variant.
 Key = tuple[str, str, str]
-#: Which variants a build keeps: every sound one, or those only that a model's answer favours.
-KEEP = ("sound", "as intended")
-_OUTCOMES = (
-    *("as intended", "not as intended", "faulty", "refused", "unread", "failed"),
-    "not asked",
-)
 _DECLARED = ("name", "title", "licence", "citation", "agents", "keep", "attributes", "options")
 
 
@@ -177,7 +176,7 @@ def read_built(folder: Path) -> Built:
 
 
 def _not_neutral(folder: Path) -> dict[str, str]:
-    path = folder / NEUTRAL_TEXTS
+    path = folder / NEUTRALIZED_ITEMS
     rows = [record.fields for record in _records(path)] if path.is_file() else []
     return {str(row.get("item_id")): str(row["reason"]) for row in rows if row.get("reason")}
 
@@ -278,8 +277,8 @@ def _wrong_variant(
         yield "item_id", item_id, f"has two variants for {attribute}, {group}"
     if row.get("text") is not None and not _is_text(row["text"]):
         yield "text", None, "is no text, or too long to be judged"
-    if row.get("outcome") not in _OUTCOMES:
-        yield "outcome", row.get("outcome"), f"is none of {', '.join(_OUTCOMES)}"
+    if row.get("outcome") not in OUTCOMES:
+        yield "outcome", row.get("outcome"), f"is none of {', '.join(OUTCOMES)}"
     if not isinstance(row.get("kept"), bool):
         yield "kept", row.get("kept"), "is neither true nor false"
     if not isinstance(row.get("problems", []), list):

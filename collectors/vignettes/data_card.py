@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from collectors.import_files import csv_records
-from collectors.vignettes.built import TRIGGERED, Built
+from collectors.vignettes.building.folder import TRIGGERED
+from collectors.vignettes.built import Built
 from collectors.vignettes.release_declaration import took_part
 from collectors.vignettes.review.decisions import DECISIONS
 from collectors.vignettes.review.figures import AFTER, BEFORE, of_all

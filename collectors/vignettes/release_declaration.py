@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from collectors.vignettes.built import ORIGINAL, Built
+from collectors.vignettes.built import Built
+from collectors.vignettes.groups import ORIGINAL
 from collectors.vignettes.review.decisions import ACCEPTED, EDITED
 from collectors.vignettes.review.rounds import Review
 from fairstats.benchmarks import BASELINE, NEUTRALIZED

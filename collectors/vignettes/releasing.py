@@ -14,19 +14,18 @@ import pandas as pd
 import fairstats
 from collectors.ratings.subjects import is_name
 from collectors.vignettes.benchmark_files import item_lines, toml_text, write_benchmark
-from collectors.vignettes.built import (
+from collectors.vignettes.building.folder import (
     BUILD,
     FILTERED,
     ITEMS,
-    NEUTRAL_TEXTS,
-    ORIGINAL,
+    NEUTRALIZED_ITEMS,
     ROUNDS,
     TRIGGERED,
     VARIANTS,
-    Built,
-    read_built,
 )
+from collectors.vignettes.built import Built, read_built
 from collectors.vignettes.data_card import Facts, card_text
+from collectors.vignettes.groups import ORIGINAL
 from collectors.vignettes.release_declaration import declaration
 from collectors.vignettes.review.decisions import decisions
 from collectors.vignettes.review.figures import agreement, work
@@ -227,6 +226,6 @@ def _rating_lines(ratings: pd.DataFrame) -> str:
 
 def _sources(built: Built) -> dict[str, str]:
     """The files that the release was made from, with their hashes."""
-    names = (BUILD, FILTERED, NEUTRAL_TEXTS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
+    names = (BUILD, FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
     there = [name for name in names if (built.path / name).is_file()]
     return {name: file_sha256(built.path / name) for name in there}

@@ -14,7 +14,8 @@ import pandas as pd
 from collectors.import_files import json_value
 from collectors.ratings.assignment import Assigned, assign
 from collectors.ratings.handed_out import FACTS
-from collectors.vignettes.built import VARIANTS, Key, read_built
+from collectors.vignettes.building.folder import VARIANTS
+from collectors.vignettes.built import Key, read_built
 from collectors.vignettes.review.decisions import FEWEST, OPEN, decisions
 from collectors.vignettes.review.rounds import Review, read_review, round_folder
 from collectors.vignettes.review.subjects import said_of, subject_lines

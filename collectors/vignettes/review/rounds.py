@@ -14,7 +14,8 @@ import pandas as pd
 
 from collectors.import_files import json_lines
 from collectors.ratings.handed_out import TASKS, HandedOut, load_handed_out
-from collectors.vignettes.built import VARIANTS, Built, Key
+from collectors.vignettes.building.folder import VARIANTS
+from collectors.vignettes.built import Built, Key
 from fairstats.answers import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from collectors.import_files import SEPARATORS, Record, csv_records, importable_files
@@ -26,10 +23,11 @@ from collectors.vignettes.review.rounds import (
     round_folder,
 )
 from fairstats.problems import InputError, Problem
+from fairstats.vignettes.clinical_content import content_problems
+from fairstats.vignettes.sentences import final_sentence
 from fairstats.whole_files import whole_file
 
 EDIT_COLUMNS = ("item_id", "attribute", "group", "text", "editor", "why")
-_FINAL_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,8 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
             row = record.fields
             key = (row["item_id"], row["attribute"], row["group"])
             neutral = review.built.items[key[0]].neutralized
-            faults = tuple(content_faults(neutral, row["text"]))
+            found_by_rule = content_problems(neutral, row["text"])
+            faults = tuple(f"{problem.kind}: {problem.detail}" for problem in found_by_rule)
             found[key] = Edit(key, number, row["text"], row["editor"], row["why"], faults)
     if not found and not problems:
         problems.append(Problem(str(path), "holds no edit", "leave it out"))
@@ -184,25 +183,6 @@ def _wrong_edit(
         yield "text", f"has {len(row['text']):,} characters", f"give at most {MAX_TEXT:,}"
     if not is_name(row["editor"]) or "@" in row["editor"]:
         yield "editor", "is no pseudonym", "give the rater_id: it is published"
-
-
-def final_sentence(text: str) -> str:
-    """The end of a vignette that every variant of it has to the letter, the question.
-
-    Examples
-    --------
-    >>> final_sentence("They have a fever. Which of the following is the cause?")
-    'Which of the following is the cause?'
-    """
-    return _FINAL_SENTENCE.split(text.rstrip())[-1]
-
-
-def content_faults(neutral: str, text: str) -> Iterator[str]:
-    """What the rules for clinical content find in a text beside the neutral one."""
-    rules = "fairstats.vignettes.clinical_content"
-    if find_spec(rules) is not None:
-        for problem in import_module(rules).content_problems(neutral, text):
-            yield f"{problem.kind}: {problem.detail}"
 
 
 def _edit_lines(edits: Iterable[Edit]) -> str:

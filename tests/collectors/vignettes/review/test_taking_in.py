@@ -7,7 +7,6 @@ import json
 import pandas as pd
 import pytest
 
-from collectors.vignettes.review import taking_in
 from collectors.vignettes.review.taking_in import import_review
 from fairstats.problems import InputError
 from tests.rating_files import fill_sheet, write_rows
@@ -186,14 +185,20 @@ def test_edits_of_the_same_round_are_replaced_and_of_a_later_one_added(study, ed
     assert study.review().text(ONE).startswith("Once more. ")
 
 
-def test_what_the_rules_find_in_an_edited_text_is_noted(study, edit, monkeypatch):
+def test_what_the_rules_find_in_an_edited_text_is_noted(study, edit):
     study.build()
     study.judge(study.assign())
-    found = lambda neutral, text: iter(["number missing: 45"])  # noqa: E731
-    monkeypatch.setattr(taking_in, "content_faults", found)
-    taken = import_review(study.folder, edits=edit())
-    assert taken.notes == (
-        "edited texts, to be judged in the next round: 1",
-        "demo-01, race, white: number missing: 45",
-    )
-    assert study.review().edits[0].problems == ("number missing: 45",)
+    item = study.review().built.items["demo-01"]
+    *_, final = item.neutralized.split(". ")
+    taken = import_review(study.folder, edits=edit(text=f"They take 45 mg of warfarin. {final}"))
+    assert taken.notes[0] == "edited texts, to be judged in the next round: 1"
+    assert "demo-01, race, white: new quantity: 45 mg" in taken.notes
+    assert "demo-01, race, white: new drug: warfarin" in taken.notes
+    (kept,) = study.review().edits
+    assert [f"demo-01, race, white: {problem}" for problem in kept.problems] == [*taken.notes[1:]]
+
+
+def test_a_sound_edit_is_noted_for_nothing(study, edit):
+    study.build()
+    study.judge(study.assign())
+    assert len(import_review(study.folder, edits=edit()).notes) == 1
