@@ -86,7 +86,7 @@ def test_a_neutral_text_stays_to_the_letter(text):
         # What is denied of one verb is not denied of the next.
         ("He does not smoke and drinks beer.", "They do not smoke and they drink beer."),
         ("He runs, doesn't eat, but often drinks.", "They run, don't eat, but they often drink."),
-        ("He does not smoke or drinks.", "They do not smoke or drink."),
+        ("He does not smoke or drinks beer.", "They do not smoke or drink beer."),
         ("She cannot see and is ill.", "They cannot see and are ill."),
         ("She has had fever and is ill.", "They have had fever and are ill."),
         ("He says it is dull and takes aspirin.", "They say it is dull and take aspirin."),
