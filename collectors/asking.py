@@ -196,6 +196,7 @@ def ask_tasks(
     *,
     title: str,
     check: Callable[[Replies], None] = lambda there: None,
+    all_may_fail: bool = False,
 ) -> tuple[Replies, bool]:
     """Ask what the journal does not hold.
 
@@ -211,6 +212,8 @@ def ask_tasks(
         What to call the campaign in its progress bar.
     check : callable
         Called with the replies that are there, before anything is asked.
+    all_may_fail : bool
+        Whether it is no error that each of these requests fails for good: they are a few of many.
 
     Returns
     -------
@@ -279,7 +282,7 @@ def ask_tasks(
             print(result, file=sys.stderr)
         if result.missing or (campaign.stopped and result.failed):
             raise unfinished(campaign, result)
-        if not result.answered:
+        if not result.answered and not all_may_fail:
             reason = there[tasks[0].slot].text
             problem = service.problem(reason, "no request was answered; none was kept")
             raise InputError([problem])

@@ -90,3 +90,16 @@ def load_prompt(strategy: str) -> Template:
 def load_template(name: str) -> Template:
     """A file of ``prompts/`` by its name."""
     return Template((_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8").strip())
+
+
+def quoted(text: str) -> str:
+    """A text from outside, each of its lines with a mark before it.
+
+    Examples
+    --------
+    >>> print(quoted("One line.\\u2028Another."))
+    > One line.
+    > Another.
+    """
+    # splitlines knows every sign that some reader takes for the end of a line.
+    return "\n".join(f"> {line}" for line in text.strip().splitlines())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from collectors.item_prompts import load_template
+from collectors.item_prompts import load_template, quoted
 from collectors.ratings.subjects import Subject
 from collectors.ratings.texts import Shown, shown
 from fairstats.ratings.rubrics import Question, Rubric
@@ -38,12 +38,7 @@ def rating_prompt(rubric: Rubric, subject: Subject, *, swapped: bool = False) ->
 
 
 def _material(shown: Shown) -> str:
-    return "\n\n".join(f"{heading}:\n{_quoted(text)}" for heading, text in shown.texts.items())
-
-
-def _quoted(text: str) -> str:
-    # splitlines knows every sign that some reader takes for the end of a line.
-    return "\n".join(f"> {line}" for line in text.strip().splitlines())
+    return "\n\n".join(f"{heading}:\n{quoted(text)}" for heading, text in shown.texts.items())
 
 
 def _asked(question: Question) -> str:
