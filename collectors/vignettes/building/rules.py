@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Protocol
 
@@ -65,13 +65,19 @@ def neutralize(text: str) -> Ruled:
     from collectors.vignettes.neutralizing import neutralize as by_rules
 
     found = by_rules(text)
-    changes = tuple(asdict(change) for change in found.changes)
-    return Ruled(found.text, changes, (), left_over(found.text))
+    made, undecided = [], []
+    for change in found.changes:
+        if change.undecided:
+            undecided.append(f"{change.old} ({change.why})")
+        else:
+            fields = ("start", "end", "old", "new", "why")
+            made.append({field: getattr(change, field) for field in fields})
+    return Ruled(found.text, tuple(made), tuple(undecided), left_over(found.text))
 
 
 def left_over(text: str) -> tuple[str, ...]:
     """The words by which a text still tells a group."""
-    from collectors.vignettes.neutralizing import left_over as found_in
+    from collectors.vignettes.demographic_words import left_over as found_in
 
     return tuple(found.word for found in found_in(text))
 
