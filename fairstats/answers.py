@@ -25,8 +25,10 @@ SUFFIXES = (".parquet", ".csv", ".jsonl")
 RETRIEVALS_SUFFIX = ".retrievals.parquet"
 #: The same of ratings, and of what raters wrote beside them.
 RATINGS_SUFFIX = ".ratings.parquet"
+#: The end of the name of a file with what was measured of vignettes.
+MEASURES_SUFFIX = ".measures.parquet"
 COMMENTS_SUFFIX = ".comments.csv"
-_NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, COMMENTS_SUFFIX)
+_NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
 
 def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from fairstats.commands import (
     ratings,
     releases,
     serve,
+    vignette_review,
     vignettes,
     voting,
 )
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="Statistics and reports for bias benchmarks of language models in medical QA.",
 )
+vignettes.vignettes.add_typer(vignette_review.commands)
 for group in (answers, collecting, vignettes, estimates, overlaps, voting, releases, serve):
     app.add_typer(group.commands)
 ratings.commands.add_typer(rating_figures.commands)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,12 @@ from fairstats.inference._checks import check_alpha
 from fairstats.items import patterns_of
 from fairstats.missing import CountingPolicy
 from fairstats.problems import InputError, Problem
+from fairstats.results import FloatArray
 
+#: What names a variant: covariates that have these columns describe variants, not items.
+VARIANT_COLUMNS = ("item_id", "attribute", "group")
+#: How the names of covariates begin among a model's terms.
+COVARIATE = "covariate "
 #: The columns of the table that `gee_logistic` gives, in order.
 REGRESSION_COLUMNS = (
     *PAIR_COLUMNS,
@@ -59,7 +65,9 @@ def gee_logistic(
         The answers table.
     covariates : pandas.DataFrame, optional
         Numbers that describe the items, such as length or difficulty: a column ``item_id``, or an
-        index of that name, and a column a covariate.
+        index of that name, and a column a covariate. With columns ``attribute`` and ``group``
+        besides they describe variants, such as what a text adds: each answer then has its own
+        variant's, which may differ between the groups.
     missing : {"available", "complete", "incorrect"}, optional
         The policy for missing answers; by default the benchmark's.
     alpha : float
@@ -78,8 +86,9 @@ def gee_logistic(
     Raises
     ------
     InputError
-        Where no column or index is called ``item_id``, an item has no covariate or stands there
-        twice, or a covariate is not a number.
+        Where no column or index is called ``item_id``, only one of ``attribute`` and ``group`` is
+        there, an item (or variant) that was asked has no covariate or stands there twice, or a
+        covariate is not a number.
     ValueError
         For the policy ``bounds``.
 
@@ -88,6 +97,10 @@ def gee_logistic(
     Where all answers are right, all are wrong or a group's are (separation), or where one term
     follows from the others (a constant or doubled covariate), there is no estimate: the rows are
     NaN, and the note says why.
+
+    A variant's covariate may lie between the group and the answer, as what its text adds does. The
+    term ``group`` is then what is left of the difference among variants alike in it, and rests on
+    the model wherever the groups' variants are not alike.
 
     References
     ----------
@@ -113,11 +126,11 @@ def gee_logistic(
         raise ValueError("missing='bounds' gives no answers to fit; name another policy")
     patterns = patterns_of(frame, known)
     if covariates is not None:
-        covariates = _checked_covariates(covariates, patterns)
+        covariates = checked_covariates(covariates, patterns)
     rows = []
     for key, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
         policy = policies[str(key[0])]
-        data = _long(pairs, policy, covariates)
+        data = answer_rows(pairs, policy, covariates)
         unit = dict(zip(PAIR_COLUMNS, key, strict=True))
         shared = {
             "ci_level": 1 - alpha,
@@ -129,77 +142,153 @@ def gee_logistic(
     return pd.DataFrame(rows).reindex(columns=list(REGRESSION_COLUMNS))
 
 
-def _checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:
-    """The covariates indexed by item; by their own numbering they could be joined to others."""
-    if "item_id" in covariates:
-        covariates = covariates.set_index("item_id")
-    elif covariates.index.name != "item_id":
-        remedy = "add it, or name the index so"
-        raise InputError([Problem("<covariates>", "is not there", remedy, column="item_id")])
-    covariates = covariates.set_axis(covariates.index.astype(str))
+def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:
+    """The covariates indexed by item, or by item, attribute and group where they are of variants.
+
+    By their own numbering they could be joined to others.
+    """
+    in_index = [n for n in covariates.index.names if n in VARIANT_COLUMNS and n not in covariates]
+    covariates = covariates.reset_index(in_index)
+    of_variants = {"attribute", "group"} & set(covariates)
+    keys = list(VARIANT_COLUMNS) if of_variants else ["item_id"]
+    remedy = "add it, or name the index so" if keys == ["item_id"] else "name each variant by all"
+    problems = [
+        Problem("<covariates>", "is not there", remedy, column=name)
+        for name in keys
+        if name not in covariates
+    ]
+    if problems:
+        raise InputError(problems)
+    covariates = covariates.astype(dict.fromkeys(keys, "str")).set_index(keys)
     problems = [
         Problem("<covariates>", "is not a number", "code it as numbers", column=str(name))
         for name in covariates
         if not pd.api.types.is_numeric_dtype(covariates[name])
     ]
-    known = covariates.dropna().index
-    for item in sorted(set(patterns["item_id"]) - set(known))[:10]:
-        remedy = "give every covariate of every item"
-        problems.append(
-            Problem("<covariates>", "the item has no covariates", remedy, None, "item_id", item)
-        )
+    thing = "variant" if of_variants else "item"
+    known = set(covariates.dropna().index)
+    asked = {name for side in "ab" for name in _names(patterns, side, len(keys))}
+    for name in sorted(asked - known)[:10]:
+        value = name if isinstance(name, str) else ", ".join(name)
+        message, remedy = f"the {thing} has no covariates", f"give every covariate of every {thing}"
+        if of_variants:
+            remedy += ", or leave its answers out"
+        problems.append(Problem("<covariates>", message, remedy, None, " / ".join(keys), value))
     if covariates.index.duplicated().any():
-        problems.append(Problem("<covariates>", "an item stands there twice", "drop one"))
+        article = "a variant" if of_variants else "an item"
+        problems.append(Problem("<covariates>", f"{article} stands there twice", "drop one"))
     if problems:
         raise InputError(problems)
     return covariates
 
 
-def _long(pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None) -> pd.DataFrame:
-    """One row an answer: item_id, correct, group (1 for group a), covariates."""
+def _names(pairs: pd.DataFrame, side: str, levels: int) -> pd.Index:
+    """Whose covariates the answers of group a, or b, have: an item's, or a variant's."""
+    if levels == 1:
+        return pd.Index(pairs["item_id"])
+    return pd.MultiIndex.from_frame(pairs[["item_id", "attribute", f"group_{side}"]])
+
+
+def answer_rows(
+    pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """One row an answer of a pair of groups: item_id, correct, group (1 for group a), covariates.
+
+    `pairs` is of one unit and pair, from `fairstats.items.patterns_of`; `covariates` from
+    `checked_covariates`, by the names of which a column begins with `COVARIATE`.
+    """
     sides = []
-    for group, letter in ((1.0, "letter_a"), (0.0, "letter_b")):
-        side = pairs[["item_id", letter, "answer_key"]].rename(columns={letter: "letter"})
-        other = pairs["letter_b" if letter == "letter_a" else "letter_a"]
-        there = side["letter"] != ""
+    for number, side, other in ((1.0, "a", "b"), (0.0, "b", "a")):
+        letter = pairs[f"letter_{side}"]
+        there = letter != ""
         if policy == "complete":
-            there &= other != ""
+            there &= pairs[f"letter_{other}"] != ""
         keep = there | (policy == "incorrect")
-        correct = (side["letter"] == side["answer_key"]).astype(float)
-        sides.append(side.assign(correct=correct, group=group)[keep])
-    data = pd.concat(sides, ignore_index=True)[["item_id", "correct", "group"]]
-    if covariates is not None:
-        data = data.join(covariates.add_prefix("covariate "), on="item_id")
-    return data.sort_values(["item_id", "group"], ignore_index=True)
+        rows = pd.DataFrame(
+            {
+                "item_id": pairs["item_id"],
+                "correct": (letter == pairs["answer_key"]).astype(float),
+                "group": number,
+            }
+        )
+        if covariates is not None:
+            own = covariates.reindex(_names(pairs, side, covariates.index.nlevels))
+            rows = pd.concat([rows, own.add_prefix(COVARIATE).set_index(rows.index)], axis=1)
+        sides.append(rows[keep])
+    return pd.concat(sides).sort_values(["item_id", "group"], ignore_index=True, kind="stable")
+
+
+@dataclass(frozen=True)
+class GeeFit:
+    """Logistic regression by generalised estimating equations, or why there is none.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        The intercept, then the columns of the data but item_id and correct.
+    params : ndarray, shape (terms,)
+        Log odds, NaN without a fit.
+    influence : ndarray, shape (items, terms)
+        What each item adds to the estimates, linearised, in the order of the items' names. Its
+        cross product is the robust covariance.
+    reason : str
+        Why there is no fit; empty where there is one.
+    """
+
+    terms: tuple[str, ...]
+    params: FloatArray
+    influence: FloatArray
+    reason: str = ""
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The robust covariance of the estimates, items being clusters."""
+        return self.influence.T @ self.influence
+
+
+def fit_gee(data: pd.DataFrame) -> GeeFit:
+    """Fit ``correct`` on the other columns of `answer_rows`, items being clusters."""
+    import statsmodels.api as sm
+
+    terms = ("intercept", *(name for name in data if name not in ("item_id", "correct")))
+    nothing = np.full(len(terms), np.nan)
+    reason = _without_fit(data, list(terms))
+    if reason:
+        return GeeFit(terms, nothing, nothing[None], reason)
+    design = np.column_stack([np.ones(len(data)), data[list(terms[1:])].to_numpy(dtype=float)])
+    # Fitted on one scale, so that the covariates' units decide nothing.
+    units = np.where(design.std(axis=0) > 0, design.std(axis=0), 1.0)
+    design = design / units
+    correct = data["correct"].to_numpy()
+    model = sm.GEE(
+        correct,
+        design,
+        groups=data["item_id"].to_numpy(),
+        family=sm.families.Binomial(),
+        cov_struct=sm.cov_struct.Independence(),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of divergence, which is looked for here
+        result = model.fit(cov_type="robust")
+    errors = result.bse
+    if not (result.converged and np.isfinite(errors).all() and (errors < 100).all()):
+        reason = "no finite estimate: right and wrong are separated by the terms"
+        return GeeFit(terms, nothing, nothing[None], reason)
+    chance = result.fittedvalues
+    bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
+    scores = design * (correct - chance)[:, None]
+    by_item = pd.DataFrame(scores).groupby(data["item_id"].to_numpy()).sum().to_numpy()
+    return GeeFit(terms, result.params / units, by_item @ bread / units)
 
 
 def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
-    import statsmodels.api as sm
-
-    terms = ["intercept", *(name for name in data if name not in ("item_id", "correct"))]
-    reason = _without_fit(data, terms)
-    if not reason:
-        design = np.column_stack([np.ones(len(data)), data[terms[1:]].to_numpy(dtype=float)])
-        # Fitted on one scale, so that the covariates' units decide nothing.
-        units = np.where(design.std(axis=0) > 0, design.std(axis=0), 1.0)
-        model = sm.GEE(
-            data["correct"].to_numpy(),
-            design / units,
-            groups=data["item_id"].to_numpy(),
-            family=sm.families.Binomial(),
-            cov_struct=sm.cov_struct.Independence(),
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of divergence, which is looked for here
-            result = model.fit(cov_type="robust")
-        if not (result.converged and np.isfinite(result.bse).all() and (result.bse < 100).all()):
-            reason = "no finite estimate: right and wrong are separated by the terms"
-    if reason:
+    fit = fit_gee(data)
+    if fit.reason:
         return [
-            {"term": term, "method_note": reason, "ci_method": "none", "test": "none"}
-            for term in terms
+            {"term": term, "method_note": fit.reason, "ci_method": "none", "test": "none"}
+            for term in fit.terms
         ]
-    params, errors = result.params / units, result.bse / units
+    params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
     half = stats.norm.isf(alpha / 2) * errors
     z = params / errors
     with np.errstate(over="ignore"):
@@ -218,7 +307,7 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
             "test": "wald, robust",
             "method_note": "items are clusters; working independence",
         }
-        for i, term in enumerate(terms)
+        for i, term in enumerate(fit.terms)
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.metadata
 import json
 import os
@@ -20,6 +19,7 @@ import pandas as pd
 
 import fairstats
 from fairstats.answers import (
+    MEASURES_SUFFIX,
     RATINGS_SUFFIX,
     RETRIEVALS_SUFFIX,
     answer_files,
@@ -28,8 +28,9 @@ from fairstats.answers import (
     write_answers,
     write_parquet,
 )
-from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmark, load_benchmarks
-from fairstats.names import file_sha256, slug
+from fairstats.benchmark_copies import copy_benchmarks
+from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
@@ -47,6 +48,7 @@ from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
 from fairstats.strategies import votes_among
 from fairstats.validation import validate_files
+from fairstats.vignettes.measures import no_measures, read_measures
 
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 _LIBRARIES = (
@@ -91,6 +93,7 @@ def publish(
     out: str | os.PathLike[str],
     retrievals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     ratings: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    measures: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
     without_retrievals: bool = False,
@@ -103,9 +106,9 @@ def publish(
     Parameters
     ----------
     answers : path, or iterable of paths
-        Answer files or folders, as for `fairstats.read_answers`. Files of retrievals and of
-        ratings inside of the folders (``*.retrievals.parquet``, ``*.ratings.parquet``) are found
-        by themselves.
+        Answer files or folders, as for `fairstats.read_answers`. Files of retrievals, of
+        ratings and of vignettes' measures inside of the folders (``*.retrievals.parquet``,
+        ``*.ratings.parquet``, ``*.measures.parquet``) are found by themselves.
     release : str
         The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
     out : path
@@ -117,6 +120,9 @@ def publish(
     ratings : path, or iterable of paths
         Other files of raters' judgements, or folders with them. The release holds all columns
         of the ratings table, ids of the raters among them, which have to be pseudonyms.
+    measures : path, or iterable of paths
+        Other files of what was measured of vignettes (``fairstats vignettes audit``), or folders
+        with them. They hold numbers alone, no text of the vignettes.
     without_retrievals : bool
         Publish answers that were asked with snippets although their retrievals are not given.
     missing, alpha, benchmarks
@@ -148,8 +154,8 @@ def publish(
     retrieved = files_ending(
         [*named, *_all_files(retrievals, "retrievals", RETRIEVALS_SUFFIX)], RETRIEVALS_SUFFIX
     )
-    # Files of retrievals and ratings may be named among the answers.
-    beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX)
+    # Files of retrievals, ratings and measures may be named among the answers.
+    beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX)
     sources = answer_files([path for path in named if not str(path).endswith(beside)])
     given = by_name(benchmarks)
     problems = validate_files(sources, benchmarks=given)
@@ -162,13 +168,17 @@ def publish(
     judged = files_ending([*named, *_all_files(ratings, "ratings", RATINGS_SUFFIX)], RATINGS_SUFFIX)
     judgements = read_ratings(judged, rubrics=rubrics) if judged else no_ratings()
     asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
+    measured = files_ending(
+        [*named, *_all_files(measures, "measures", MEASURES_SUFFIX)], MEASURES_SUFFIX
+    )
+    of_vignettes = _read_measures(measured, known)
     if not without_retrievals:
         _refuse_without(frame, lists)
-    of = ReleaseInputs(frame, lists, judgements, missing, alpha, known, asked_by)
+    of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
     with locked(Path(out)):
-        files = [*sources, *retrieved, *judged]
+        files = [*sources, *retrieved, *judged, *measured]
         return _publish_into(Path(out), release, of, tables, files, renderer)
 
 
@@ -215,6 +225,16 @@ def _read_all(
     return retrievals
 
 
+def _read_measures(files: list[Path], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """What was measured of the benchmarks that are asked here."""
+    measures = read_measures(files) if files else no_measures()
+    for name in sorted(set(measures["benchmark"]) - set(benchmarks)):
+        message, remedy = "are measures, but no answer is to this benchmark", "leave them out"
+        paths = ", ".join(map(str, files))
+        raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
+    return measures
+
+
 def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
     """Refuse answers that were asked with snippets where nothing says which these were."""
     searched = set(retrievals["benchmark"])
@@ -254,9 +274,10 @@ def _publish_into(
         write_answers(of.answers, made.answers_path)
         write_parquet(of.retrievals, made.retrievals_path)
         write_parquet(of.ratings, made.ratings_path)
+        write_parquet(of.measures, made.measures_path)
         for name, table in tables.items():
             write_table(table, building / DOWNLOADS, name)
-        _copy_benchmarks(of.benchmarks, building / "benchmarks")
+        copy_benchmarks(of.benchmarks, building / "benchmarks")
         copy_rubrics(of.rubrics, building / "rubrics")
         manifest: dict[str, Any] = {
             "release": release,
@@ -339,28 +360,6 @@ def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
         message = f"is published already with other {' and '.join(other)}"
         remedy = "a release never changes: give this one a new name"
         raise InputError([Problem(str(final), message, remedy)])
-
-
-def _copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
-    """The benchmark files with their keys, so that the release can be recomputed on its own."""
-    folder.mkdir()
-    for name, benchmark in benchmarks.items():
-        text = benchmark.path.read_text(encoding="utf-8")
-        keys = f"{slug(name)}.keys.csv"
-        with (folder / keys).open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(["item_id", "answer_key"])
-            rows.writerows(benchmark.answer_keys.items())
-        text = re.sub(r"^(items_file|keys_file)\s*=.*\n", "", text, flags=re.MULTILINE)
-        text = f'keys_file = "{keys}"\n{text}'
-        if benchmark.publish_items and benchmark.items_file is not None:
-            items = f"{slug(name)}.items.jsonl"
-            shutil.copyfile(benchmark.items_file, folder / items)
-            text = f'items_file = "{items}"\n{text}'
-        copy = folder / f"{slug(name)}.toml"
-        copy.write_text(text, encoding="utf-8")
-        if load_benchmark(copy).answer_keys != benchmark.answer_keys:
-            raise RuntimeError(f"{copy.name} does not read like the benchmark it was made from")
 
 
 def _write_json(content: Mapping[str, Any], path: Path) -> None:

@@ -21,6 +21,7 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
         "answers": of.answers,
         "retrievals": of.retrievals,
         "ratings": of.ratings,
+        "measures": of.measures,
         **tables,
     }
     return {

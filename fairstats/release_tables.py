@@ -23,6 +23,8 @@ from fairstats.retrieval import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
 from fairstats.retrieved_lists import RETRIEVER_COLUMNS, asked_with
 from fairstats.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
 from fairstats.snippet_effects import EFFECT_COLUMNS, retrieval_effects
+from fairstats.vignettes.audit import audit_findings
+from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.voting import VOTE_COLUMNS, vote_counts
 
 
@@ -40,6 +42,9 @@ class ReleaseInputs:
     ratings : pandas.DataFrame
         Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; without a row where none were
         given.
+    measures : pandas.DataFrame
+        What was measured of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; without a
+        row where nothing was.
     missing : {"available", "complete", "incorrect", "bounds"} or None
         The policy for missing answers; None for the one that each benchmark declares.
     alpha : float
@@ -53,6 +58,7 @@ class ReleaseInputs:
     answers: pd.DataFrame
     retrievals: pd.DataFrame
     ratings: pd.DataFrame
+    measures: pd.DataFrame
     missing: MissingPolicy | None
     alpha: float
     benchmarks: Mapping[str, Benchmark]
@@ -171,6 +177,23 @@ TABLES: Mapping[str, ReleaseTable] = {
         VOTE_COLUMNS,
         UNIT_COLUMNS,
         lambda of: vote_counts(of.answers, alpha=of.alpha, benchmarks=of.benchmarks),
+    ),
+    "vignette_findings": ReleaseTable(
+        FINDING_COLUMNS,
+        (
+            "aspect",
+            "measure",
+            "quantity",
+            "benchmark_version",
+            "model",
+            "strategy",
+            "attribute",
+            "group_a",
+            "group_b",
+        ),
+        lambda of: audit_findings(
+            of.measures, of.answers, missing=of.missing, alpha=of.alpha, benchmarks=of.benchmarks
+        ),
     ),
     **{
         name: ReleaseTable(

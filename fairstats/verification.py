@@ -29,9 +29,10 @@ from fairstats.report.downloads import write_table
 from fairstats.retrievals import check_retrievals
 from fairstats.retrieved_lists import no_retrievals
 from fairstats.site_folder import API, LATEST, derived_files, extra_files
+from fairstats.vignettes.measures import check_measures
 
 #: What the tables of a release are made from.
-_INPUTS = ("answers", "retrievals", "ratings")
+_INPUTS = ("answers", "retrievals", "ratings", "measures")
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,12 @@ def verify(path: str | os.PathLike[str]) -> list[Verification]:
     -------
     list of Verification
         One a release, the oldest first, and for a site one more. The hash of every file is
-        recomputed; from the answers, retrievals and benchmarks in the folder, with the arguments
-        of the manifest, every table is, and from those the other forms of each table and what the
-        manifest says of them (pages and PDFs are not drawn again); that the release before is
-        the one that the manifest names is checked where it lies beside it. Of a site, every file
-        around the releases is compared with what they give, and that none is gone or was put in.
+        recomputed; from the answers, retrievals, ratings, measures and benchmarks in the folder,
+        with the arguments of the manifest, every table is, and from those the other forms of each
+        table and what the manifest says of them (pages and PDFs are not drawn again); that the
+        release before is the one that the manifest names is checked where it lies beside it. Of a
+        site, every file around the releases is compared with what they give, and that none is gone
+        or was put in.
 
     Raises
     ------
@@ -276,6 +278,7 @@ def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, i
         answers=read_answers(release.answers_path),
         retrievals=_retrievals(release),
         ratings=_ratings(release),
+        measures=check_measures(release.measures, path=str(release.measures_path)),
         missing=manifest["arguments"]["missing"],
         alpha=manifest["arguments"]["alpha"],
         benchmarks=release.benchmarks,

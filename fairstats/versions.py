@@ -17,6 +17,7 @@ from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.items import SUMS, item_sums, patterns_of
 from fairstats.model_differences import Figure, accuracy, ad, cfr, model_difference
 from fairstats.problems import InputError, Problem
+from fairstats.vignettes.same_variants import DIFFERENT, flips_of_items, is_declared, same_flips
 
 #: The columns of the table that `compare` gives, in order.
 COMPARISON_COLUMNS = (
@@ -136,7 +137,8 @@ def compare(
     policy = missing or benchmark.missing
     patterns = {side: patterns_of(*opened) for side, opened in sides.items()}
     different = _different_items(patterns, units, allow_different_items)
-    note = "; ".join(filter(None, [note, different]))
+    flips = _by_flips(patterns, units, benchmark, policy, alpha)
+    note = "; ".join(filter(None, [note, different, flips]))
     if policy == "bounds":
         counts = {
             side: pair_counts(fold(frame, known).outcomes, known)
@@ -267,6 +269,27 @@ def _different_items(
             ]
         )
     return f"different items: {found}"
+
+
+def _by_flips(
+    patterns: Mapping[str, pd.DataFrame],
+    units: Mapping[str, Mapping[str, str]],
+    benchmark: Benchmark,
+    policy: MissingPolicy,
+    alpha: float,
+) -> str:
+    """What the flips say of the versions: always where these differ or are not declared, and of
+    one declared version where they contradict it."""
+    versions = [units[side]["benchmark_version"] for side in ("old", "new")]
+    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    old, new = (flips_of_items(patterns[side], benchmark, policy) for side in ("old", "new"))
+    found = same_flips(old, new, alpha=alpha)
+    if versions[0] == versions[1] and not undeclared:
+        if found.verdict != DIFFERENT:
+            return ""
+        return f"one version is declared; by their flips {found.sentence()}"
+    declared = f"{benchmark.name} does not declare {', '.join(undeclared)}; " if undeclared else ""
+    return f"{declared}by their flips {found.sentence()}"
 
 
 def _rows(

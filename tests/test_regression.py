@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats.problems import InputError
-from fairstats.regression import REGRESSION_COLUMNS, _fit, gee_logistic
+from fairstats.regression import REGRESSION_COLUMNS, _fit, fit_gee, gee_logistic
 
 R = Path(__file__).parent / "r"
 
@@ -114,3 +114,64 @@ def test_the_units_of_a_covariate_do_not_matter(answers_of):
     )
     np.testing.assert_allclose(one["p_value"], small["p_value"], rtol=1e-6)
     np.testing.assert_allclose(small["estimate"].iloc[2], 1e4 * one["estimate"].iloc[2], rtol=1e-6)
+
+
+def variants_of(data):
+    """The rows of R's data as answers, and as covariates of the variants."""
+    groups = {1: "white", 0: "black"}
+    names = data["item"].map(lambda item: f"item-{item:02}")
+    variants = pd.DataFrame(
+        {"item_id": names, "attribute": "race", "group": data["group"].map(groups)}
+    )
+    answers = variants.assign(
+        benchmark="demo",
+        benchmark_version="1",
+        model="model",
+        strategy="plain",
+        sample=0,
+        answer=np.where(data["correct"] == 1, "A", "B"),
+        answer_key="A",
+    )
+    return answers, variants.join(data[["key", "distractor"]])
+
+
+def test_covariates_of_variants_agree_with_geepack():
+    answers, covariates = variants_of(pd.read_csv(R / "gee_variants_data.csv"))
+    expected = pd.read_csv(R / "gee_variants.csv").set_index("quantity")
+    # However the variants are named, and in whatever order.
+    indexed = covariates[::-1].set_index(["group", "item_id", "attribute"])
+    for given in (covariates, indexed):
+        table = gee_logistic(answers, covariates=given)
+        assert table["term"].tolist() == [
+            "intercept",
+            "group",
+            "covariate key",
+            "covariate distractor",
+        ]
+        for row in table.itertuples():
+            found = expected.loc[row.term.removeprefix("covariate ")]
+            assert row.estimate == pytest.approx(found["estimate"], abs=1e-7)
+            assert row.std_error == pytest.approx(found["std_error"], abs=1e-7)
+
+
+def test_wrong_covariates_of_variants_are_refused():
+    answers, covariates = variants_of(pd.read_csv(R / "gee_variants_data.csv"))
+    with pytest.raises(InputError, match="group: is not there"):
+        gee_logistic(answers, covariates=covariates.drop(columns="group"))
+    with pytest.raises(InputError, match="attribute: is not there"):
+        gee_logistic(answers, covariates=covariates.drop(columns="attribute"))
+    with pytest.raises(
+        InputError, match=r"variant has no covariates.*or leave its answers"
+    ) as error:
+        gee_logistic(answers, covariates=covariates.iloc[1:])
+    assert "item-01, race, black" in str(error.value)
+    with pytest.raises(InputError, match="a variant stands there twice"):
+        gee_logistic(answers, covariates=pd.concat([covariates, covariates.iloc[:1]]))
+
+
+def test_each_items_part_of_the_fit_gives_the_robust_covariance():
+    data = pd.read_csv(R / "gee_variants_data.csv").rename(columns={"item": "item_id"})
+    fit = fit_gee(data.astype({"correct": float, "group": float}))
+    expected = pd.read_csv(R / "gee_variants.csv")["std_error"].iloc[:4]
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance)), expected, atol=1e-8)
+    np.testing.assert_allclose(fit.influence.sum(axis=0), 0, atol=1e-8)

@@ -89,7 +89,10 @@ def test_another_version_of_the_benchmark_is_refused_unless_it_is_asked_for(answ
     with pytest.raises(InputError, match="different questions"):
         compare(old, new)
     table = compare(old, new, allow_different_items=True)
-    assert set(table["method_note"]) == {"different questions: benchmark versions 0 and 1"}
+    assert set(table["method_note"]) == {
+        "different questions: benchmark versions 0 and 1; demo does not declare 0; "
+        "by their flips cannot tell (no flips that could tell)"
+    }
     assert set(table["benchmark_version"]) == {"0 → 1"}
 
 
@@ -118,6 +121,7 @@ def test_the_printed_comparison_is_of_different_questions(released):
         compare(old, new)
     table = compare(old, new, allow_different_items=True)
     assert table["method_note"].str.startswith("different questions").all()
+    assert table["method_note"].str.contains("by their flips different variants").all()
     race = table.query("attribute == 'race'").set_index("metric")
     assert race["estimate"].round(4).to_dict() == {
         "delta_accuracy": 0.0443,

@@ -30,7 +30,7 @@ from collectors.ratings.raters import Rater, read_raters
 from collectors.ratings.rubric_logic import check_mirrored
 from collectors.ratings.sheets import VALUES, sheet_text, values_text
 from collectors.ratings.subjects import Subject, read_subjects
-from collectors.ratings.texts import RESERVED, Shown, shown
+from collectors.ratings.texts import RESERVED, Shown, shown, text_columns
 from fairstats.names import file_sha256, text_sha256, unique_slugs
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubric
@@ -167,10 +167,11 @@ def assign(
 
 
 def _check_rubric(rubric: Rubric) -> None:
+    taken = (*RESERVED, *text_columns(rubric))
     for question in rubric.questions:
-        if question.dimension in RESERVED:
+        if question.dimension in taken:
             message = "is a column of the sheets"
-            remedy = f"name the dimension otherwise; taken: {', '.join(RESERVED)}"
+            remedy = f"name the dimension otherwise; taken: {', '.join(taken)}"
             place = str(rubric.path)
             raise InputError([Problem(place, message, remedy, column=question.dimension)])
     if rubric.compares == "models":

@@ -11,7 +11,7 @@ import pandas as pd
 from collectors.import_files import encoding_of, importable_files, not_csv, separator_of
 from collectors.ratings.handed_out import HandedOut
 from collectors.ratings.judgements import Entry, Judgement, checked_judgements
-from collectors.ratings.texts import RESERVED, Shown
+from collectors.ratings.texts import RESERVED, Shown, text_columns
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import SHEET_COLUMNS
 from fairstats.ratings.rubrics import Question, Rubric
@@ -87,7 +87,7 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
     ] + [
         Problem(str(path), "unknown column", "drop it, or use the comment column", column=name)
         for name in header
-        if name not in (*RESERVED, *dimensions)
+        if name not in (*RESERVED, *text_columns(handed_out.rubric), *dimensions)
     ]
     if problems:
         raise InputError(problems)

@@ -45,7 +45,23 @@ class Shown:
         >>> Shown({"Question": "Why?"}, ({"Answer 1": "So."}, {"Answer 2": "Thus."})).columns()
         {'question': 'Why?', 'answer_1': 'So.', 'answer_2': 'Thus.'}
         """
-        return {heading.lower().replace(" ", "_"): text for heading, text in self.texts.items()}
+        return {_column(heading): text for heading, text in self.texts.items()}
+
+
+def text_columns(rubric: Rubric) -> tuple[str, ...]:
+    """The columns that a rubric's own headings give a sheet.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> text_columns(load_rubric("vignette_review")), text_columns(load_rubric("triage"))
+    (('neutral_vignette_with_options', 'variant'), ())
+    """
+    return tuple(map(_column, rubric.headings.values()))
+
+
+def _column(heading: str) -> str:
+    return heading.lower().replace(" ", "_")
 
 
 def shown(subject: Subject, rubric: Rubric, *, swapped: bool) -> Shown:
@@ -67,6 +83,10 @@ def shown(subject: Subject, rubric: Rubric, *, swapped: bool) -> Shown:
         return Shown(
             {"Question": texts["question"]},
             tuple({f"Answer {n}": text} for n, text in enumerate(answers, start=1)),
+        )
+    if rubric.headings:
+        return Shown(
+            {}, tuple({rubric.headings[n]: texts[n]} for n in ("question", "answer") if n in texts)
         )
     return Shown(
         {name.capitalize(): texts[name] for name in ("question", "answer") if name in texts}

@@ -138,14 +138,15 @@ def _noun_start(text: str, end: int) -> int | None:
     """Where the noun phrase after an age begins, once its known adjectives are passed over."""
     adjectives = _ADJECTIVES.match(text, end)
     after = end if adjectives is None else adjectives.end()
-    if _begins_noun(text, after):
+    if begins_noun(text, after):
         return after + 1
     # "A 50-year-old diabetic presents": what looked like an adjective is the noun.
     last = text.rfind(" ", end, after)
-    return last + 1 if last >= end and _begins_noun(text, last) else None
+    return last + 1 if last >= end and begins_noun(text, last) else None
 
 
-def _begins_noun(text: str, place: int) -> bool:
+def begins_noun(text: str, place: int) -> bool:
+    """Whether a word follows at this place with which a noun phrase may go on."""
     word = re.compile(r"\s(?=[^\W\d_])").match(text, place)
     return word is not None and _NO_NOUN.match(text, word.end()) is None
 

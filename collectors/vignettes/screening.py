@@ -89,3 +89,17 @@ def sex_specific_word(text: str) -> str | None:
     """
     found = _SEX_SPECIFIC.search(text)
     return found.group() if found else None
+
+
+def sex_specific_words(text: str) -> tuple[str, ...]:
+    """Each word of this text that stands for what only one sex has, whole and once.
+
+    Examples
+    --------
+    >>> sex_specific_words("Pregnancy test is negative. The prostate is enlarged; no prostatitis.")
+    ('Pregnancy', 'prostate', 'prostatitis')
+    """
+    wholes = (re.compile(r"[\w-]*").match(text, f.end()) for f in _SEX_SPECIFIC.finditer(text))
+    starts = (found.start() for found in _SEX_SPECIFIC.finditer(text))
+    words = [text[s : w.end()] for s, w in zip(starts, wholes, strict=True) if w is not None]
+    return tuple(dict.fromkeys(words))

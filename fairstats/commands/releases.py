@@ -44,6 +44,10 @@ def publish(
         list[Path] | None,
         typer.Option(help="Files of raters' judgements that lie in none of these; repeatable."),
     ] = None,
+    measures: Annotated[
+        list[Path] | None,
+        typer.Option(help="Measures of vignettes that lie in none of these folders; repeatable."),
+    ] = None,
     renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
@@ -63,6 +67,7 @@ def publish(
         retrievals=retrievals or (),
         without_retrievals=without_retrievals,
         ratings=ratings or (),
+        measures=measures or (),
         missing=missing,  # type: ignore[arg-type]
         alpha=alpha,
         renderer=renderer,  # type: ignore[arg-type]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fairstats.commands._asking import DryRun, KeepFailures, stoppable
-from fairstats.commands._shared import plugin, print_table, says_what_is_wrong
+from fairstats.commands._shared import (
+    Alpha,
+    check_alpha,
+    check_one_of,
+    plugin,
+    print_table,
+    says_what_is_wrong,
+)
+from fairstats.problems import InputError
 from fairstats.resources import resource
 
 commands = typer.Typer()
@@ -52,6 +60,65 @@ def substitute(
     left_out = len(made.left_out)
     typer.echo(f"{made.items} items in {made.variants} variants, {left_out} left out", err=True)
     typer.echo(made.path)
+
+
+@vignettes.command()
+@says_what_is_wrong
+def audit(
+    items: Annotated[
+        str,
+        typer.Argument(
+            help="Items: JSON Lines, a benchmark's .toml or name, AMQA's items.parquet."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the report and its tables.")],
+    answers: Annotated[
+        list[Path] | None, typer.Option(help="Answers to these items; repeatable.")
+    ] = None,
+    benchmark_file: Annotated[
+        Path | None, typer.Option(help="The .toml that declares the groups of an items file.")
+    ] = None,
+    benchmark_version: Annotated[
+        str | None, typer.Option(help="Which set of variants the items are.")
+    ] = None,
+    embedding: Annotated[
+        str, typer.Option(help="Similarity of meaning: embedded, none, or auto (if installed).")
+    ] = "auto",
+    alpha: Alpha = 0.05,
+) -> None:
+    """Judge how good the variants of a benchmark are: leakage, wording, content, items."""
+    from fairstats.report.vignettes_document import report_vignettes
+
+    check_alpha(alpha)
+    check_one_of("--embedding", embedding, ("auto", "embedded", "none"))
+    written = report_vignettes(
+        items,
+        out=out,
+        answers=answers or (),
+        benchmark=benchmark_file,
+        benchmark_version=benchmark_version,
+        embed=_embed(embedding),
+        alpha=alpha,
+    )
+    for path in written.pages:
+        typer.echo(path)
+    counted = f"{len(written.audit.findings):,} findings, {len(written.audit.flags):,} flags"
+    typer.echo(f"{counted} in {written.folder}", err=True)
+
+
+def _embed(wanted: str) -> Any:
+    """What gives texts their vectors; None where nothing does."""
+    if wanted == "none":
+        return None
+    embed = plugin("fairstats.embedders", "embedded")
+    try:
+        embed(["whether its weights are there"])
+    except InputError as error:
+        if wanted == "embedded":
+            raise
+        typer.echo(f"without similarity of meaning: {error}", err=True)
+        return None
+    return embed
 
 
 @vignettes.command()

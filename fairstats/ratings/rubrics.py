@@ -23,6 +23,8 @@ Compares = Literal["nothing", "models", "items"]
 Level = Literal["nominal", "ordinal"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+# A sheet's columns are called by it.
+_HEADING = re.compile(r"[A-Z][a-z]*( [a-z]+){0,5}")
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,9 @@ class Rubric:
         In the order in which they are asked.
     source : str
         Where it comes from.
+    headings : Mapping[str, str]
+        What raters see above the texts of a task, where that is neither a question nor an answer:
+        by ``question`` and ``answer``, which then stand side by side. Empty for most.
     path : Path
         The file that declares it.
     """
@@ -121,6 +126,7 @@ class Rubric:
     questions: tuple[Question, ...]
     source: str
     path: Path = field(repr=False)
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     def question(self, dimension: str) -> Question:
         """The question of a dimension."""
@@ -227,6 +233,9 @@ def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
             questions=tuple(_question(entry, declared) for entry in declared["questions"]),
             source=str(declared.get("source", "")),
             path=path,
+            headings=MappingProxyType(
+                {str(k): str(v) for k, v in declared.get("headings", {}).items()}
+            ),
         )
     except KeyError as error:
         raise wrong("has to be declared", "add it", str(error.args[0])) from None
@@ -270,6 +279,15 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
         yield "is unknown", "use one of nothing, models, items", "compares"
     if not rubric.rater_groups or not rubric.questions:
         yield "is empty", "declare at least one", "rater_groups, questions"
+    if rubric.headings and (
+        rubric.compares != "nothing" or {*rubric.headings} != {"question", "answer"}
+    ):
+        remedy = "give question and answer, in a rubric that compares nothing"
+        yield "has other texts than a task of it", remedy, "headings"
+    if not all(_HEADING.fullmatch(heading) for heading in rubric.headings.values()):
+        yield "has one that is none", "use a few words of letters, the first a capital", "headings"
+    if len({*rubric.headings.values()}) < len(rubric.headings):
+        yield "has the same twice", "tell the two texts apart", "headings"
     for group in rubric.rater_groups:
         if not _NAME.fullmatch(group):
             yield f"{group!r} is no name", "use a-z, 0-9 and underscores", "rater_groups"

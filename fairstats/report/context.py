@@ -18,6 +18,7 @@ from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import no_ratings
 from fairstats.retrieved_lists import no_retrievals
+from fairstats.vignettes.measures import no_measures
 
 #: Set by whoever draws the pages; without it the newest release of `DEFAULT_SITE` is read.
 RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
@@ -154,6 +155,17 @@ class Release:
         """The judgements of raters; without a row where there are none."""
         there = self.ratings_path.exists()
         return pd.read_parquet(self.ratings_path) if there else no_ratings()
+
+    @property
+    def measures_path(self) -> Path:
+        """The file with what was measured of vignettes."""
+        return self.path / DOWNLOADS / "measures.parquet"
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """What was measured of vignettes; without a row where nothing was."""
+        there = self.measures_path.exists()
+        return pd.read_parquet(self.measures_path) if there else no_measures()
 
     @cached_property
     def rubrics(self) -> dict[str, Rubric]:

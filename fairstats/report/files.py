@@ -27,6 +27,7 @@ _WHAT = {
     "strengths": "Bradley-Terry strengths of models",
     "counterfactual_rates": "bias in pairs of answers that were judged as pairs",
     "paired_bias": "such pairs judged answer by answer: bias in one, in one or more, in both",
+    "vignette_findings": "how good the variants are: leakage, wording, content, items",
     "figure_changes": "figures that moved since the release before",
     "verdict_changes": "verdicts that are other ones than in the release before",
     "answer_set_changes": "answers that are new, gone or changed since the release before",
@@ -53,6 +54,8 @@ def show_files(release: Release) -> None:
         f"([parquet]({root}{DOWNLOADS}/retrievals.parquet))"
         "\n- ratings: every judgement of every rater, without their comments "
         f"([parquet]({root}{DOWNLOADS}/ratings.parquet))"
+        "\n- measures: what was measured of each variant, numbers without its text "
+        f"([parquet]({root}{DOWNLOADS}/measures.parquet))"
         f"\n- [manifest]({root}{MANIFEST}): hashes, versions, arguments"
         f"\n- [how to cite it]({root}CITATION.cff), for reference managers"
     )

@@ -37,6 +37,7 @@ from fairstats.report.replication import show_replication as show_replication
 from fairstats.report.retrieval_page import show_retrieval as show_retrieval
 from fairstats.report.tables import sources_table
 from fairstats.report.text import escape_markdown
+from fairstats.report.vignettes_page import show_vignettes as show_vignettes
 
 
 def show_kicker(release: Release) -> None:

@@ -17,6 +17,7 @@ FIXED_PAGES = (
     "reports/strategies.qmd",
     "reports/retrieval.qmd",
     "reports/ratings.qmd",
+    "reports/vignettes.qmd",
     "reports/replication.qmd",
     "reports/benchmarks.qmd",
     "reports/releases.qmd",

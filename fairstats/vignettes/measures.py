@@ -6,15 +6,23 @@ not be published.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from fairstats.answers import MEASURES_SUFFIX, files_ending, load_table, write_parquet
+from fairstats.problems import InputError, Problem, printable
+
 #: The columns of a table of measures, in order. One row a variant and measure, or a variant,
-#: measure and option; never twice.
+#: measure and option; never twice. Without a ``benchmark_version`` it is not known which set of
+#: variants the text is.
 MEASURE_COLUMNS = (
     "benchmark",
+    "benchmark_version",
     "item_id",
     "attribute",
     "group",
@@ -27,10 +35,13 @@ MEASURE_COLUMNS = (
 KEY, DISTRACTOR, NO_OPTION = "key", "distractor", ""
 
 _DTYPES = dict.fromkeys(MEASURE_COLUMNS, "str") | {"value": "float64"}
+_EMPTY = ("benchmark_version", "option", "role")
+_REMEDY = "make it again with `fairstats vignettes audit`"
+_LONGEST = 200
 
 
 def measures_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of measures as a table; an option and its role may be left out.
+    """Rows of measures as a table; version, option and role may be left out.
 
     Examples
     --------
@@ -39,6 +50,97 @@ def measures_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     >>> measures_frame([row])[["measure", "option", "value"]].values.tolist()
     [['words', '', 61.0]]
     """
-    empty = {"option": NO_OPTION, "role": NO_OPTION}
+    empty = dict.fromkeys(_EMPTY, "")
     table = pd.DataFrame([empty | dict(row) for row in rows], columns=list(MEASURE_COLUMNS))
     return table.astype(_DTYPES)
+
+
+def no_measures() -> pd.DataFrame:
+    """A table of measures without a row."""
+    return measures_frame(())
+
+
+def read_measures(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> pd.DataFrame:
+    """Read measures from files, or from the files ``*.measures.parquet`` in folders.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read or breaks `check_measures`, or a measure stands in two files.
+    """
+    files = files_ending(source, MEASURES_SUFFIX)
+    tables = [check_measures(load_table(path), path=str(path)) for path in files]
+    if not tables:
+        return no_measures()
+    together = ", ".join(map(str, files))
+    return check_measures(pd.concat(tables, ignore_index=True), path=together)
+
+
+def write_measures(measures: pd.DataFrame, path: Path) -> Path:
+    """Write checked measures as one parquet file."""
+    return write_parquet(check_measures(measures, path=str(path)), path)
+
+
+def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.DataFrame:
+    """Measures with their types, or what is wrong with them.
+
+    Raises
+    ------
+    InputError
+        For missing or other columns, a text that is empty, unprintable or too long, a value that
+        is neither a finite number nor missing, a role that does not fit its option, or a measure
+        that stands twice.
+    """
+    if list(measures.columns) != list(MEASURE_COLUMNS):
+        found = ", ".join(map(str, measures.columns))[:_LONGEST]
+        message = "has other columns than a table of measures"
+        raise InputError([Problem(path, message, _REMEDY, value=printable(found))])
+    table = measures.copy()
+    numbers = pd.to_numeric(table["value"], errors="coerce").to_numpy(dtype=float)
+    problems = list(_text_problems(table, path))
+    # Some measures are not defined of some variants: those are NaN.
+    wrong = np.isinf(numbers) | (np.isnan(numbers) & table["value"].notna().to_numpy())
+    for row in np.flatnonzero(wrong)[:10]:
+        said = str(table["value"].iloc[row])
+        problems.append(Problem(path, "is no finite number", _REMEDY, int(row) + 1, "value", said))
+    if problems:
+        raise InputError(problems)
+    table = table.astype(_DTYPES)
+    of_option = table["option"] != NO_OPTION
+    wrong = np.where(of_option, ~table["role"].isin([KEY, DISTRACTOR]), table["role"] != NO_OPTION)
+    for row in np.flatnonzero(wrong)[:10]:
+        message = "does not fit the option"
+        said = str(table["role"].iloc[row])
+        problems.append(Problem(path, message, _REMEDY, int(row) + 1, "role", said))
+    names = [name for name in MEASURE_COLUMNS if name not in ("role", "value")]
+    for row in np.flatnonzero(table.duplicated(names))[:10]:
+        one = table.iloc[row]
+        said = f"{one['item_id']}, {one['group']}, {one['measure']}"
+        message = "is measured twice"
+        problems.append(Problem(path, message, "name one file of it", int(row) + 1, value=said))
+    if problems:
+        raise InputError(problems)
+    return table.sort_values(names, ignore_index=True)
+
+
+def _text_problems(table: pd.DataFrame, path: str) -> Iterator[Problem]:
+    for column in MEASURE_COLUMNS[:-1]:
+        for row, value in _faulty(table[column], column in _EMPTY):
+            message = f"is no printable text of at most {_LONGEST} characters"
+            yield Problem(path, message, _REMEDY, row + 1, column, printable(str(value)[:80]))
+
+
+def _faulty(values: pd.Series, may_be_empty: bool) -> list[tuple[int, Any]]:
+    faulty = {
+        value
+        for value in values.unique()
+        if not isinstance(value, str)
+        or len(value) > _LONGEST
+        or not (value or may_be_empty)
+        or not value.isprintable()
+    }
+    if not faulty:
+        return []
+    return [(row, value) for row, value in enumerate(values) if value in faulty][:10]

@@ -86,6 +86,46 @@ def test_a_rubric_of_ones_own(tmp_path):
     assert load_rubrics(["tone"], [rubric]) == {"tone": rubric}
 
 
+HEADINGS = """
+[headings]
+question = "Neutral text"
+answer = "Variant"
+[rater_groups]"""
+
+
+def test_headings_are_a_rubrics_own(tmp_path):
+    rubric = load_rubric(write(tmp_path, RUBRIC.replace("[rater_groups]", HEADINGS)))
+    assert rubric.headings == {"question": "Neutral text", "answer": "Variant"}
+    assert load_rubric("independent").headings == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('answer = "Variant"', "", "has other texts than a task of it"),
+        ('answer = "Variant"', 'answer_2 = "Variant"', "has other texts than a task of it"),
+        ('compares = "nothing"', 'compares = "models"', "has other texts than a task of it"),
+        ('"Variant"', '"Neutral text"', "has the same twice"),
+        ('"Variant"', '"<b>Variant"', "has one that is none"),
+        ('"Variant"', '"variant"', "has one that is none"),
+    ],
+)
+def test_headings_that_name_no_text_are_refused(tmp_path, old, new, said):
+    text = RUBRIC.replace("[rater_groups]", HEADINGS)
+    assert old in text
+    with pytest.raises(InputError, match=f"headings: {said}"):
+        load_rubric(write(tmp_path, text.replace(old, new)))
+
+
+def test_a_review_of_variants_reports_what_has_to_be_revised():
+    rubric = load_rubric("vignette_review")
+    assert rubric.leading == ("fluency", "consistency", "leakage")
+    assert rubric.question("fluency").level == "ordinal"
+    assert rubric.question("consistency").reported == ("revision", "unusable")
+    assert rubric.question("leakage").reported == ("key", "distractor", "several")
+    assert {question.about for question in rubric.questions} == {"context"}
+
+
 def test_a_name_in_a_table_is_no_path(tmp_path):
     path = write(tmp_path, RUBRIC)
     with pytest.raises(InputError, match="no such rubric"):

@@ -1,0 +1,85 @@
+"""The quotient of two estimates that rest on the same items, by Fieller's theorem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy import stats
+
+from fairstats.inference._checks import check_alpha
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient with its limits; all NaN where its denominator is not clearly other than 0.
+
+    Attributes
+    ----------
+    estimate, ci_low, ci_high : float
+        The quotient and its limits.
+    ci_level : float
+        The confidence level.
+    """
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+    ci_level: float
+
+
+def fieller(
+    numerator: float,
+    denominator: float,
+    *,
+    variance_numerator: float,
+    variance_denominator: float,
+    covariance: float,
+    alpha: float = 0.05,
+) -> Ratio:
+    """The quotient of two estimates that are jointly normal.
+
+    The limits are all ρ for which numerator − ρ denominator does not differ from 0 at level alpha.
+
+    Parameters
+    ----------
+    numerator, denominator : float
+        The estimates.
+    variance_numerator, variance_denominator, covariance : float
+        Of the estimates.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    Ratio
+
+    Notes
+    -----
+    Where the denominator does not differ from 0 at level alpha, the ρ that agree with the data are
+    no interval, and nothing is given.
+
+    References
+    ----------
+    Fieller (1954), Journal of the Royal Statistical Society B 16:175-185.
+
+    Examples
+    --------
+    >>> found = fieller(
+    ...     3.0, 4.0, variance_numerator=0.04, variance_denominator=0.09, covariance=0.0
+    ... )
+    >>> round(found.ci_low, 3), round(found.ci_high, 3)
+    (0.617, 0.917)
+    """
+    alpha = check_alpha(alpha)
+    z2 = float(stats.norm.isf(alpha / 2)) ** 2
+    square = denominator**2 - z2 * variance_denominator
+    if not square > 0:  # NaN is none either
+        return Ratio(math.nan, math.nan, math.nan, 1 - alpha)
+    middle = numerator * denominator - z2 * covariance
+    least = numerator**2 - z2 * variance_numerator
+    # Of a covariance matrix it is not negative, but for floating point.
+    half = math.sqrt(max(middle**2 - square * least, 0.0))
+    return Ratio(
+        numerator / denominator, (middle - half) / square, (middle + half) / square, 1 - alpha
+    )

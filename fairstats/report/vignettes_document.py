@@ -1,0 +1,189 @@
+"""Judge a benchmark's variants, and report it as files of its own: tables, one HTML, a PDF."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+import fairstats
+from fairstats.answers import MEASURES_SUFFIX, answer_files, write_parquet
+from fairstats.benchmark_copies import copy_benchmarks
+from fairstats.benchmarks import Benchmark
+from fairstats.names import file_sha256, slug
+from fairstats.problems import InputError, Problem
+from fairstats.report.context import DOWNLOADS, MANIFEST, Release
+from fairstats.report.display import show_markdown
+from fairstats.report.document import draw_document
+from fairstats.report.downloads import write_table
+from fairstats.report.site import copy_pages
+from fairstats.report.text import escape_markdown
+from fairstats.vignettes.audit import Audit, Embed, audit_vignettes
+from fairstats.vignettes.measures import write_measures
+from fairstats.vignettes.reading import read_vignettes
+
+#: The tables of an audit, beside its measures.
+FINDINGS, FLAGS = "vignette_findings", "vignette_flags"
+
+
+@dataclass(frozen=True)
+class AuditFiles:
+    """Where an audit lies.
+
+    Parameters
+    ----------
+    folder : Path
+        All of its files.
+    pages : tuple of Path
+        The report, as HTML and PDF.
+    audit : Audit
+        Its tables.
+    """
+
+    folder: Path
+    pages: tuple[Path, ...]
+    audit: Audit
+
+
+def report_vignettes(
+    items: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str],
+    answers: Iterable[str | os.PathLike[str]] = (),
+    benchmark: str | os.PathLike[str] | Benchmark | None = None,
+    benchmark_version: str | None = None,
+    embed: Embed | None = None,
+    alpha: float = 0.05,
+) -> AuditFiles:
+    """Judge the variants of a benchmark and write what was found.
+
+    Parameters
+    ----------
+    items : path or str
+        As for `fairstats.vignettes.reading.read_vignettes`.
+    out : path
+        A folder, which gets the report (``audit.html``, ``audit.pdf``), findings and flags as
+        parquet, CSV and JSON, the measures (``*.measures.parquet``, for `fairstats.publish`) and
+        ``manifest.json`` with the hashes of what it was made from and of all files.
+    answers : iterable of paths
+        Answers of models to these items.
+    benchmark : str, path or Benchmark, optional
+        What declares the groups of an items file.
+    benchmark_version : str, optional
+        Which set of variants the items are; by default the benchmark's only one.
+    embed : callable, optional
+        Vectors of texts, for similarity of meaning.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    AuditFiles
+
+    Raises
+    ------
+    InputError
+        When the items or answers have a problem; nothing is written then.
+    fairstats.report.builtin.PageError
+        When the report cannot be drawn; nothing is written then.
+    """
+    out = Path(out)
+    if out.exists() and not out.is_dir():
+        raise InputError([Problem(str(out), "is no folder", "name a folder")])
+    vignettes = read_vignettes(items, benchmark=benchmark)
+    paths = list(answers)
+    audit = audit_vignettes(
+        vignettes, paths, benchmark_version=benchmark_version, embed=embed, alpha=alpha
+    )
+    name = vignettes.benchmark.name
+    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
+        folder, project = Path(temporary) / "audit", Path(temporary) / "pages"
+        (folder / DOWNLOADS).mkdir(parents=True)
+        project.mkdir()
+        made = Release(folder)
+        for table, called in ((audit.findings, FINDINGS), (audit.flags, FLAGS)):
+            write_parquet(table, folder / DOWNLOADS / f"{called}.parquet")
+            write_table(table, folder / "tables", called)
+        write_measures(audit.measures, made.measures_path)
+        copy_benchmarks({name: vignettes.benchmark}, folder / "benchmarks")
+        manifest = {
+            "release": vignettes.benchmark.title,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "fairstats": fairstats.__version__,
+            "arguments": {"alpha": alpha},
+            "benchmark": name,
+            "benchmark_version": audit.benchmark_version,
+            "items": len(vignettes.items),
+            "embedding": (audit.measures["measure"] == "leakage_embedding").any().item(),
+            "sources": [
+                {"name": path.name, "sha256": file_sha256(path)}
+                for path in (vignettes.path, *_answer_files(paths))
+            ],
+        }
+        (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        copy_pages(project)
+        body = (project / "reports" / "_vignettes_report.qmd").read_text(encoding="utf-8")
+        title = f"How good are the variants of {vignettes.benchmark.title}?"
+        drawn = tuple(folder / f"audit.{kind}" for kind in ("html", "pdf"))
+        for kind, target in zip(("html", "pdf"), drawn, strict=True):
+            draw_document(
+                made,
+                project,
+                "vignettes",
+                body,
+                title=title,
+                to=kind,  # type: ignore[arg-type]
+                target=target,
+            )
+        given = [*drawn, *sorted((folder / "tables").iterdir())]
+        files = {path.name: path for path in given}
+        files[f"{slug(name)}{MEASURES_SUFFIX}"] = made.measures_path
+        manifest["files"] = {called: file_sha256(path) for called, path in sorted(files.items())}
+        out.mkdir(parents=True, exist_ok=True)
+        for called, path in files.items():
+            shutil.copyfile(path, out / called)
+        text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+        (out / MANIFEST).write_text(text, encoding="utf-8")
+    return AuditFiles(out, tuple(out / path.name for path in drawn), audit)
+
+
+def _answer_files(paths: list[str | os.PathLike[str]]) -> list[Path]:
+    return answer_files(paths) if paths else []
+
+
+def show_head(release: Release) -> None:
+    """What was judged, when, and from how many files."""
+    told = release.manifest
+    version = told["benchmark_version"]
+    named = f", version {escape_markdown(version)}" if version else ""
+    show_markdown(
+        f"::: kicker\nVignettes · {release.created_at.date()} · "
+        f"{escape_markdown(told['release'])}{named} · {told['items']:,} items\n:::"
+    )
+
+
+def show_provenance(release: Release) -> None:
+    """Hashes, versions and arguments."""
+    told = release.manifest
+    lines = [
+        *(f"{source['name']}: sha256 {source['sha256']}" for source in told["sources"]),
+        f"Similarity of meaning: {'measured' if told['embedding'] else 'not measured'}",
+        f"alpha = {release.alpha}; fairstats {fairstats.__version__}, "
+        f"Python {platform.python_version()}",
+    ]
+    listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
+    show_markdown(f"## Made from\n\n{listed}")
+
+
+def flags_of(release: Release) -> pd.DataFrame:
+    """What a person should look at, with the text at fault; without a row in a site."""
+    path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
+    return pd.read_parquet(path) if path.exists() else pd.DataFrame()

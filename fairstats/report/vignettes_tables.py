@@ -1,0 +1,129 @@
+"""Tables of findings on vignettes: a row a subject, a column a figure with its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.report.text import (
+    decimal,
+    escape_html,
+    p_value,
+    percent_range,
+    point_range,
+    points,
+)
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+Figure = Callable[[Mapping[str, Any]], str]
+
+#: What the measures are called, in the order they are shown.
+LEAKAGE_LABELS = {
+    "leakage_overlap": "Shared words",
+    "leakage_tfidf": "Weighted words (tf-idf)",
+    "leakage_embedding": "Meaning (embedding)",
+}
+
+
+def pick(findings: pd.DataFrame, **values: str) -> pd.DataFrame:
+    """The findings with these values."""
+    keep = pd.Series(True, index=findings.index)
+    for column, value in values.items():
+        keep &= findings[column] == value
+    return findings[keep]
+
+
+def as_percent(row: Mapping[str, Any]) -> str:
+    """A share in percent, with its limits below."""
+    if math.isnan(row["estimate"]):
+        return "not known"
+    return _with_limits(
+        f"{100 * row['estimate']:.1f}", percent_range(row["ci_low"], row["ci_high"])
+    )
+
+
+def as_points(row: Mapping[str, Any]) -> str:
+    """A difference of shares in points, with its limits and p-value below."""
+    if math.isnan(row["estimate"]):
+        return "not known"
+    p = p_value(row["p_value"])
+    limits = point_range(row["ci_low"], row["ci_high"])
+    return _with_limits(points(row["estimate"]), ", ".join(part for part in (limits, p) if part))
+
+
+def as_number(places: int) -> Figure:
+    """A number of its own unit, with its limits and p-value below."""
+
+    def figure(row: Mapping[str, Any]) -> str:
+        if math.isnan(row["estimate"]):
+            return "not known"
+        low, high = decimal(row["ci_low"], places), decimal(row["ci_high"], places)
+        limits = f"{low} to {high}" if low and high else ""
+        p = p_value(row["p_value"])
+        small = ", ".join(part for part in (limits, p) if part)
+        return _with_limits(decimal(row["estimate"], places), small)
+
+    return figure
+
+
+def _with_limits(figure: str, small: str) -> str:
+    return f"{figure}<br><small>{small}</small>" if small else figure
+
+
+def findings_table(
+    rows: Sequence[Mapping[str, str]],
+    *,
+    name: str,
+    labels: Mapping[str, str],
+    stub: str,
+    heading: str,
+    group: str | None = None,
+) -> GT:
+    """Cells that are written already, as a table.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        The cells by column; in `labels` columns names in them are escaped already.
+    name : str
+        The table's id, its own on the page.
+    labels : mapping
+        The columns that are shown, and what they are called.
+    stub, heading : str
+        The column that names a row, and its heading.
+    group : str, optional
+        The column that rows are grouped by.
+    """
+    from great_tables import GT
+
+    columns = [stub, *([group] if group else []), *labels]
+    table = pd.DataFrame(rows, columns=columns).fillna("")
+    return (
+        GT(table, rowname_col=stub, groupname_col=group, id=name)
+        .tab_stubhead(heading)
+        .cols_label(cases=dict(labels))
+        .fmt_passthrough(columns=columns, escape=False)
+        .cols_align("left")
+    )
+
+
+def group_label(benchmark: Benchmark, attribute: str, group: str) -> str:
+    """A group as readers see it."""
+    return benchmark.attribute(attribute).groups.get(group, group)
+
+
+def pair_label(benchmark: Benchmark, row: Mapping[str, Any]) -> str:
+    """A pair as readers see it, with its attribute."""
+    attribute = benchmark.attribute(str(row["attribute"]))
+    return attribute.pair_label((str(row["group_a"]), str(row["group_b"])))
+
+
+def escaped(text: object) -> str:
+    """A name from outside, for a cell."""
+    return escape_html(str(text))

@@ -1,0 +1,257 @@
+"""Judge a benchmark's variants: measure their text, and estimate what follows from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.answers import read_answers
+from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats.inference._checks import check_alpha
+from fairstats.problems import InputError, Problem
+from fairstats.validation import validate_files
+from fairstats.vignettes.content_measures import (
+    CONTENT_MEASURES,
+    content_findings,
+    content_flags,
+    content_measures,
+)
+from fairstats.vignettes.duplicates import (
+    DUPLICATE_MEASURES,
+    duplicate_findings,
+    duplicate_flags,
+    duplicate_measures,
+)
+from fairstats.vignettes.findings import findings_frame, flags_frame
+from fairstats.vignettes.followed_leakage import followed_leakage, versions_that_follow
+from fairstats.vignettes.item_findings import item_findings
+from fairstats.vignettes.item_statistics import item_flags, item_statistics
+from fairstats.vignettes.leakage import leakage_measures
+from fairstats.vignettes.leakage_flags import leakage_flags
+from fairstats.vignettes.leakage_summary import leakage_findings
+from fairstats.vignettes.measures import check_measures
+from fairstats.vignettes.reading import Vignettes
+from fairstats.vignettes.remaining_disparity import remaining_disparity
+from fairstats.vignettes.same_variants import variant_sets
+from fairstats.vignettes.selection import selection_findings, selection_flags
+from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
+from fairstats.vignettes.wording import WORDING_MEASURES, wording_findings, wording_measures
+
+#: Turns n texts into n vectors of length 1.
+Embed = Callable[[Sequence[str]], npt.NDArray[np.floating]]
+
+
+class _Options(TypedDict):
+    missing: MissingPolicy | None
+    alpha: float
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit of vignettes found.
+
+    Parameters
+    ----------
+    measures : pandas.DataFrame
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`: numbers of each variant.
+    findings : pandas.DataFrame
+        `fairstats.vignettes.findings.FINDING_COLUMNS`: what follows from them and from answers.
+    flags : pandas.DataFrame
+        `fairstats.vignettes.findings.FLAG_COLUMNS`: what a person should look at, with its text.
+    benchmark_version : str
+        Which set of variants was measured; empty where it is not known.
+    """
+
+    measures: pd.DataFrame
+    findings: pd.DataFrame
+    flags: pd.DataFrame
+    benchmark_version: str
+
+
+def audit_vignettes(
+    vignettes: Vignettes,
+    answers: Iterable[str | os.PathLike[str]] = (),
+    *,
+    benchmark_version: str | None = None,
+    embed: Embed | None = None,
+    alpha: float = 0.05,
+) -> Audit:
+    """Measure the variants of a benchmark and say what follows, with models' answers if there are.
+
+    Parameters
+    ----------
+    vignettes : Vignettes
+        From `fairstats.vignettes.reading.read_vignettes`.
+    answers : iterable of paths
+        Files or folders of answers to these items.
+    benchmark_version : str, optional
+        Which set of variants the items are. By default the benchmark's only version; where it has
+        several, answers tell which it is, if they can
+        (`fairstats.vignettes.followed_leakage.versions_that_follow`).
+    embed : callable, optional
+        Turns n texts into n vectors of length 1, for similarity of meaning.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        When the version is none of the benchmark's, or the answers have a problem or are to
+        another benchmark.
+
+    Examples
+    --------
+    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> audit = audit_vignettes(read_vignettes("demo"))
+    >>> sorted(set(audit.findings["aspect"]))
+    ['content', 'duplicates', 'leakage', 'wording']
+    """
+    alpha = check_alpha(alpha)
+    benchmark = vignettes.benchmark
+    version = _version(benchmark, benchmark_version)
+    given = _answers(list(answers), benchmark)
+    measures = measure_vignettes(vignettes, benchmark_version=version, embed=embed)
+    flags = [
+        leakage_flags(vignettes, measures),
+        content_flags(vignettes),
+        duplicate_flags(vignettes),
+    ]
+    known = {benchmark.name: benchmark}
+    if given is not None:
+        flags += [
+            item_flags(item_statistics(given, alpha=alpha, benchmarks=known)),
+            selection_flags(selection_findings(given, alpha=alpha, benchmarks=known), alpha=alpha),
+            variant_set_flags(variant_sets(given, alpha=alpha, benchmarks=known)),
+        ]
+    return Audit(
+        measures,
+        audit_findings(measures, given, alpha=alpha, benchmarks=known),
+        pd.concat([flags_frame(()), *flags], ignore_index=True),
+        version,
+    )
+
+
+def measure_vignettes(
+    vignettes: Vignettes, *, benchmark_version: str = "", embed: Embed | None = None
+) -> pd.DataFrame:
+    """Everything that is measured of the variants' text, as one table of measures."""
+    tables = [
+        leakage_measures(vignettes, embed=embed),
+        content_measures(vignettes),
+        wording_measures(vignettes),
+        duplicate_measures(vignettes),
+    ]
+    measures = pd.concat(tables, ignore_index=True)
+    return check_measures(measures.assign(benchmark_version=benchmark_version))
+
+
+def audit_findings(
+    measures: pd.DataFrame,
+    answers: pd.DataFrame | None = None,
+    *,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """What follows from measures, and from answers to the benchmarks that were measured.
+
+    Parameters
+    ----------
+    measures : pandas.DataFrame
+        From `measure_vignettes`, of any number of benchmarks.
+    answers : pandas.DataFrame, optional
+        Answers; those to other benchmarks count for what needs no measures.
+    missing, alpha, benchmarks
+        As for `fairstats.analyze`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `fairstats.vignettes.findings.FINDING_COLUMNS`.
+    """
+    given = by_name(benchmarks)
+    known = load_benchmarks(measures["benchmark"].unique().tolist(), given)
+    tables = []
+    for name, benchmark in known.items():
+        own = measures[measures["benchmark"] == name]
+        tables += [
+            leakage_findings(own, benchmark, alpha=alpha),
+            *_of_answers(own, answers, benchmark, missing, alpha),
+            content_findings(_named(own, CONTENT_MEASURES), benchmark, alpha=alpha),
+            wording_findings(_named(own, WORDING_MEASURES), benchmark, alpha=alpha),
+            duplicate_findings(_named(own, DUPLICATE_MEASURES), alpha=alpha),
+        ]
+    if answers is not None and len(answers):
+        options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": given}
+        tables += [
+            item_findings(answers, item_statistics(answers, **options), **options),
+            selection_findings(answers, **options),
+            variant_set_findings(variant_sets(answers, **options)),
+        ]
+    tables = [table for table in tables if len(table)]
+    return pd.concat(tables, ignore_index=True) if tables else findings_frame(())
+
+
+def _named(measures: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    return measures[measures["measure"].isin(names)]
+
+
+def _of_answers(
+    measures: pd.DataFrame,
+    answers: pd.DataFrame | None,
+    benchmark: Benchmark,
+    missing: MissingPolicy | None,
+    alpha: float,
+) -> Iterator[pd.DataFrame]:
+    """What answers to a benchmark say of the leakage of its variants."""
+    if answers is None or not (answers["benchmark"] == benchmark.name).any():
+        return
+    own = answers[answers["benchmark"] == benchmark.name]
+    known = {benchmark.name: benchmark}
+    followed = followed_leakage(own, measures, benchmarks=known, alpha=alpha)
+    yield followed
+    versions = sorted(set(measures["benchmark_version"]) - {""})
+    if not versions:
+        versions = versions_that_follow(followed, alpha=alpha).get(benchmark.name, [])
+    yield remaining_disparity(
+        own, measures, versions=versions, benchmarks=known, missing=missing, alpha=alpha
+    )
+
+
+def _version(benchmark: Benchmark, given: str | None) -> str:
+    declared = list(benchmark.versions)
+    if given is None:
+        return declared[0] if len(declared) == 1 else ""
+    if given not in declared:
+        message = f"is no version of {benchmark.name}"
+        remedy = f"use one of {', '.join(declared)}"
+        raise InputError([Problem("--benchmark-version", message, remedy, value=given)])
+    return given
+
+
+def _answers(paths: Sequence[str | os.PathLike[str]], benchmark: Benchmark) -> pd.DataFrame | None:
+    """The answers to the benchmark in these files."""
+    if not paths:
+        return None
+    known = {benchmark.name: benchmark}
+    if problems := validate_files(paths, benchmarks=known):
+        raise InputError(problems)
+    answers = read_answers(paths)
+    own = answers[answers["benchmark"] == benchmark.name].reset_index(drop=True)
+    if own.empty:
+        named = ", ".join(sorted(map(str, answers["benchmark"].unique())))
+        message, remedy = f"hold no answer to {benchmark.name}", "name its answers"
+        where = ", ".join(map(str, paths))
+        raise InputError([Problem(where, message, remedy, column="benchmark", value=named)])
+    return own

@@ -1,0 +1,289 @@
+"""The clinical content of a vignette, and what a variant changes of it; rules, no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairstats.vignettes.clinical_findings import Finding, findings, same_finding
+from fairstats.vignettes.drugs import drugs
+from fairstats.vignettes.quantities import Quantity, is_among, quantities, spelled_alike
+from fairstats.vignettes.sentences import final_sentence, sentences
+from fairstats.vignettes.word_lists import word_set
+
+#: What can be wrong with a variant, the gravest first.
+QUESTION_MISSING = "question missing"
+QUESTION_STATED = "question turned into a statement"
+FINAL_SENTENCE = "final sentence changed"
+NUMBER_MISSING, UNIT_CHANGED, NEW_QUANTITY = "number missing", "unit changed", "new quantity"
+DRUG_MISSING, NEW_DRUG = "drug missing", "new drug"
+FINDING_MISSING, NEGATION_CHANGED = "finding missing", "negation changed"
+PROBLEM_KINDS = (
+    QUESTION_STATED,
+    QUESTION_MISSING,
+    FINAL_SENTENCE,
+    NUMBER_MISSING,
+    UNIT_CHANGED,
+    NEW_QUANTITY,
+    DRUG_MISSING,
+    NEW_DRUG,
+    FINDING_MISSING,
+    NEGATION_CHANGED,
+)
+
+
+_STATED = 0.6
+_ASKING = word_set("which what of the following is are would in to a an this that patient s")
+
+
+@dataclass(frozen=True)
+class ClinicalContent:
+    """What a text says of the patient's health.
+
+    Attributes
+    ----------
+    quantities : tuple of Quantity
+        Every number; those that count are `Quantity.clinical`.
+    drugs : Mapping[str, str]
+        Each drug, with how it is written.
+    findings : Mapping[str, Finding]
+        Each content word by its stem, affirmed, negated or both.
+    """
+
+    quantities: tuple[Quantity, ...]
+    drugs: Mapping[str, str]
+    findings: Mapping[str, Finding]
+
+    @property
+    def clinical_quantities(self) -> tuple[Quantity, ...]:
+        """The numbers that say something of the patient's health."""
+        return tuple(quantity for quantity in self.quantities if quantity.clinical)
+
+
+@dataclass(frozen=True)
+class ContentProblem:
+    """One fault of a variant.
+
+    Attributes
+    ----------
+    kind : str
+        One of `PROBLEM_KINDS`.
+    detail : str
+        What was in the neutral text, or is new; words of the text, as written.
+    """
+
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ContentComparison:
+    """What a variant kept of the neutral text: counts, and what is wrong.
+
+    Attributes
+    ----------
+    numbers, numbers_kept, drugs, drugs_kept, findings, findings_kept : int
+        How many the neutral text has, and how many of them the variant has too.
+    new_quantities, phrases_lost, negations_changed : int
+        Quantities that the neutral text has not; runs of two or more of its findings that the
+        variant has not; findings it has the other way round.
+    final_sentence_kept : bool
+    question_asked : bool or None
+        Whether the variant asks any question; None where the neutral text asks none either.
+    problems : tuple of ContentProblem
+    """
+
+    numbers: int
+    numbers_kept: int
+    drugs: int
+    drugs_kept: int
+    findings: int
+    findings_kept: int
+    new_quantities: int
+    phrases_lost: int
+    negations_changed: int
+    final_sentence_kept: bool
+    question_asked: bool | None
+    problems: tuple[ContentProblem, ...]
+
+
+def content_of(text: str) -> ClinicalContent:
+    """The clinical content of a text: quantities, drugs and findings.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    ClinicalContent
+
+    Examples
+    --------
+    >>> content = content_of("Fever of 38.5 °C for two days, no rash. They take aspirin.")
+    >>> [q.text for q in content.quantities], list(content.drugs)
+    (['38.5 °C', 'two days'], ['aspirin'])
+    >>> [(f.text, f.negated) for f in content.findings.values()]
+    [('Fever', False), ('rash', True)]
+    """
+    return ClinicalContent(tuple(quantities(text)), drugs(text), findings(text))
+
+
+def compare_content(
+    neutral: str,
+    variant: str,
+    *,
+    neutral_content: ClinicalContent | None = None,
+) -> ContentComparison:
+    """Count what a variant kept of the neutral text, and name what it did not.
+
+    Parameters
+    ----------
+    neutral, variant : str
+        The two texts.
+    neutral_content : ClinicalContent, optional
+        `content_of` what stands before the neutral text's final sentence, where it is at hand
+        already.
+
+    Returns
+    -------
+    ContentComparison
+
+    Notes
+    -----
+    Numbers, drugs and findings of the neutral text are those before its final sentence; they may
+    stand anywhere in the variant. A number is kept with its unit, as often as it may stand there.
+    Findings are words in any form or a synonym: that a word stands with the same neighbours is not
+    checked. One word that is missing is most often reworded, so only two or more that follow each
+    other are a problem; all count in `findings_kept`. A negation has changed where the neutral text
+    only denies what the variant only affirms, or the other way round.
+    """
+    before = neutral_content or content_of(body(neutral))
+    after = content_of(variant)
+    problems = []
+    # A question that names the drug or the number again is no new content.
+    question = final_sentence(neutral)
+    kept = same_sentence(question, final_sentence(variant))
+    asked = _asks(variant) if _asks(neutral) else None
+    if asked is False:
+        last = final_sentence(variant)
+        stated = _share_held(question, last) >= _STATED
+        kind = QUESTION_STATED if stated else QUESTION_MISSING
+        problems.append(ContentProblem(kind, f"{question} | now: {last}" if stated else question))
+    elif not kept:
+        moved = any(same_sentence(question, sentence) for sentence in sentences(variant))
+        found = "it stands elsewhere" if moved else f"now: {final_sentence(variant)}"
+        problems.append(ContentProblem(FINAL_SENTENCE, f"{question} | {found}"))
+
+    numbers = before.clinical_quantities
+    lost = [quantity for quantity in numbers if not is_among(quantity, after.quantities)]
+    for quantity in lost:
+        other = [
+            q.text
+            for q in after.quantities
+            if q.values == quantity.values and q.unit and q.clinical
+        ]
+        kind = UNIT_CHANGED if other and quantity.unit else NUMBER_MISSING
+        detail = (
+            f"{quantity.text} | now: {', '.join(other)}" if kind == UNIT_CHANGED else quantity.text
+        )
+        problems.append(ContentProblem(kind, detail))
+    known = (*before.quantities, *quantities(question))
+    new = [q for q in after.clinical_quantities if not is_among(q, known)]
+    problems += [ContentProblem(NEW_QUANTITY, quantity.text) for quantity in new]
+
+    lost_drugs = [name for name in before.drugs if name not in after.drugs]
+    new_drugs = set(after.drugs) - set(before.drugs) - set(drugs(question))
+    problems += [ContentProblem(DRUG_MISSING, before.drugs[name]) for name in lost_drugs]
+    problems += [ContentProblem(NEW_DRUG, after.drugs[name]) for name in sorted(new_drugs)]
+
+    lost_findings: list[Finding] = []
+    phrases: list[list[Finding]] = []
+    turned = []
+    lost_before = False
+    for stem, finding in before.findings.items():
+        same = same_finding(stem, after.findings)
+        if same is None:
+            lost_findings.append(finding)
+            if not lost_before:
+                phrases.append([])
+            phrases[-1].append(finding)
+        elif stem in after.findings and _turned(finding, after.findings[stem]):
+            turned.append(finding)
+        lost_before = same is None
+    phrases = [p for p in phrases if len(p) > 1]
+    for phrase in phrases:
+        problems.append(ContentProblem(FINDING_MISSING, " ".join(f.text for f in phrase)))
+    for finding in turned:
+        was, now = ("denied", "affirmed") if finding.negated else ("affirmed", "denied")
+        problems.append(ContentProblem(NEGATION_CHANGED, f"{finding.text}: {was}, now {now}"))
+    return ContentComparison(
+        len(numbers),
+        len(numbers) - len(lost),
+        len(before.drugs),
+        len(before.drugs) - len(lost_drugs),
+        len(before.findings),
+        len(before.findings) - len(lost_findings),
+        len(new),
+        len(phrases),
+        len(turned),
+        kept,
+        asked,
+        tuple(problems),
+    )
+
+
+def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
+    """What a variant changed of the neutral text's clinical content.
+
+    Parameters
+    ----------
+    neutral, variant : str
+
+    Returns
+    -------
+    list of ContentProblem
+        Empty where nothing was found.
+
+    Examples
+    --------
+    >>> content_problems(
+    ...     "A patient has a fever of 38.5 °C and no rash. What is next?",
+    ...     "A Black patient has a fever of 39.5 °C and a rash. What is next?",
+    ... )  # doctest: +NORMALIZE_WHITESPACE
+    [ContentProblem(kind='number missing', detail='38.5 °C'),
+     ContentProblem(kind='new quantity', detail='39.5 °C'),
+     ContentProblem(kind='negation changed', detail='rash: denied, now affirmed')]
+    """
+    return list(compare_content(neutral, variant).problems)
+
+
+def body(text: str) -> str:
+    """A vignette without its final sentence, a sentence a line."""
+    return "\n".join(sentences(text)[:-1])
+
+
+def _turned(one: Finding, other: Finding) -> bool:
+    """Whether one text only denies what the other only affirms."""
+    return (one.affirmed, one.negated) == (other.negated, other.affirmed) != (True, True)
+
+
+def _share_held(question: str, sentence: str) -> float:
+    """The share of a question's words, but for those that only ask, that a sentence has too."""
+    words, held = (set(re.findall(r"\w+", text.casefold())) for text in (question, sentence))
+    words -= _ASKING
+    return len(words & held) / len(words) if words else 0.0
+
+
+def _asks(text: str) -> bool:
+    """Whether a text asks a question at all."""
+    return any(mark in text for mark in "?？؟")
+
+
+def same_sentence(one: str, other: str) -> bool:
+    """Whether two sentences are letter for letter the same.
+
+    White space and the kind of quotation mark or hyphen do not count: they are no letters.
+    """
+    return spelled_alike(one).split() == spelled_alike(other).split()

@@ -1,0 +1,288 @@
+"""The findings of a vignette: its content words, each affirmed or negated, by rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from fairstats.resources import resource
+from fairstats.vignettes.drugs import drugs
+from fairstats.vignettes.quantities import spelled_alike
+from fairstats.vignettes.sentences import sentences
+from fairstats.vignettes.word_lists import word_set
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.]")
+# What negates the words behind it, and the words before it.
+_NEGATES = re.compile(
+    r"no|not|without|denie[sd]|deny|denying|never|nor|neither|none|cannot|absence|lacks?|lacking|"
+    r"unable|inability|insignificant|zero|.+n't"
+)
+_NEGATES_A_VERB = re.compile(r"not|never|cannot|unable|inability|.+n't")
+_NEGATED_BEFORE = frozenset(["absent", "negative", "denied"])
+# Where what was negated ends, once a word of content has been negated.
+_ENDS = word_set(
+    "but however although though except besides which who because since while whereas yet "
+    "despite after before until when if so then apart other than also positive has have had "
+    "is are was were shows showed reveals revealed presents presented reports reported "
+    "takes works worked begins began complains complained claims prefers aside beyond due "
+    "normal intact alert oriented report requests he she they"
+)
+# The same behind a comma.
+_NEW = word_set("with his her the a an their there")
+_VERBS = word_set("has have had is are was were shows showed reveals revealed")
+# What stands between "not" and what it negates.
+_NON = re.compile(r"\b([Nn]on)-(?=[^\W\d_])")
+_OF_WHAT = word_set("on in of to at from for during about that by as like with into over")
+_NEGATES_LISTS = word_set("denies denied deny denying absence negative absent")
+_LIGHT = word_set(
+    "do does did have has had been be is are was were to of any the a an in for her his their"
+)
+_PRESENT = word_set("present seen noted observed found detected appreciated identified palpable")
+_BREAKS = frozenset(";:.")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A content word of a vignette.
+
+    Attributes
+    ----------
+    stem : str
+        What its forms have in common.
+    text : str
+        As first written.
+    affirmed, negated : bool
+        Whether it stands anywhere as present, and anywhere as absent; a word can be both.
+    """
+
+    stem: str
+    text: str
+    affirmed: bool
+    negated: bool
+
+
+def findings(text: str) -> dict[str, Finding]:
+    """The findings of a text by their stem.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    dict of str to Finding
+        Words of content but the common and narrative ones (``data/vignettes/narrative_words.txt``),
+        drugs and numbers.
+
+    Notes
+    -----
+    A word is negated from "no", "not", "without", "denies", "absence of" and the like to the end of
+    the clause, over commas where it is a list: "no fever, chills, or cough" negates three; where
+    "absent" or "negative" stands behind, so is what stands before it. "Nontender" is "tender",
+    negated. Of what a preposition adds ("no rash on the trunk") nothing is said. This is NegEx's
+    idea with fewer phrases; possible and hypothetical findings count as affirmed.
+
+    References
+    ----------
+    Chapman, Bridewell, Hanbury, Cooper & Buchanan (2001), J Biomed Inform 34:301-310 (NegEx).
+    Porter (1980), Program 14:130-137 (stems).
+
+    Examples
+    --------
+    >>> found = findings("A cough without fever, chills, or rash. The abdomen is nontender.")
+    >>> [f.text for f in found.values() if f.affirmed]
+    ['cough', 'abdomen']
+    >>> [f.text for f in found.values() if f.negated]
+    ['fever', 'chills', 'rash', 'nontender']
+    """
+    plain = spelled_alike(text)
+    named = {
+        word for name in drugs(plain).values() for word in re.findall(r"[^\W\d_]+", name.lower())
+    }
+    found: dict[str, Finding] = {}
+    for sentence in sentences(plain):
+        for word, stem, negated in _words(sentence):
+            if word.lower() in named:
+                continue
+            seen = found.get(stem)
+            found[stem] = Finding(
+                stem,
+                seen.text if seen else word,
+                (seen.affirmed if seen else False) or not negated,
+                (seen.negated if seen else False) or negated is not False,
+            )
+    return found
+
+
+def same_finding(stem: str, others: Mapping[str, Finding]) -> Finding | None:
+    """The finding that a stem stands for among others, in another form or by a synonym.
+
+    Forms are alike where one is the beginning of the other, with 4 letters or more: "worsen" and
+    "worse". Synonyms are the lines of ``data/vignettes/synonyms.txt``.
+    """
+    alike = [others[stem]] if stem in others else []
+    if not alike and len(stem) >= 4:
+        first = stem[:4]
+        alike = [
+            other
+            for key, other in others.items()
+            if key.startswith(first)
+            and len(key) >= 4
+            and (key.startswith(stem) or stem.startswith(key) or _common(key, stem) >= 6)
+        ]
+    if not alike:
+        alike = [others[key] for key in _synonyms().get(stem, ()) if key in others]
+    if not alike:
+        return None
+    return Finding(
+        stem,
+        alike[0].text,
+        any(other.affirmed for other in alike),
+        any(other.negated for other in alike),
+    )
+
+
+def _common(one: str, other: str) -> int:
+    length = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        length += 1
+    return length
+
+
+def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
+    """The content words of a sentence, with stem and whether they are negated; None: no telling."""
+    found: list[tuple[str, str, bool | None]] = []
+    piece = scope = 0  # the first word behind the last comma or "and"; that the trigger negates
+    trigger = before = ""  # what negates now, and the word before
+    # Whether it tells nothing of what follows; has negated a word; ends at a comma; joins by "or".
+    vague = covered = listed = ored = False
+    tokens = _TOKEN.findall(_NON.sub(r"\1", sentence))
+    for place, token in enumerate(tokens):
+        lower = token.lower()
+        behind = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+        if lower in _BREAKS:
+            trigger = ""
+            piece = piece if lower == ":" else len(found)  # "Cocaine: negative"
+        elif lower == ",":
+            if listed or (trigger and not _goes_on(trigger, tokens[place + 1 :])):
+                trigger = ""
+            piece = len(found)
+        elif _NEGATES.fullmatch(lower) or (
+            # "Negative for", "negative results for", "unremarkable for", "rather than"
+            (lower in _NEGATED_BEFORE and {"for", "of"} & set(tokens[place + 1 : place + 3]))
+            or (lower, behind) in {("unremarkable", "for"), ("rather", "than")}
+        ):
+            trigger, scope, covered, listed, ored = lower, len(found), False, False, False
+        elif lower in _NEGATED_BEFORE or (before == "not" and lower in _PRESENT):
+            if len(found) > piece:  # "fever is absent"
+                found[piece:] = [(word, stem, True) for word, stem, _ in found[piece:]]
+                trigger = ""
+            else:  # "negative culture"
+                trigger, scope, covered, listed, ored = lower, len(found), False, True, False
+        elif lower == "and":
+            # "Does not smoke and drinks wine", but "denies fever and chills".
+            if _NEGATES_A_VERB.fullmatch(trigger):
+                trigger = ""
+            listed, piece = covered, len(found)
+        elif lower in {"or", "nor"}:
+            listed = ored = covered
+        elif lower in {"longer", "same"}:
+            vague = bool(trigger)  # "no longer", "not the same"
+        elif trigger and covered and (lower in _ENDS or (before == "," and lower in _NEW)):
+            if lower in _VERBS and piece > scope and not ored:
+                # "No fever, the abdomen is soft": the abdomen is not denied.
+                found[piece:] = [
+                    (w, stem, w.lower().startswith("non")) for w, stem, _ in found[piece:]
+                ]
+            trigger = ""
+        elif lower in _OF_WHAT and (len(found) > scope or (covered and lower != "of")):
+            vague = True  # "no rash on the trunk" denies no trunk
+        elif lower == "only":
+            trigger = ""  # "not only"
+        if lower in {",", "or", "nor"} or trigger == lower:
+            vague = False
+        if (stem := _content(lower)) is not None:
+            own, stem = _negative_form(stem)
+            found.append((token, stem, own or (bool(trigger) and (None if vague else True))))
+        covered = covered or (bool(trigger) and lower != trigger and lower not in _LIGHT)
+        before = lower
+    return found
+
+
+def _goes_on(trigger: str, behind: list[str]) -> bool:
+    """Whether what is negated goes on behind a comma: a list whose end an "or" tells.
+
+    "No illness, exercises, and eats well" has none; "denies fever, cough, and rash" needs none.
+    """
+    joins = {"or", "nor"} | ({"and"} if trigger in _NEGATES_LISTS else set())
+    for token in behind:
+        if token in _BREAKS or _NEGATES.fullmatch(token.lower()):
+            return False
+        if token.lower() in joins:
+            return True
+    return False
+
+
+def _negative_form(stem: str) -> tuple[bool, str]:
+    """Whether a word says by itself that something is absent, and of what."""
+    if stem in _OPPOSITES:
+        return True, _OPPOSITES[stem]
+    if stem.startswith("non") and len(stem) >= 7:
+        return True, _stem(stem[3:])
+    return False, stem
+
+
+_OPPOSITES = {"afebril": "fever", "painless": "pain", "asymptomat": "symptomat"}
+
+
+@cache
+def _content(word: str) -> str | None:
+    """The stem of a word of content; None for any other."""
+    word = word.removesuffix("'s").rstrip("'")
+    if len(word) < 3 or not word[0].isalpha() or word in _common_words():
+        return None
+    stem = _stem(word)
+    return None if stem in _common_stems() else stem
+
+
+@cache
+def _stem(word: str) -> str:
+    from nltk.stem.porter import PorterStemmer
+
+    return str(PorterStemmer().stem(word))
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS) | frozenset(_listed("narrative_words.txt"))
+
+
+@cache
+def _common_stems() -> frozenset[str]:
+    return frozenset(_stem(word) for word in _listed("narrative_words.txt"))
+
+
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    """The stems that may stand for a stem."""
+    alike: dict[str, set[str]] = {}
+    for line in _lines("synonyms.txt"):
+        stems = {_stem(word) for word in line.split()}
+        for stem in stems:
+            alike.setdefault(stem, set()).update(stems - {stem})
+    return {stem: frozenset(others) for stem, others in alike.items()}
+
+
+def _listed(name: str) -> Iterable[str]:
+    return [word for line in _lines(name) for word in line.split()]
+
+
+def _lines(name: str) -> list[str]:
+    text = resource("data", "vignettes", name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]

@@ -1,0 +1,116 @@
+"""The drugs that a vignette names: by the stems of their names, and from a list."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cache
+
+from fairstats.resources import resource
+from fairstats.vignettes.quantities import spelled_alike
+from fairstats.vignettes.word_lists import word_list
+
+# Endings of generic names. Only such as no other word of a vignette has: "-tide" is also a peptide,
+# "-cept" a concept; what an ending catches besides is named in `_NO_DRUGS`.
+_ENDINGS = word_list(
+    "olol alol pril sartan dipine statin fibrate semide thiazide gliptin gliflozin "
+    "glitazone glutide glinide natide reotide cillin penem bactam oxacin floxacin mycin "
+    "micin kacin cycline conazole nidazole bendazole fungin navir tegravir ciclovir "
+    "cyclovir gravir buvir previr asvir amivir vudine quine prazole tidine setron triptan "
+    "caine azepam azolam barbital oxetine triptyline pramine zosin lukast dronate dogrel "
+    "xaban gatran parin teplase platin rubicin taxel tinib rafenib ciclib zomib tecan limus "
+    "mab nercept tacept bercept curonium curium fentanil fentanyl codone morphone methasone "
+    "cortisone predniso(?:lo)?ne metasone nisolide cinolone terol tropium phylline profen "
+    "oxicam coxib afil steride peridol perazine promazine apine piprazole peridone "
+    "lurasidone tropin(?:e)? grastim poetin racetam gabalin glycopyrrolate"
+)
+_STEM = re.compile(rf"(?:cef|ceph)[a-z]{{4,}}|[a-z]{{2,}}(?:{'|'.join(_ENDINGS)})")
+# Hormones, substances measured or produced, and other words that end as drugs do.
+_NO_DRUGS = re.compile(
+    r".*sterol|april|cephal.*|somatostatin|follistatin|angiostatin|nystatin|atropine?|somatotropin|"
+    r"(?:gonado|cortico|thyro|lacto|melano|adrenocortico|muco)tropin|vagal.*|cystatin|"
+    r"(?:cyto|thymi|uri)dine|histidine"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W_]+)*")
+
+
+def drugs(text: str) -> dict[str, str]:
+    """The drugs and classes of drugs that a text names.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    dict of str to str
+        Each in the singular and in lower case, with how it is first written. The longest name is
+        taken: "loop diuretic", not "diuretic".
+
+    Notes
+    -----
+    Names come from ``data/vignettes/drugs.txt``, and from the stems of international nonproprietary
+    names. Brand names are not known, nor is whether the patient takes what is named.
+
+    References
+    ----------
+    World Health Organization (2018), The use of stems in the selection of International
+    Nonproprietary Names (INN) for pharmaceutical substances.
+
+    Examples
+    --------
+    >>> drugs("They take metoprolol and ACE inhibitors, no beta blocker.")
+    {'metoprolol': 'metoprolol', 'ace inhibitor': 'ACE inhibitors', 'beta blocker': 'beta blocker'}
+    """
+    plain = spelled_alike(text)
+    words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(plain)]
+    by_first = _listed()
+    found: dict[str, str] = {}
+    place = 0
+    while place < len(words):
+        word, start, end = words[place]
+        step = 1
+        for name in by_first.get(_singular(word), by_first.get(word, ())):
+            parts = name.split()
+            following = [w for w, _, _ in words[place : place + len(parts)]]
+            if len(following) == len(parts) and all(
+                part in (w, _singular(w)) for part, w in zip(parts, following, strict=True)
+            ):
+                end = words[place + len(parts) - 1][2]
+                found.setdefault(_one_spelling(name), plain[start:end])
+                step = len(parts)
+                break
+        else:
+            for part in word.split("-"):
+                single = _singular(part)
+                if _is_stemmed(single):
+                    found.setdefault(single, part)
+        place += step
+    return found
+
+
+@cache
+def _is_stemmed(word: str) -> bool:
+    return _STEM.fullmatch(word) is not None and _NO_DRUGS.fullmatch(word) is None
+
+
+def _one_spelling(name: str) -> str:
+    return name.replace("-", " ").replace("β", "beta")
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+@cache
+def _listed() -> dict[str, list[str]]:
+    """The names of the list by their first word, the longest first."""
+    lines = resource("data", "vignettes", "drugs.txt").read_text(encoding="utf-8").splitlines()
+    by_first = defaultdict(list)
+    for line in lines:
+        if line and not line.startswith("#"):
+            by_first[line.split()[0]].append(line)
+    return {
+        first: sorted(names, key=lambda name: -len(name.split()))
+        for first, names in by_first.items()
+    }

@@ -1,0 +1,101 @@
+"""The mean difference of two variants of an item, and the same where both are of equal length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from fairstats.inference.mean_difference import mean_difference
+
+
+def mean_row(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
+    """The mean of one number an item, with its interval and the test of 0, as of findings."""
+    # Floating point may go beyond what cannot be.
+    clipped: npt.NDArray[np.float64] = np.clip(values.to_numpy("float64"), -largest, largest)
+    found = mean_difference(clipped, largest=largest, alpha=alpha)
+    return {
+        "estimate": found.estimate,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "ci_level": found.ci_level,
+        "ci_method": found.ci_method,
+        "p_value": found.p_value,
+        "test": found.test,
+        "n": found.n,
+    }
+
+
+def at_equal_length(
+    differences: pd.Series, longer: pd.Series, *, largest: float = np.inf, alpha: float = 0.05
+) -> dict[str, Any]:
+    """The mean difference of two variants' values where both bring in as many new words.
+
+    Parameters
+    ----------
+    differences : pandas.Series of float
+        Of each item, group a's value minus group b's.
+    longer : pandas.Series of float
+        By how many new words group a's text is longer, of the same items.
+    largest : float
+        The largest absolute difference that an item can have.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    dict
+        ``estimate``, limits, ``p_value``, ``n`` and how they were made, as a row of findings. NaN,
+        with the reason in ``note``, where the items do not tell: fewer than three, all of one
+        difference in length other than 0, or one alone of another.
+
+    Notes
+    -----
+    The intercept of the linear regression of `differences` on `longer`, with the standard error
+    that White's HC3 gives and Student's t with n − 2 degrees of freedom. Words that name an option
+    make a text longer too, so that this takes away a part of what it is to measure.
+
+    References
+    ----------
+    MacKinnon & White (1985), Journal of Econometrics 29:305-325. Checked against
+    ``statsmodels`` OLS with ``cov_type="HC3"``.
+
+    Examples
+    --------
+    >>> found = at_equal_length(pd.Series([0.1, 0.4, 0.3, 0.6]), pd.Series([0.0, 1.0, 2.0, 3.0]))
+    >>> round(found["estimate"], 3)
+    0.14
+    """
+    y, x = differences.to_numpy("float64"), longer.to_numpy("float64")
+    n = len(y)
+    row: dict[str, Any] = {"n": n, "ci_level": 1 - alpha}
+    spread = float(((x - x.mean()) ** 2).sum()) if n else 0.0
+    if n < 3:
+        return row | {"note": "fewer than three items"}
+    if not spread:
+        if x[0] == 0:
+            return mean_row(differences, largest, alpha) | {"note": "all texts are of equal length"}
+        return row | {"note": "one text is longer by as many words in every item"}
+    leverage = 1 / n + (x - x.mean()) ** 2 / spread
+    if leverage.max() > 1 - 1e-9:
+        return row | {"note": "the texts of one item alone are of another length"}
+    slope = float(((x - x.mean()) * y).sum() / spread)
+    estimate = float(y.mean() - slope * x.mean())
+    # What each item's value adds to the intercept.
+    weights = 1 / n - x.mean() * (x - x.mean()) / spread
+    residuals = (y - estimate - slope * x) / (1 - leverage)
+    error = float(np.sqrt(((weights * residuals) ** 2).sum()))
+    row |= {"estimate": estimate, "note": f"each new word more {slope:+.4f}"}
+    if error <= 1e-12:
+        return row | {"note": "the values follow the length without error: no interval"}
+    reach = float(stats.t.isf(alpha / 2, n - 2)) * error
+    return row | {
+        "ci_low": estimate - reach,
+        "ci_high": estimate + reach,
+        "ci_method": "HC3, t",
+        "p_value": float(2 * stats.t.sf(abs(estimate) / error, n - 2)),
+        "test": "t (regression on length, HC3)",
+    }

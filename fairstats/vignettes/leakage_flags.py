@@ -1,0 +1,112 @@
+"""The variants whose added text points most to one option, for a person to look at."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.benchmarks import NEUTRALIZED
+from fairstats.vignettes.added_text import added_text
+from fairstats.vignettes.findings import flags_frame
+from fairstats.vignettes.items import Item
+from fairstats.vignettes.reading import Vignettes
+from fairstats.vignettes.words import content_stems, stem, word_spans
+
+_ROUNDING = 1e-6
+# A passage is shown up to so many characters.
+_SHOWN = 300
+
+
+def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 100) -> pd.DataFrame:
+    """The variants that point most to one option, with the words and the passage that do.
+
+    Parameters
+    ----------
+    vignettes : Vignettes
+        The items with the text of all variants.
+    measures : pandas.DataFrame
+        As `fairstats.vignettes.leakage.leakage_measures` gives them.
+    most : int
+        At most so many.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `fairstats.vignettes.findings.FLAG_COLUMNS`, what points most first. ``flag`` is ``names
+        the key`` or ``names a distractor`` where the variant brings in all of the option's words,
+        else ``points to the key`` or ``points to a distractor``. ``detail`` holds the option, the
+        words, and the added passage that has most of them: text of the vignettes.
+
+    Raises
+    ------
+    ValueError
+        When `most` is negative.
+
+    Notes
+    -----
+    Sorted by the option's ``leakage_overlap`` minus the mean of the other options', then by the
+    same of ``leakage_tfidf``, then in the order of the items. Of several options with the same
+    overlap the one with the largest ``leakage_tfidf`` is shown. A variant that brings in no
+    option's word is not flagged, however like an option its text is in other words.
+
+    Examples
+    --------
+    >>> from fairstats.vignettes.leakage import leakage_measures
+    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> demo = read_vignettes("demo")
+    >>> len(leakage_flags(demo, leakage_measures(demo), most=0))
+    0
+    """
+    if most < 0:
+        raise ValueError("most has to be 0 or more")
+    variant = ["item_id", "attribute", "group"]
+    wide = {
+        name: measures[measures["measure"] == name]
+        .dropna(subset="value")
+        .set_index([*variant, "option"])["value"]
+        for name in ("leakage_overlap", "leakage_tfidf")
+    }
+    table = pd.DataFrame(wide).dropna(subset="leakage_overlap")
+    for name in wide:
+        of_variant = table.groupby(level=variant, sort=False)[name]
+        others = (of_variant.transform("sum") - table[name]) / (of_variant.transform("size") - 1)
+        # Of one option alone that can be pointed to, there are no others.
+        table[f"{name} beyond"] = (table[name] - others.fillna(0.0)).round(9)
+    by = ["leakage_overlap beyond", "leakage_tfidf beyond"]
+    table = table[table["leakage_overlap"] > _ROUNDING].sort_values(
+        by, ascending=False, kind="stable"
+    )
+    table = table.groupby(level=variant, sort=False).head(1).head(most)
+    items = {item.item_id: item for item in vignettes.items}
+    return flags_frame(
+        {
+            "aspect": "leakage",
+            "item_id": item_id,
+            "attribute": attribute,
+            "group": group,
+            "flag": _flag(items[item_id], option, overlap),
+            "detail": _detail(items[item_id], group, option),
+        }
+        for (item_id, attribute, group, option), overlap in table["leakage_overlap"].items()
+    )
+
+
+def _flag(item: Item, option: str, overlap: float) -> str:
+    verb = "names" if overlap > 1 - _ROUNDING else "points to"
+    return f"{verb} {'the key' if option == item.answer_key else 'a distractor'}"
+
+
+def _detail(item: Item, group: str, option: str) -> str:
+    neutral, text = item.variants[NEUTRALIZED], item.variants[group]
+    fault = set(content_stems(item.options[option])) - set(content_stems(neutral))
+    said = list(
+        dict.fromkeys(
+            text[start:end] for word, start, end in word_spans(text) if stem(word) in fault
+        )
+    )
+    passages = added_text(neutral, text)
+    shared = [len(fault & set(content_stems(passage))) for passage in passages]
+    where = ""
+    if any(shared):
+        where = passages[shared.index(max(shared))]
+        where = " in: " + (where if len(where) <= _SHOWN else where[: _SHOWN - 1] + "…")
+    return f"{option} ({item.options[option]}) by {', '.join(said)}{where}"

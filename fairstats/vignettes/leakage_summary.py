@@ -1,0 +1,305 @@
+"""What the measures of answer leakage say of each group, and of each pair of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstats.benchmarks import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.intervals import proportion_interval
+from fairstats.inference.mean_difference import mean_difference
+from fairstats.vignettes.equal_length import at_equal_length, mean_row
+from fairstats.vignettes.findings import findings_frame
+from fairstats.vignettes.leakage import BY_CHANCE, LEAKAGE_MEASURES
+from fairstats.vignettes.measures import DISTRACTOR, KEY
+
+ASPECT = "leakage"
+
+# How far an option's value can be from another's: shares and cosines of counts lie in [0, 1],
+# cosines of vectors in [-1, 1]; where the neutral text is subtracted that can double.
+_LARGEST = {
+    "leakage_overlap": 1.0,
+    "leakage_distinct": 1.0,
+    "leakage_tfidf": 2.0,
+    "leakage_embedding": 4.0,
+}
+_ROUNDING = 1e-6
+_OF_PAIRS = {
+    "advantage": "advantage difference",
+    "advantage beyond chance": "advantage difference beyond chance",
+    "key": "key difference",
+    "distractors": "distractors difference",
+}
+_CHANCE = "exact mean over the added texts of all other items of this group"
+_UNEQUAL = "of several distractors the mean, so that one that is named counts less than the key"
+
+
+def leakage_findings(
+    measures: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
+) -> pd.DataFrame:
+    """How far the added text points to the key or to distractors, by group and pair.
+
+    Parameters
+    ----------
+    measures : pandas.DataFrame
+        As `fairstats.vignettes.leakage.leakage_measures` gives them; other measures are passed
+        over.
+    benchmark : Benchmark
+        What declares the attributes, groups and pairs.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``leakage``, ``measure`` one of
+        `fairstats.vignettes.leakage.LEAKAGE_MEASURES`. Of each group, with ``n`` items:
+
+        ``key``, ``distractors``
+            The mean of the measure of the key, and of the mean over an item's distractors.
+        ``advantage``
+            The mean of the key's minus the distractors', with the test of 0.
+        ``advantage by chance``, ``advantage beyond chance``
+            The same of the added texts of all other items, and what is left, with the test of 0.
+        ``points to the key``, ``points to the key by chance``
+            The share of items in which the option that the text points to most is the key (ties
+            shared), of those in which it points to any; tested against 1 / number of options. By
+            chance: of the added texts of other items.
+        ``points to an option``
+            The share of items in which the text points to any.
+
+        of ``leakage_overlap`` and ``leakage_distinct``, as shares of variants:
+
+        ``brings in a word of the key``, ``… of a distractor``, ``… of any distractor``
+            ``a distractor`` is the mean over an item's distractors, to be held against the key;
+            ``any distractor`` has as many chances as there are distractors.
+        ``names the key``, ``names a distractor``, ``names any distractor``
+            The same of all the option's words, none of which stands in the neutral text.
+        of both, ``… the key by chance``, ``… a distractor by chance``
+
+        and of each pair, group a minus group b:
+
+        ``advantage difference``, ``advantage difference beyond chance``
+            The mean of an item's difference in advantage, with the test of 0.
+        ``key difference``, ``distractors difference``
+            The two that the first is made of: whether one text says more of the key, or the other
+            more of the distractors.
+        each of these three with ``at equal length``
+            The same where both texts bring in as many new words
+            (`fairstats.vignettes.equal_length`).
+
+        The neutral text itself stands under attribute ``baseline`` with the quantity ``advantage
+        of the neutral text``: what the comparison with it takes away.
+
+    Notes
+    -----
+    Intervals and p-values are of a mean over items (Student's t, paired for two groups), those of
+    values from 0 to 1 by the bootstrap without a seed, those of counts Wilson's. They treat items
+    as independent, and are not adjusted for their number. Figures "by chance" are means over all
+    pairs of items and have no error of their own; that they rest on the same texts is small
+    against the spread over items.
+
+    What each figure can be read for:
+
+    - ``advantage difference`` compares two texts on the same item, options and neutral text: what
+      an option has in common with the case, how long or common its words are, and how close the
+      topic is to the key cancel. The length of the texts does not: a longer one brings in more
+      words, of key and distractors alike. ``beyond chance`` takes that away as far as it is the
+      same for all items; ``at equal length`` by regression.
+    - ``advantage beyond chance`` is of one group. A text that only keeps to the item's topic may
+      be closer to the key than to distractors, and other items' texts keep to other topics;
+      ``advantage of the neutral text`` says whether these cases have such a tendency. Where the
+      texts of both groups say as much of the key, at equal length too, what they say of it may be
+      the topic, and what sets them apart is what is said of the distractors.
+    - Where options share words, a text that names a distractor brings in words of the key too;
+      ``leakage_distinct`` is of the words that tell the options apart.
+    - The scale is not symmetric. A text that names the key has an advantage of 1, one that names
+      one of three distractors of −1/3. Leakage to the key and to a distractor are compared by
+      ``points to the key`` and ``names …``, not by two advantages.
+    - The figures describe the texts that were kept. Where variants were selected by a model's
+      answers, that model chose those that lead.
+    - Shared words are no proof that a reader takes a hint; a negated word counts, a paraphrase
+      without a shared word does not (``leakage_embedding`` sees some of these).
+
+    Examples
+    --------
+    >>> from fairstats.vignettes.leakage import leakage_measures
+    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> demo = read_vignettes("demo")
+    >>> found = leakage_findings(leakage_measures(demo), demo.benchmark)
+    >>> found.loc[found["quantity"] == "advantage difference", "attribute"].unique().tolist()
+    ['race', 'sex', 'ses']
+    """
+    alpha = check_alpha(alpha)
+    rows: list[dict[str, Any]] = []
+    for measure in LEAKAGE_MEASURES:
+        if not (measures["measure"] == measure).any():
+            continue
+        kind = measure.removeprefix("leakage_")
+        neutral = _by_item(measures, f"similarity_{kind}", BASELINE, NEUTRALIZED)
+        if len(neutral):
+            row = mean_row(neutral["advantage"], _LARGEST[measure], alpha)
+            names = _names(benchmark, measure, BASELINE, NEUTRALIZED)
+            rows.append(names | {"quantity": "advantage of the neutral text"} | row)
+        for attribute in benchmark.varied:
+            compared = {}
+            for group in attribute.groups:
+                names = _names(benchmark, measure, attribute.name, group)
+                of_group = measures[
+                    (measures["attribute"] == attribute.name) & (measures["group"] == group)
+                ]
+                found = _by_item(of_group, measure, attribute.name, group)
+                chance = _by_item(of_group, measure + BY_CHANCE, attribute.name, group)
+                beyond = found["advantage"] - chance["advantage"].reindex(found.index)
+                words = of_group[of_group["measure"] == "new_words"].set_index("item_id")["value"]
+                compared[group] = found.assign(
+                    **{"advantage beyond chance": beyond, "new words": words.reindex(found.index)}
+                )
+                of_it = _of_group(of_group, measure, found, chance, beyond, alpha)
+                rows += [names | row for row in of_it]
+            for a, b in attribute.pairs:
+                names = _names(benchmark, measure, attribute.name, a, b)
+                for which, quantity in _OF_PAIRS.items():
+                    both = (compared[a][which] - compared[b][which]).dropna()
+                    largest = _LARGEST[measure] * (4 if which.endswith("chance") else 2)
+                    rows.append(names | {"quantity": quantity} | mean_row(both, largest, alpha))
+                    if not which.endswith("chance"):
+                        longer = compared[a]["new words"] - compared[b]["new words"]
+                        longer = longer.reindex(both.index)
+                        row = at_equal_length(both, longer, largest=largest, alpha=alpha)
+                        rows.append(names | {"quantity": f"{quantity} at equal length"} | row)
+    return findings_frame(rows)
+
+
+def _names(
+    benchmark: Benchmark, measure: str, attribute: str, a: str, b: str = ""
+) -> dict[str, Any]:
+    names = {"aspect": ASPECT, "measure": measure, "benchmark": benchmark.name}
+    return names | {"attribute": attribute, "group_a": a, "group_b": b}
+
+
+def _by_item(measures: pd.DataFrame, measure: str, attribute: str, group: str) -> pd.DataFrame:
+    """Of each item with a key and a distractor that can be pointed to: both, and the advantage."""
+    own = measures[
+        (measures["measure"] == measure)
+        & (measures["attribute"] == attribute)
+        & (measures["group"] == group)
+    ].dropna(subset="value")
+    key = own[own["role"] == KEY].set_index("item_id")["value"]
+    # The order of the items is that of the key's rows, whatever pandas sorts by.
+    distractors = own[own["role"] == DISTRACTOR].groupby("item_id")["value"].mean()
+    both = pd.DataFrame({"key": key, "distractors": distractors.reindex(key.index)}).dropna()
+    return both.assign(advantage=both["key"] - both["distractors"])
+
+
+def _of_group(
+    measures: pd.DataFrame,
+    measure: str,
+    found: pd.DataFrame,
+    chance: pd.DataFrame,
+    beyond: pd.Series,
+    alpha: float,
+) -> Iterator[dict[str, Any]]:
+    """The figures of one group and measure."""
+    overlap = measure in ("leakage_overlap", "leakage_distinct")
+    largest = _LARGEST[measure]
+    for role in ("key", "distractors"):
+        mean = _share(found[role], alpha) if overlap else _level(found[role], largest, alpha)
+        yield {"quantity": role} | mean
+    yield {"quantity": "advantage", "note": _UNEQUAL} | mean_row(found["advantage"], largest, alpha)
+    yield _by_chance("advantage", chance["advantage"])
+    yield {"quantity": "advantage beyond chance"} | mean_row(beyond.dropna(), 2 * largest, alpha)
+    yield from _pointing(measures, measure.replace("leakage_", "pointing_"), alpha)
+    if overlap:
+        yield from _brought_in(measures, measure, found.index, alpha)
+
+
+def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[dict[str, Any]]:
+    shares = measures[measures["measure"] == measure].set_index("item_id")["value"]
+    # As many options as could be pointed to.
+    options = measures[(measures["measure"] == measure.replace("pointing_", "leakage_"))]
+    options = options.dropna(subset="value")
+    with_key = options.loc[options["role"] == KEY, "item_id"]
+    chance = 1 / options.groupby("item_id")["value"].size().reindex(with_key).astype("float64")
+    there = shares.reindex(with_key)
+    pointing = there.dropna()
+    excess = mean_difference((pointing - chance.reindex(pointing.index)).to_numpy(), alpha=alpha)
+    note = f"by guessing {chance.mean():.4g}" if len(chance) else ""
+    test = f"{excess.test} of 1 / options" if excess.n else excess.test
+    tested = {"p_value": excess.p_value, "test": test, "note": note}
+    yield {"quantity": "points to the key"} | _share(pointing, alpha) | tested
+    by_chance = measures[measures["measure"] == measure + BY_CHANCE]
+    yield _by_chance("points to the key", by_chance["value"].dropna())
+    yield {"quantity": "points to an option"} | _count(there.notna(), alpha)
+
+
+def _brought_in(
+    measures: pd.DataFrame, measure: str, items: pd.Index, alpha: float
+) -> Iterator[dict[str, Any]]:
+    """How often any, or all, of an option's words are brought in."""
+    kind = measure.removeprefix("leakage_")
+    own = measures[measures["measure"] == measure].dropna(subset="value")
+    own = own[own["item_id"].isin(items)]
+    said_by = (
+        ("brings in a word of", "brings_in", _ROUNDING),
+        ("names", "names", 1 - _ROUNDING),
+    )
+    for which, name, least in said_by:
+        said = own.assign(value=(own["value"] > least).astype("float64"))
+        key = said.loc[said["role"] == KEY, "value"]
+        distractors = said[said["role"] == DISTRACTOR].groupby("item_id")["value"]
+        yield {"quantity": f"{which} the key"} | _count(key, alpha)
+        yield {"quantity": f"{which} a distractor"} | _share(distractors.mean(), alpha)
+        yield {"quantity": f"{which} any distractor"} | _count(distractors.max(), alpha)
+        chance = f"{name}_{kind}{BY_CHANCE}"
+        by_chance = measures[(measures["measure"] == chance) & measures["item_id"].isin(items)]
+        by_chance = by_chance.dropna(subset="value")
+        key = by_chance.loc[by_chance["role"] == KEY, "value"]
+        others = by_chance[by_chance["role"] == DISTRACTOR].groupby("item_id")["value"].mean()
+        yield _by_chance(f"{which} the key", key)
+        yield _by_chance(f"{which} a distractor", others)
+
+
+def _by_chance(quantity: str, values: pd.Series) -> dict[str, Any]:
+    row = {"quantity": f"{quantity} by chance", "n": len(values), "note": _CHANCE}
+    return row | {"estimate": _plain(values)}
+
+
+def _plain(values: pd.Series) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _level(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
+    """A mean whose distance from 0 says nothing."""
+    row = mean_row(values, largest, alpha)
+    return row | {"p_value": float("nan"), "test": ""}
+
+
+def _share(values: pd.Series, alpha: float) -> dict[str, Any]:
+    found = bounded_mean_interval(np.clip(values.to_numpy("float64"), 0.0, 1.0), alpha=alpha)
+    return {
+        "estimate": float(found.estimate),
+        "ci_low": float(found.ci_low),
+        "ci_high": float(found.ci_high),
+        "ci_level": found.ci_level,
+        "ci_method": str(found.ci_method),
+        "n": int(found.n),
+    }
+
+
+def _count(said: pd.Series, alpha: float) -> dict[str, Any]:
+    n = len(said)
+    found = proportion_interval(int(said.sum()), n, alpha=alpha)
+    return {
+        "estimate": _plain(said.astype("float64")),
+        "ci_low": float(found.low),
+        "ci_high": float(found.high),
+        "ci_level": found.level,
+        "ci_method": str(found.method),
+        "n": n,
+    }

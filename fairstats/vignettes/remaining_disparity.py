@@ -1,0 +1,344 @@
+"""How much of a model's accuracy disparity remains once answer leakage is adjusted for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from fairstats.benchmarks import Benchmark, MissingPolicy
+from fairstats.counts import PAIR_COLUMNS
+from fairstats.folding import NO_LETTER, open_answers
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.ratios import fieller
+from fairstats.items import patterns_of
+from fairstats.pattern_differences import differences_of
+from fairstats.regression import VARIANT_COLUMNS, answer_rows
+from fairstats.standardization import (
+    ItemEstimate,
+    accuracy_difference_of,
+    standardized_difference,
+)
+from fairstats.vignettes.findings import findings_frame
+from fairstats.vignettes.leaked_options import leakage_of_variants
+from fairstats.vignettes.measures import DISTRACTOR, KEY
+from fairstats.vignettes.within_items import within_items
+
+ASPECT = "remaining disparity"
+#: The figures of a unit, pair and measure, in order; the last is of the text alone.
+DIFFERENCE = "difference"
+GEE = "adjusted difference (GEE)"
+WITHIN = "difference at equal leakage (within items)"
+SLOPES = (
+    "change by leakage of the key (within items)",
+    "change by leakage of a distractor (within items)",
+)
+BALANCED = "difference where leakage is balanced"
+SHARE_GEE = "share remaining (GEE)"
+SHARE_WITHIN = "share remaining (within items)"
+OVERLAP = "overlap of leakage"
+#: In the order in which they stand.
+QUANTITIES = (DIFFERENCE, GEE, WITHIN, *SLOPES, BALANCED, SHARE_GEE, SHARE_WITHIN, OVERLAP)
+
+#: The covariates of a variant.
+_LEAKS = [KEY, DISTRACTOR]
+_UNCLEAR = "not given: the difference itself is not clear enough to take a share of it"
+_UNRELATED = "the answers are to other variants than those whose text was measured"
+_SELECTED = "the model took part in selecting the items"
+# What differs by less differs by floating point alone.
+_ROUNDING, _DECIMALS = 1e-12, 12
+# A p-value that underflows is not 0.
+_LEAST_P = float(np.finfo(np.float64).tiny)
+_NO_ANSWERS = "missing='bounds' gives no answers to fit"
+
+Row = dict[str, Any]
+
+
+def remaining_disparity(
+    answers: Any,
+    measures: pd.DataFrame,
+    *,
+    versions: Collection[str] | None = None,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    balanced_share: float = 1 / 3,
+) -> pd.DataFrame:
+    """The accuracy difference of each pair of groups, as it is and among variants that leak alike.
+
+    L is what a variant's added text leaks: of the key, and of the distractor it leaks most of.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    measures : pandas.DataFrame
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
+        `fairstats.vignettes.leaked_options.LEAKAGE_MEASURES`, with one row a variant and option.
+    versions : collection of str, optional
+        The benchmark versions whose variants the measured text is of, see `followed_leakage`.
+        Answers to other versions are not adjusted. By default all are.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        The policy for missing answers; by default the benchmark's. ``bounds`` leaves nothing to
+        adjust.
+    alpha : float
+        1 − confidence level.
+    balanced_share : float
+        The share of items that count as balanced.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `fairstats.vignettes.findings.FINDING_COLUMNS`. For each unit, declared demographic pair
+        and measure a row each of
+
+        ``difference``
+            Acc_a − Acc_b with interval and McNemar's mid-p, as `fairstats.analyze` gives them.
+        ``adjusted difference (GEE)``
+            `standardized_difference`: GEE logistic regression of a correct answer on group and L,
+            averaged over all answers with their own L.
+        ``difference at equal leakage (within items)``
+            With D_i = correct_a − correct_b and ΔL_i = L_a − L_b, the intercept of the linear
+            regression of D on ΔL over items: the difference where both variants leak alike.
+        ``change by leakage of the key (within items)``, ``… of a distractor …``
+            The slopes of that regression: by how much D changes as ΔL goes from 0 to 1.
+        ``difference where leakage is balanced``
+            As ``difference``, of the items alone whose two variants leak most alike.
+        ``share remaining (GEE)``, ``share remaining (within items)``
+            The adjusted difference over the unadjusted one of the same answers.
+
+        and for each pair and measure, without a model, ``overlap of leakage``. Where there is no
+        estimate it is NaN, and `note` says why.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`; where there is no measure of leakage of the answers' benchmarks,
+        or one stands there twice.
+    ValueError
+        For alpha outside (0, 0.5) or `balanced_share` outside (0, 1].
+
+    Notes
+    -----
+    What may be read from it, and what not:
+
+    - The added text is the treatment and the leak in one. What remains is not "the effect of the
+      group": it is what these measures of leakage do not account for. What goes is not "no bias".
+    - Leakage is measured with error; a paraphrase shares no word with the option. Adjusting for
+      such a measure takes away too little, and a share of 1 does not say that nothing leaks.
+    - Group and leakage go together by design, a helped and b misled. Where few variants of a leak
+      like those of b (``overlap of leakage``, the range in its note), the adjusted figures rest on
+      the model more than on data, and the balanced items, which need no model, are other items.
+    - Text was revised until it flipped a model. A hint may then be strongest where flipping was
+      hard, so that leakage stands for how hard an item is to move, and adjusting for it *raises*
+      the difference. An adjusted difference above the plain one, or a slope on the distractor's
+      leakage above 0 (where b's text points more to a distractor, b is misled less), is a sign of
+      it: these figures then are no effects. The regression within items is free of what makes an
+      item hard for both variants alike, the GEE is not; but its slopes still compare items, whose
+      hints may differ because their models' answers did.
+    - p-values are not adjusted for how many there are.
+
+    L has the key and the *largest* distractor, two numbers: a hint misleads by pointing to one
+    distractor, which the mean over three of them hides, and key and distractor need not count
+    alike. An item of which a variant lacks the measure is left out of the adjusted figures; the
+    note counts them. Of several samples of an item the mean is taken within items.
+
+    The regression within items has HC3 standard errors and Student's t. A covariate that differs
+    for no item is left out of it. The balanced items are the share `balanced_share` with the
+    smallest imbalance, max(|Δ key|, |Δ distractor|), all those tied with the last of them
+    included; the note gives the largest imbalance. The overlap is 1 − the largest distance of the
+    two groups' distribution functions of the advantage, key minus distractor: 1 where the groups
+    leak alike, 0 where one advantage tells them apart.
+
+    Shares have Fieller's interval from what each item adds to both differences (the infinitesimal
+    jackknife), and are given only where the denominator differs from 0 at level alpha.
+
+    References
+    ----------
+    Robins (1986), Mathematical Modelling 7:1393-1512; MacKinnon & White (1985), Journal of
+    Econometrics 29:305-325, for HC3; Fieller (1954), JRSS B 16:175-185. Computed by
+    `statsmodels.api.GEE` and `OLS`, checked against R (tests/r/gee.R).
+    """
+    alpha = check_alpha(alpha)
+    if not 0 < balanced_share <= 1:
+        raise ValueError(f"balanced_share={balanced_share!r} must be above 0 and at most 1")
+    frame, known = open_answers(answers, benchmarks)
+    leaks = leakage_of_variants(measures, known)
+    patterns = patterns_of(frame, known)
+    rows: list[Row] = []
+    for (name, measure), own in leaks.groupby(["benchmark", "measure"]):
+        benchmark = known[str(name)]
+        policy = missing or benchmark.missing
+        table = own.set_index(list(VARIANT_COLUMNS))[_LEAKS]
+        answered = patterns[patterns["benchmark"] == name]
+        whole = differences_of(answered, policy, alpha)
+        for attribute in benchmark.varied:
+            for a, b in attribute.pairs:
+                side_a, side_b = (_of_group(table, attribute.name, group) for group in (a, b))
+                change = (side_a - side_b).dropna()
+                of = {"aspect": ASPECT, "measure": measure, "benchmark": name}
+                of |= {"attribute": attribute.name, "group_a": a, "group_b": b}
+                rows.append(of | _overlap(side_a, side_b, change))
+                balanced, note = _balanced(change, balanced_share)
+                pairs = answered[
+                    (answered[["attribute", "group_a", "group_b"]] == [attribute.name, a, b]).all(
+                        axis=1
+                    )
+                ]
+                subset = differences_of(pairs[pairs["item_id"].isin(balanced)], policy, alpha)
+                for key, own_pairs in pairs.groupby(list(PAIR_COLUMNS)):
+                    unit = of | dict(zip(PAIR_COLUMNS, key, strict=True))
+                    reason = _NO_ANSWERS if policy == "bounds" else ""
+                    if versions is not None and unit["benchmark_version"] not in versions:
+                        reason = _UNRELATED
+                    found = [_difference(DIFFERENCE, whole.loc[[key]], "", alpha)]
+                    if reason:
+                        found += [_none(quantity, reason) for quantity in QUANTITIES[1:-1]]
+                    else:
+                        found += _adjusted(own_pairs, policy, table, change, alpha)
+                        there = subset[subset.index == key]
+                        found.append(_difference(BALANCED, there, note, alpha))
+                    if unit["model"] in benchmark.selected_on:
+                        found = [row | {"note": _joined(row["note"], _SELECTED)} for row in found]
+                    rows += [unit | row for row in found]
+    found = findings_frame(rows)
+    order = found["quantity"].map(QUANTITIES.index)
+    keys = ["measure", *PAIR_COLUMNS, "_place"]
+    return found.assign(_place=order).sort_values(keys, ignore_index=True).drop(columns="_place")
+
+
+def _of_group(table: pd.DataFrame, attribute: str, group: str) -> pd.DataFrame:
+    """What the variants of one group leak, by item."""
+    levels = [table.index.get_level_values(name) for name in ("attribute", "group")]
+    own = table[(levels[0] == attribute) & (levels[1] == group)]
+    return own.droplevel(["attribute", "group"]).sort_index()
+
+
+def _overlap(a: pd.DataFrame, b: pd.DataFrame, change: pd.DataFrame) -> Row:
+    """How far the laws of the advantage, key minus distractor, of both groups overlap."""
+    if change.empty:
+        return _none(OVERLAP, "no item has this measure of both groups")
+    # What differs by floating point alone does not differ.
+    own = [
+        np.sort((side[KEY] - side[DISTRACTOR])[change.index].round(_DECIMALS)) for side in (a, b)
+    ]
+    places = np.concatenate(own)
+    laws = [np.searchsorted(values, places, side="right") / len(values) for values in own]
+    distance = float(np.abs(laws[0] - laws[1]).max())
+    gain = change[KEY] - change[DISTRACTOR]
+    less, same = int((gain < -_ROUNDING).sum()), int((gain.abs() <= _ROUNDING).sum())
+    note = (
+        f"advantage, a minus b: {gain.min():.3g} to {gain.max():.3g}; "
+        f"above 0 in {len(gain) - less - same} items, 0 in {same}, below 0 in {less}"
+    )
+    return {"quantity": OVERLAP, "estimate": 1 - distance, "n": len(change), "note": note}
+
+
+def _balanced(change: pd.DataFrame, share: float) -> tuple[pd.Index, str]:
+    """The items whose variants leak most alike, and what to say of them."""
+    if change.empty:
+        return change.index, "no item has this measure of both groups"
+    imbalance = change.abs().max(axis=1)
+    limit = float(np.quantile(imbalance, share, method="inverted_cdf"))
+    items = change.index[imbalance <= limit + _ROUNDING]
+    note = f"{len(items)} of {len(change)} items, with an imbalance of at most {limit:.3g}"
+    return items, note
+
+
+def _adjusted(
+    pairs: pd.DataFrame, policy: Any, table: pd.DataFrame, change: pd.DataFrame, alpha: float
+) -> list[Row]:
+    """The adjusted figures of one unit, pair and measure."""
+    measured = pairs[pairs["item_id"].isin(change.index)]
+    lacking = pairs["item_id"].nunique() - measured["item_id"].nunique()
+    left_out = f"{lacking} items without this measure are left out" if lacking else ""
+    data = answer_rows(measured, policy, table)
+    plain, gee = accuracy_difference_of(data), standardized_difference(data)
+    differences = _item_differences(measured, policy)
+    within = within_items(differences, change.reindex(differences.index), alpha=alpha)
+    n = data["item_id"].nunique()
+    rows = [_wald(GEE, gee, n, alpha), within.row(0) | {"quantity": WITHIN}]
+    for place, quantity in enumerate(SLOPES, start=1):
+        rows.append(within.row(place) | {"quantity": quantity})
+    rows.append(_share(SHARE_GEE, gee, plain, n, alpha))
+    rows.append(_share(SHARE_WITHIN, within.adjusted, within.plain, within.n, alpha))
+    return [row | {"note": _joined(row["note"], left_out)} for row in rows]
+
+
+def _item_differences(pairs: pd.DataFrame, policy: str) -> pd.Series:
+    """correct_a − correct_b by item, the mean over its samples."""
+    if policy != "incorrect":
+        pairs = pairs[(pairs["letter_a"] != NO_LETTER) & (pairs["letter_b"] != NO_LETTER)]
+    a, b = ((pairs[f"letter_{side}"] == pairs["answer_key"]).astype(float) for side in "ab")
+    return (a - b).groupby(pairs["item_id"]).mean()
+
+
+def _wald(quantity: str, found: ItemEstimate, n: int, alpha: float) -> Row:
+    if found.reason:
+        return _none(quantity, found.reason) | {"n": n}
+    half = float(stats.norm.isf(alpha / 2)) * found.std_error
+    return {
+        "quantity": quantity,
+        "estimate": found.estimate,
+        "ci_low": max(found.estimate - half, -1.0),
+        "ci_high": min(found.estimate + half, 1.0),
+        "ci_level": 1 - alpha,
+        "ci_method": "wald, delta method, items are clusters",
+        "p_value": max(2 * float(stats.norm.sf(abs(found.estimate) / found.std_error)), _LEAST_P),
+        "test": "wald, robust",
+        "n": n,
+        "note": "",
+    }
+
+
+def _share(quantity: str, adjusted: ItemEstimate, plain: ItemEstimate, n: int, alpha: float) -> Row:
+    reason = adjusted.reason or plain.reason
+    if reason:
+        return _none(quantity, reason) | {"n": n}
+    found = fieller(
+        adjusted.estimate,
+        plain.estimate,
+        variance_numerator=adjusted.std_error**2,
+        variance_denominator=plain.std_error**2,
+        covariance=float(adjusted.influence @ plain.influence),
+        alpha=alpha,
+    )
+    if np.isnan(found.estimate):
+        return _none(quantity, _UNCLEAR) | {"n": n}
+    return {
+        "quantity": quantity,
+        "estimate": found.estimate,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "ci_level": found.ci_level,
+        "ci_method": "fieller, infinitesimal jackknife over items",
+        "n": n,
+        "note": "",
+    }
+
+
+def _difference(quantity: str, found: pd.DataFrame, note: str, alpha: float) -> Row:
+    """A row of `differences_of` as a finding."""
+    if found.empty:
+        return _none(quantity, _joined("no answer to such an item", note))
+    row = found.iloc[0]
+    names = ("estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
+    known = {name: row[name] for name in names if not pd.isna(row[name])}
+    return known | {
+        "quantity": quantity,
+        "ci_level": 1 - alpha,
+        "note": _joined(note, str(row["method_note"])),
+    }
+
+
+def _none(quantity: str, reason: str) -> Row:
+    return {"quantity": quantity, "ci_method": "none", "test": "none", "note": reason}
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)

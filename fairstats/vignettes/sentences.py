@@ -1,0 +1,103 @@
+"""Cut a vignette into sentences, by rules and without a model."""
+
+from __future__ import annotations
+
+import re
+
+from fairstats.vignettes.word_lists import word_set
+
+# A sentence ends at a stop with the quotation marks or brackets that close behind it, where white
+# space follows; in scripts that write no space between sentences, at the stop itself.
+_STOP = re.compile(r"""[.!?…؟।]+["'”’»)\]]*(?=\s)|[。！？]+["'”’」』）]*""")
+# Never the end of a sentence, whatever follows. Titles have a capital: "130 ms." is no title.
+_TITLES = word_set("Dr Mr Mrs Ms Prof St Sr Jr Rev Capt Sgt Lt Col Gen")
+_ABBREVIATIONS = word_set("e.g i.e vs cf approx resp ca incl viz")
+# Abbreviations only before a number: "no. 5", "fig. 2"; else a sentence may end with the word.
+_NUMBERED = word_set("no nos fig figs vol pp sec ch")
+_INITIAL = re.compile(r"[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]")
+# What begins a sentence of a vignette much sooner than it is somebody's name.
+_STARTERS = word_set(
+    "a an the this these that those there it its he she they his her their we our you your "
+    "i which what who whose when where why how if in on at after before during for from "
+    "upon over with without while although despite since as because to of and but both no "
+    "not one two examination physical laboratory serum vital temperature blood pulse "
+    "patient family past medical social today given based further additional imaging "
+    "treatment"
+)
+# A line break is inside a sentence only where the next line goes on with a word in lower case.
+_LINE = re.compile(r"\s*\n(?!\s*[^\W\d_A-Z][a-z\s])")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a vignette, in order.
+
+    Parameters
+    ----------
+    text : str
+        Any text; lines of laboratory values, a line each, are taken as they stand.
+
+    Returns
+    -------
+    list of str
+        Each without white space around it; empty for a text without a word. Joined, they hold all
+        that the text holds but for white space.
+
+    Notes
+    -----
+    A stop, exclamation or question mark ends a sentence where white space and anything but a letter
+    in lower case follow, and no abbreviation, title or initial stands before it. A line break
+    ends one too, unless the next line goes on with a word in lower case. A colon ends none.
+
+    Examples
+    --------
+    >>> sentences('Dr. Smith notes 37.5 °C, e.g. no fever. "Why?" asks the patient. What is next?')
+    ['Dr. Smith notes 37.5 °C, e.g. no fever.', '"Why?" asks the patient.', 'What is next?']
+    """
+    found: list[str] = []
+    for line in _LINE.split(text):
+        start = 0
+        for stop in _STOP.finditer(line):
+            if _ends(line, start, stop):
+                found.append(line[start : stop.end()].strip())
+                start = stop.end()
+        found.append(line[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def final_sentence(text: str) -> str:
+    """The last sentence of a vignette, which asks the question; empty for a text without one.
+
+    Examples
+    --------
+    >>> final_sentence("A patient has a fever. Which drug is next?")
+    'Which drug is next?'
+    """
+    found = sentences(text)
+    return found[-1] if found else ""
+
+
+def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
+    """Whether this stop of a line ends the sentence that began at `start`."""
+    behind = line[stop.end() :].lstrip().lstrip("\"'“‘«([")
+    if not behind or stop.group()[0] in "。！？":
+        return True
+    if behind[0].islower():
+        # "pH is 7.3" and "pCO2 is" begin sentences too.
+        return re.match(r"p[A-Z]", behind) is not None and stop.group() == "."
+    if stop.group() != ".":
+        return True
+    before = line[start : stop.start()].split()
+    word = before[-1].lstrip("\"'“‘«([") if before else ""
+    follows = re.match(r"[^\W\d_]+", behind)
+    following = follows.group().casefold() if follows else ""
+    if word in _TITLES or word.casefold() in _ABBREVIATIONS:
+        return False
+    if word.casefold() in _NUMBERED and behind[0].isdigit():
+        return False
+    if word.casefold() in {"a.m", "p.m"} or not _INITIAL.fullmatch(word):
+        return True
+    # "John A. Smith" and "the U.S. Army", but "vitamin C. The patient".
+    if following in _STARTERS:
+        return True
+    named = len(before) > 1 and before[-2][:1].isupper()
+    return not (named or "." in word)

@@ -1,0 +1,153 @@
+"""Whether a background and the variant made from it are built as they were asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from fairstats.vignettes.clinical_content import same_sentence
+from fairstats.vignettes.quantities import spelled_alike
+from fairstats.vignettes.sentences import final_sentence, sentences
+
+SENTENCES_OF_A_BACKGROUND = 3
+NOT_THREE_SENTENCES = "other number of sentences"
+NOT_NAMED = "attribute not named"
+ONLY_A_PRONOUN = "attribute named by pronouns alone"
+FINAL_SENTENCE = "final sentence changed"
+
+#: Words that name a group besides its label, by the group's usual name. Nouns and adjectives;
+#: a hyphen stands for a space too, and each may end in -s.
+GROUP_WORDS = MappingProxyType(
+    {
+        "white": ("caucasian", "european american"),
+        "black": ("african american",),
+        "asian": ("asian american",),
+        "hispanic": ("latino", "latina", "latinx"),
+        "male": ("man", "men", "boy", "gentleman", "gentlemen"),
+        "female": ("woman", "women", "girl", "lady", "ladies"),
+        "nonbinary": ("non binary",),
+        "high_income": ("higher income", "high incomes", "wealthy", "affluent", "wealth"),
+        "low_income": ("lower income", "limited income", "poor", "poverty", "impoverished"),
+    }
+)
+#: Pronouns tell a group too, but do not name it: they are reported apart.
+GROUP_PRONOUNS = MappingProxyType(
+    {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
+)
+
+
+@dataclass(frozen=True)
+class StructureProblem:
+    """One fault of a background or variant: what kind, and the text at fault."""
+
+    kind: str
+    detail: str
+
+
+def words_of_group(group: str, label: str, words: Iterable[str] = ()) -> tuple[str, ...]:
+    """What names a group: its label, given words, and those known for its name.
+
+    Examples
+    --------
+    >>> words_of_group("male", "Male")
+    ('male', 'man', 'men', 'boy', 'gentleman', 'gentlemen')
+    """
+    known = GROUP_WORDS.get(group, ())
+    return tuple(dict.fromkeys(word.casefold() for word in (label, *words, *known) if word.strip()))
+
+
+def times_named(text: str, words: Iterable[str]) -> int:
+    """How often any of these words stands in a text, in upper or lower case or with an -s.
+
+    Examples
+    --------
+    >>> times_named("A Black man from a high-income family", ("black", "high income"))
+    2
+    """
+    pattern = _pattern(tuple(words))
+    return len(pattern.findall(spelled_alike(text).casefold())) if pattern else 0
+
+
+def is_named(neutral: str, variant: str, words: Iterable[str]) -> bool:
+    """Whether a variant names a group: oftener than the neutral text has the words.
+
+    White blood cells and black stools of the neutral text then name nobody.
+
+    Examples
+    --------
+    >>> is_named("White cells are few.", "A white patient. White cells are few.", ["white"])
+    True
+    """
+    wanted = tuple(words)
+    return times_named(variant, wanted) > times_named(neutral, wanted)
+
+
+def structure_problems(
+    background: str,
+    *,
+    words: Iterable[str],
+    pronouns: Iterable[str] = (),
+    neutral: str | None = None,
+    variant: str | None = None,
+    sentence_count: int = SENTENCES_OF_A_BACKGROUND,
+) -> list[StructureProblem]:
+    """What is wrong with how a background, and the variant made from it, are built.
+
+    Parameters
+    ----------
+    background : str
+        The text that was written for a group.
+    words : iterable of str
+        What names the group (`words_of_group`).
+    pronouns : iterable of str
+        What tells it without naming it (`GROUP_PRONOUNS`).
+    neutral, variant : str, optional
+        The neutral text and the variant; where both are given, their final sentences are compared,
+        letter for letter, and the group may be named anywhere in the variant.
+    sentence_count : int
+        How many sentences a background has.
+
+    Returns
+    -------
+    list of StructureProblem
+        Empty where all is as it should be.
+
+    Examples
+    --------
+    >>> structure_problems("A Black patient. They teach. They swim.", words=("black",))
+    []
+    >>> found = structure_problems("He teaches.", words=("man",), pronouns=("he",))
+    >>> [problem.kind for problem in found]
+    ['other number of sentences', 'attribute named by pronouns alone']
+    """
+    words, pronouns = tuple(words), tuple(pronouns)
+    problems = []
+    found = sentences(background)
+    if len(found) != sentence_count:
+        detail = f"{len(found)} instead of {sentence_count}"
+        problems.append(StructureProblem(NOT_THREE_SENTENCES, detail))
+    named = times_named(background, words) > 0
+    if not named and neutral is not None and variant is not None:
+        named = is_named(neutral, variant, words)
+    if not named:
+        kind = ONLY_A_PRONOUN if times_named(background, pronouns) else NOT_NAMED
+        problems.append(StructureProblem(kind, ", ".join(words)))
+    if neutral is not None and variant is not None:
+        asked, asks = final_sentence(neutral), final_sentence(variant)
+        if not same_sentence(asked, asks):
+            problems.append(StructureProblem(FINAL_SENTENCE, f"{asked} | now: {asks}"))
+    return problems
+
+
+@cache
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    parts = [
+        r"[\s-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", word.casefold().strip()))
+        for word in words
+        if word.strip()
+    ]
+    longest_first = sorted(parts, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?:s|'s)?(?!\w)") if parts else None

@@ -1,0 +1,124 @@
+"""What pairs of answer sets say of the versions they were declared as answers to."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.vignettes.findings import findings_frame, flags_frame
+from fairstats.vignettes.same_variants import (
+    CANNOT_TELL,
+    DIFFERENT,
+    ONE_VERSION,
+    SAME,
+    TWO_VERSIONS,
+    SameVariants,
+)
+
+ASPECT = "variant sets"
+_NONE = "none (pairs share answer sets)"
+
+
+def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Findings from the table that `variant_sets` gives.
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        From `fairstats.vignettes.same_variants.variant_sets`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `FINDING_COLUMNS`. Of each pair the ``odds ratio`` and ``excess correlation`` of measure
+        ``flips``; the sides stand with " → " between them where they differ. Then, for each
+        benchmark and what was declared (``group_a``), the means of ``matched correlation`` and
+        ``crossed correlation`` over the pairs, and the shares judged ``same variants``,
+        ``different variants`` and ``cannot tell``; pairs share answer sets, so that these have no
+        interval.
+    """
+    rows = []
+    for pair in pairs.to_dict("records"):
+        one, other = ([pair[f"{name}_{side}"] for name in _SIDE] for side in "ab")
+        texts = [" → ".join(dict.fromkeys(both)) for both in zip(one, other, strict=True)]
+        keys = dict(zip(_SIDE, texts, strict=True))
+        own = {
+            "aspect": ASPECT,
+            "measure": "flips",
+            "benchmark": pair["benchmark"],
+            **keys,
+            "group_a": pair["declared"],
+            "ci_level": pair["ci_level"],
+            "n": pair["n"],
+        }
+        found = SameVariants(**{name: pair[name] for name in SameVariants.__dataclass_fields__})
+        limits = {
+            name: pair[name] for name in ("ci_low", "ci_high", "ci_method", "p_value", "test")
+        }
+        rows.append(
+            own
+            | {"quantity": "odds ratio", "estimate": found.odds_ratio, "note": found.sentence()}
+            | limits
+        )
+        rows.append(
+            own
+            | {
+                "quantity": "excess correlation",
+                "estimate": found.excess,
+                "ci_low": found.excess_low,
+                "ci_high": found.excess_high,
+                "ci_method": "t over items",
+                "note": f"correlation of flips of the same attribute {found.matched:.3f}, of "
+                f"different attributes of an item {found.crossed:.3f}",
+            }
+        )
+    for (benchmark, declared), own in pairs.groupby(["benchmark", "declared"], sort=True):
+        several = f"{len(own)} pairs of answer sets, {declared}"
+        means = {f"{name} correlation": own[name].mean() for name in ("matched", "crossed")}
+        shares = {name: (own["verdict"] == name).mean() for name in (SAME, DIFFERENT, CANNOT_TELL)}
+        rows += [
+            {
+                "aspect": ASPECT,
+                "measure": "pairs",
+                "quantity": quantity,
+                "benchmark": benchmark,
+                "group_a": declared,
+                "estimate": estimate,
+                "ci_method": _NONE,
+                "n": len(own),
+                "note": several,
+            }
+            for quantity, estimate in (means | shares).items()
+        ]
+    return findings_frame(rows)
+
+
+_SIDE = ("benchmark_version", "model", "strategy")
+
+
+def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The pairs of answer sets whose flips contradict the versions that are declared.
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        From `fairstats.vignettes.same_variants.variant_sets`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `FLAG_COLUMNS`, without an item.
+    """
+    against = ((pairs["declared"] == ONE_VERSION) & (pairs["verdict"] == DIFFERENT)) | (
+        (pairs["declared"] == TWO_VERSIONS) & (pairs["verdict"] == SAME)
+    )
+    rows = []
+    for pair in pairs[against].to_dict("records"):
+        sides = " and ".join(
+            f"{pair[f'model_{side}']}, {pair[f'strategy_{side}']} "
+            f"({pair[f'benchmark_version_{side}']})"
+            for side in "ab"
+        )
+        found = SameVariants(**{name: pair[name] for name in SameVariants.__dataclass_fields__})
+        flag = f"declared {pair['declared']}, flips say {pair['verdict']}"
+        rows.append({"aspect": ASPECT, "flag": flag, "detail": f"{sides}: {found.sentence()}"})
+    return flags_frame(rows)

@@ -1,0 +1,136 @@
+"""Matched patterns against R's exact Mantel-Haenszel test and against enumeration."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats.inference import matched_patterns as module
+from fairstats.inference.matched_patterns import matched_patterns
+
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "matched_patterns.csv")
+
+
+def test_no_item_leaves_everything_open():
+    found = matched_patterns(np.empty((0, 3)), np.empty((0, 3)))
+    assert (found.matched, found.expected, found.p_value) == (0, 0, 1)
+    assert (found.ci_low, found.ci_high, found.n) == (0, np.inf, 0)
+    assert np.isnan(found.odds_ratio)
+
+
+@pytest.mark.parametrize(
+    "marks", [[[0, 0, 0]] * 4, [[1, 1, 1]] * 4, [[1, 0, 0]] * 4], ids=["none", "all", "alike"]
+)
+def test_items_whose_marks_stand_fixed_say_nothing(marks):
+    found = matched_patterns(marks, marks)
+    assert found.p_value == 1
+    assert found.n_informative == 0
+    assert found.matched == found.expected == np.sum(marks)
+
+
+def test_one_place_says_nothing():
+    assert matched_patterns([[1], [0], [1]], [[1], [0], [1]]).n_informative == 0
+
+
+def test_all_matched_and_none_matched_have_one_limit_each():
+    one = np.tile(np.eye(3, dtype=int), (4, 1))
+    same, other = matched_patterns(one, one), matched_patterns(one, np.roll(one, 1, axis=1))
+    assert same.odds_ratio == same.ci_high == np.inf
+    assert same.ci_low > 1
+    assert other.odds_ratio == other.ci_low == 0
+    assert other.ci_high < 3
+    # 12! / 4!³ arrangements of twelve patterns, of which one matches everywhere.
+    assert same.p_value == pytest.approx(2 / 34650)
+
+
+def test_shapes_and_marks_are_checked():
+    with pytest.raises(ValueError, match="one shape"):
+        matched_patterns([[1, 0]], [[1, 0, 0]])
+    with pytest.raises(ValueError, match="whole"):
+        matched_patterns([[0.5, 0]], [[1, 0]])
+
+
+@pytest.mark.parametrize("case", REFERENCE.to_dict("records"))
+def test_agrees_with_r(case):
+    first, second = [], []
+    for mark, table in ((1, "first"), (2, "second")):
+        for cell in ("n11", "n21", "n12", "n22"):
+            for side, place in ((first, cell[1]), (second, cell[2])):
+                pattern = [mark, 0] if place == "1" else [0, mark]
+                side += [pattern] * int(case[f"{table}_{cell}"])
+    found = matched_patterns(first, second)
+    # R's own root stops within 1e-4 of the odds or of their inverse.
+    for name in ("odds_ratio", "ci_low", "ci_high"):
+        assert getattr(found, name) ** 2 == pytest.approx(case[name], rel=2e-3, abs=3e-5)
+    assert found.p_value == pytest.approx(case["p_value"], rel=1e-9)
+
+
+def _enumerated(first, second):
+    """The law of the matches over all permutations within the strata."""
+    strata = {}
+    for one, other in zip(first.tolist(), second.tolist(), strict=True):
+        strata.setdefault((*sorted(one), "|", *sorted(other)), []).append((one, other))
+    law = {0: 1.0}
+    for items in strata.values():
+        own = {}
+        ways = list(permutations([other for _, other in items]))
+        for way in ways:
+            matches = sum(
+                a == b != 0
+                for (one, _), other in zip(items, way, strict=True)
+                for a, b in zip(one, other, strict=True)
+            )
+            own[matches] = own.get(matches, 0) + 1 / len(ways)
+        law = {
+            total: sum(
+                p * own.get(total - before, 0) for before, p in law.items() if total >= before
+            )
+            for total in range(max(law) + max(own) + 1)
+        }
+    return law
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_law_is_that_of_all_permutations(seed):
+    rng = np.random.default_rng(seed)
+    places = 3 + seed % 2
+    first, second = (rng.choice([0, 0, 1, -1], size=(14, places)) for _ in range(2))
+    law = _enumerated(first, second)
+    found = matched_patterns(first, second)
+    assert found.expected == pytest.approx(sum(k * p for k, p in law.items()))
+    upper = sum(p for k, p in law.items() if k >= found.matched)
+    lower = sum(p for k, p in law.items() if k <= found.matched)
+    assert found.p_value == pytest.approx(min(1, 2 * min(upper, lower)))
+
+
+def test_the_normal_law_is_near_the_exact_one_for_many_items(monkeypatch):
+    rng = np.random.default_rng(3)
+    prone = rng.beta(1, 4, size=(250, 1))
+    first = (rng.random((250, 3)) < prone).astype(int)
+    second = np.where(rng.random((250, 3)) < 0.3, first, rng.random((250, 3)) < prone).astype(int)
+    exact = matched_patterns(first, second)
+    monkeypatch.setattr(module, "EXACT_STEPS", 0)
+    normal = matched_patterns(first, second)
+    assert exact.test == "exact permutation within strata"
+    assert normal.test == "permutation within strata, normal"
+    assert normal.expected == exact.expected
+    assert np.log(normal.p_value) == pytest.approx(np.log(exact.p_value), rel=0.1)
+    # Peto's odds ratio is known to be nearer to 1 where it is far from it.
+    assert 1 < normal.ci_low < normal.odds_ratio < exact.odds_ratio
+
+
+def test_prone_items_alone_are_no_match():
+    """Both sides share how prone an item is, and how often a place is marked, and nothing else."""
+    rng = np.random.default_rng(5)
+    low = 0
+    for _ in range(200):
+        prone = rng.normal(-1, 2, size=(120, 1))
+        chance = 1 / (1 + np.exp(-(prone + np.array([0.8, 0, -0.8]))))
+        sides = [(rng.random(chance.shape) < chance).astype(int) for _ in range(2)]
+        low += matched_patterns(*sides).p_value <= 0.05
+    # Exact and so conservative: 200 draws at most 5 % each; 20 is beyond the 99.9 % quantile.
+    assert low < 20

@@ -1,0 +1,120 @@
+"""Content kept, measured on all variants of a benchmark."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairstats.benchmarks import NEUTRALIZED
+from fairstats.vignettes.content_measures import (
+    CONTENT_MEASURES,
+    content_findings,
+    content_flags,
+    content_measures,
+)
+from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
+from fairstats.vignettes.measures import MEASURE_COLUMNS
+from fairstats.vignettes.reading import read_vignettes
+
+
+@pytest.fixture(scope="module")
+def vignettes():
+    return read_vignettes("demo")
+
+
+def with_neutral(vignettes, text, **variants):
+    """The first item alone, with this neutral text for every variant but those given."""
+    item = vignettes.items[0]
+    every = dict.fromkeys(item.variants, text) | variants
+    return replace(vignettes, items=(replace(item, variants=every),))
+
+
+def test_no_item_gives_no_row_and_no_estimate(vignettes):
+    none = replace(vignettes, items=())
+    measures = content_measures(none)
+    assert list(measures.columns) == list(MEASURE_COLUMNS)
+    assert measures.empty
+    assert list(content_findings(measures, none.benchmark).columns) == list(FINDING_COLUMNS)
+    assert list(content_flags(none).columns) == list(FLAG_COLUMNS)
+
+
+def test_what_the_neutral_text_has_not_is_not_measured(vignettes):
+    measures = content_measures(with_neutral(vignettes, "What is next?"))
+    found = set(measures["measure"])
+    assert not {"numbers_kept", "drugs_kept", "findings_kept"} & found
+    assert {"question_asked", "final_sentence_kept", "new_quantities"} <= found
+
+
+def test_shares_counted_by_hand(vignettes):
+    neutral = "A patient has a fever of 39 °C for 3 days on aspirin. What is next?"
+    one = with_neutral(
+        vignettes, neutral, black="A Black patient has a fever of 39 °C and a pulse of 90/min."
+    )
+    measures = content_measures(one)
+    values = measures[measures["group"] == "black"].set_index("measure")["value"].to_dict()
+    assert values == {
+        "numbers_kept": 0.5,
+        "drugs_kept": 0.0,
+        "findings_kept": 1.0,
+        "question_asked": 0.0,
+        "final_sentence_kept": 0.0,
+        "attribute_named": 1.0,
+        "new_quantities": 1.0,
+        "phrases_lost": 0.0,
+        "negations_changed": 0.0,
+    }
+    flags = content_flags(one)
+    assert set(flags[flags["group"] == "black"]["flag"]) == {
+        *("question missing", "number missing", "drug missing", "new quantity")
+    }
+    assert set(flags[flags["group"] == "white"]["flag"]) == {"attribute not named"}
+    findings = content_findings(measures, one.benchmark)
+    row = findings[
+        (findings["measure"] == "all_kept") & (findings["quantity"] == "share of variants")
+    ].set_index("group_a")["estimate"]
+    assert (row["white"], row["black"]) == (1.0, 0.0)
+
+
+def test_a_single_item_has_no_p_of_0_and_limits_everywhere(vignettes):
+    one = with_neutral(vignettes, "A fever of 39 °C. What is next?")
+    findings = content_findings(content_measures(one), one.benchmark)
+    assert findings[["estimate", "ci_low", "ci_high"]].notna().all(axis=None)
+    pairs = findings[findings["group_b"] != ""]
+    assert (pairs["p_value"] == 1).all()
+
+
+def test_a_new_drug_that_is_an_option_says_which(vignettes):
+    item = vignettes.items[0]
+    neutral = "A fever. What is next?"
+    options = dict(item.options) | {"A": "Aspirin", "B": "Rest"}
+    variants = dict.fromkeys(item.variants, neutral) | {
+        "black": "A Black patient fears aspirin. A fever. What is next?"
+    }
+    changed = replace(item, options=options, answer_key="A", variants=variants)
+    flags = content_flags(replace(vignettes, items=(changed,)))
+    (detail,) = flags[flags["flag"] == "new drug"]["detail"]
+    assert detail == "aspirin (option A, the key)"
+
+
+def test_the_demonstration_keeps_everything(vignettes):
+    measures = content_measures(vignettes)
+    assert set(measures["measure"]) == set(CONTENT_MEASURES)
+    exact = measures[
+        measures["measure"].isin(["numbers_kept", "drugs_kept", "final_sentence_kept"])
+    ]
+    assert (exact["value"] == 1).all()
+
+
+def test_the_released_items(shared_data):
+    vignettes = read_vignettes(shared_data("amqa") / "items.parquet")
+    measures = content_measures(vignettes)
+    found = content_findings(measures, vignettes.benchmark)
+    shares = found[found["quantity"] == "share of variants"].set_index(["measure", "group_a"])
+    # A variant without a question mark asks nothing: counted here without any rule of ours.
+    asking = [i for i in vignettes.items if "?" in i.variants[NEUTRALIZED]]
+    for group in ("white", "black", "male", "female", "high_income", "low_income"):
+        plain = sum("?" in item.variants[group] for item in asking) / len(asking)
+        assert shares.loc[("question_asked", group), "estimate"] == pytest.approx(plain)
+        assert shares.loc[("numbers_kept", group), "estimate"] > 0.96
+    assert shares.loc[("question_asked", "black"), "estimate"] == pytest.approx(0.520, abs=1e-3)
+    assert shares.loc[("question_asked", "white"), "estimate"] == pytest.approx(0.671, abs=1e-3)
+    assert (found["p_value"].dropna() > 0).all()

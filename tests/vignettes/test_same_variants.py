@@ -1,0 +1,248 @@
+"""Are two answer sets from the same variants? On made flips and on the released answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from collectors.amqa import import_amqa
+from fairstats.benchmarks import load_benchmark
+from fairstats.items import item_patterns
+from fairstats.problems import InputError
+from fairstats.versions import compare
+from fairstats.vignettes.findings import FINDING_COLUMNS
+from fairstats.vignettes.same_variants import (
+    CANNOT_TELL,
+    DIFFERENT,
+    ONE_VERSION,
+    SAME,
+    TWO_VERSIONS,
+    UNDECLARED,
+    VARIANT_SET_COLUMNS,
+    flips_of_items,
+    same_flips,
+    same_variants,
+    variant_sets,
+)
+from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
+
+_GROUPS = {
+    "race": ("white", "black"),
+    "sex": ("male", "female"),
+    "ses": ("high_income", "low_income"),
+}
+_SIGNS = {1: "AB", -1: "BA", 0: "AA"}
+
+
+@pytest.fixture(scope="module")
+def answers(answers_of):
+    """Answers whose flips are the given ones, a row an item and a column an attribute."""
+
+    def build(flips, **unit):
+        return pd.concat(
+            [
+                answers_of([_SIGNS[int(mark)] for mark in column], groups=groups, attribute=name)
+                for column, (name, groups) in zip(
+                    np.transpose(flips), _GROUPS.items(), strict=False
+                )
+            ],
+            ignore_index=True,
+        ).assign(**unit)
+
+    return build
+
+
+def _flips(seed, n=200, shared=0.0, **kwargs):
+    """Two sets that share how prone items are, and a share of the flips themselves."""
+    rng = np.random.default_rng(seed)
+    prone = rng.beta(1, 3, size=(n, 1))
+    first, second = ((rng.random((n, 3)) < prone).astype(int) for _ in range(2))
+    return first, np.where(rng.random((n, 3)) < shared, first, second)
+
+
+def _frame(flips):
+    return pd.DataFrame(flips, columns=list(_GROUPS), dtype="float64")
+
+
+def test_without_a_flip_nothing_can_be_told(answers):
+    none = answers(np.zeros((5, 3)))
+    found = same_variants(none, none.assign(model="other"))
+    assert found.verdict == CANNOT_TELL
+    assert found.p_value == 1
+    assert found.sentence() == "cannot tell (no flips that could tell)"
+    assert np.isnan(found.matched)
+
+
+def test_one_attribute_tells_nothing(answers_of):
+    one = answers_of(["AB", "AA", "AB", "AA"])
+    found = same_variants(one, one.assign(model="other"))
+    assert (found.verdict, found.attributes, found.matched) == (CANNOT_TELL, 1, pytest.approx(1))
+    assert np.isnan(found.crossed)
+
+
+def test_no_common_item_tells_nothing(answers):
+    one = answers(np.eye(3))
+    other = one.assign(item_id=one["item_id"] + "-other", model="other")
+    assert same_variants(one, other).n == 0
+    assert same_variants(one, other).verdict == CANNOT_TELL
+
+
+def test_the_same_flips_are_of_the_same_variants(answers):
+    one = answers(np.tile(np.eye(3), (5, 1)))
+    found = same_variants(one, one.assign(model="other"))
+    assert found.verdict == SAME
+    assert (found.shared, found.expected, found.matched) == (15, 5, pytest.approx(1))
+    assert found.crossed == pytest.approx(-0.5)
+    assert found.excess == pytest.approx(1.5)
+
+
+def test_the_same_flip_is_to_the_same_side(answers):
+    one = np.tile(np.eye(3), (5, 1))
+    found = same_variants(answers(one), answers(-one, model="other"))
+    assert found.shared == 0
+    assert found.verdict == CANNOT_TELL
+
+
+def test_prone_items_alone_are_different_variants_and_shared_flips_the_same():
+    one, other = _flips(1, n=600)
+    found = same_flips(_frame(one), _frame(other))
+    assert found.verdict == DIFFERENT
+    # Items are prone alike: flips correlate, and no more for the same attribute.
+    assert found.crossed > 0.1
+    assert found.excess_low < 0 < found.excess_high
+    assert "or flips by chance alone" in found.sentence()
+    one, other = _flips(1, n=600, shared=0.4)
+    assert same_flips(_frame(one), _frame(other)).verdict == SAME
+
+
+def test_a_weak_agreement_is_neither():
+    one, other = _flips(4, n=6000, shared=0.1)
+    found = same_flips(_frame(one), _frame(other))
+    assert found.ci_low > 1
+    assert found.ci_high < 2.5
+    assert found.verdict == CANNOT_TELL
+    assert "less than usual" in found.sentence()
+
+
+def test_missing_answers_follow_the_policy(answers_of, demo):
+    race = answers_of(["A-", "AB", "--"])
+    sex = answers_of(["AA", "AB", "BA"], groups=("male", "female"), attribute="sex")
+    patterns = item_patterns(pd.concat([race, sex]))
+    left_out = flips_of_items(patterns, demo, "available")
+    assert left_out["race"].isna().tolist() == [True, False, True]
+    assert flips_of_items(patterns, demo, "bounds").equals(left_out)
+    wrong = flips_of_items(patterns, demo, "incorrect")
+    assert wrong["race"].tolist() == [1, 1, 0]
+    assert wrong["sex"].tolist() == [0, 1, -1]
+    assert same_flips(left_out, left_out).n == 1
+    assert same_flips(wrong, wrong).n == 3
+
+
+def test_of_several_pairs_the_first_counts_and_of_samples_too(answers_of, three_groups):
+    one = answers_of(["ABA", "AAB"], groups=("white", "black", "asian"), benchmark="three")
+    again = one.assign(sample=1, answer="A")
+    patterns = item_patterns(pd.concat([again, one]), benchmarks=[three_groups])
+    assert flips_of_items(patterns, three_groups)["race"].tolist() == [1, 0]
+
+
+def test_several_sets_or_benchmarks_are_refused(answers, answers_of, three_groups):
+    one = answers(np.eye(3))
+    with pytest.raises(InputError, match="several answer sets"):
+        same_variants(pd.concat([one, one.assign(model="other")]), one)
+    three = answers_of(["AAB"], groups=("white", "black", "asian"), benchmark="three")
+    with pytest.raises(InputError, match="another benchmark"):
+        same_variants(one, three, benchmarks=[three_groups])
+
+
+def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
+    one, other = _flips(1, n=600)
+    table = variant_sets(
+        pd.concat(
+            [
+                answers(one, model="a"),
+                answers(other, model="b"),
+                answers(one, model="c", benchmark_version="0"),
+            ]
+        )
+    )
+    assert list(table.columns) == list(VARIANT_SET_COLUMNS)
+    assert len(table) == 3
+    assert set(table["declared"]) == {ONE_VERSION, UNDECLARED}
+    flags = variant_set_flags(table)
+    assert flags["flag"].tolist() == ["declared one version, flips say different variants"]
+    assert flags["detail"].str.startswith("a, plain (1) and b, plain (1): different").all()
+    findings = variant_set_findings(table)
+    assert list(findings.columns) == list(FINDING_COLUMNS)
+    pooled = findings[(findings["measure"] == "pairs") & (findings["group_a"] == UNDECLARED)]
+    assert pooled.set_index("quantity").loc[SAME, "estimate"] == 0.5
+    assert findings["model"].tolist()[:2] == ["c → a", "c → a"]
+
+
+def test_no_pair_has_no_finding(answers):
+    table = variant_sets(answers(np.eye(3)))
+    assert table.empty
+    assert variant_set_findings(table).empty
+    assert variant_set_flags(table).empty
+
+
+def test_a_comparison_says_what_the_flips_say(answers):
+    one, other = _flips(1, n=600)
+    old, new = answers(one, model="old"), answers(other, model="new")
+    notes = set(compare(old, new)["method_note"])
+    assert len(notes) == 1
+    assert notes.pop().startswith("one version is declared; by their flips different variants")
+    # Where the flips do not contradict the declared version there is nothing to say.
+    assert set(compare(old, answers(one, model="new"))["method_note"]) == {""}
+    unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
+    (note,) = set(compare(*unknown)["method_note"])
+    assert note.startswith("demo does not declare unknown; by their flips different variants")
+    (note,) = set(compare(unknown[0], unknown[0].assign(model="new"))["method_note"])
+    assert "by their flips same variants (" in note
+
+
+@pytest.fixture(scope="module")
+def released(shared_data):
+    """The released answer sets, plain and otherwise."""
+    folders = {"amqa/answers": "AMQA*_no_cot.jsonl", "fairmedprompt": "FairMP_*.jsonl"}
+    paths = [
+        path for name, glob in folders.items() for path in sorted(shared_data(name).glob(glob))
+    ]
+    paths.append(shared_data("amqa/answers/CPVmodel_AMQA_D2_Benchmark_Answer_openai_no_cot.jsonl"))
+    return import_amqa(paths)
+
+
+@pytest.fixture(scope="module")
+def pairs(released):
+    return variant_sets(released, benchmarks=[load_benchmark("fairmedqa")])
+
+
+def test_the_released_sets_are_told_apart(pairs):
+    counted = pairs.groupby(["declared", "verdict"]).size()
+    assert counted.to_dict() == {
+        (ONE_VERSION, SAME): 61,
+        (TWO_VERSIONS, CANNOT_TELL): 9,
+        (TWO_VERSIONS, DIFFERENT): 35,
+    }
+    assert pairs[pairs["declared"] == ONE_VERSION]["odds_ratio"].min() == pytest.approx(
+        2.47, abs=0.005
+    )
+    assert variant_set_flags(pairs).empty
+
+
+def test_the_correlations_are_those_known_of_the_released_sets(pairs):
+    """shared/data/README.md, by a count made apart: about 0.31 within and 0.13 across."""
+    plain = pairs[(pairs["strategy_a"] == "plain") & (pairs["strategy_b"] == "plain")]
+    means = plain.groupby("declared")[["matched", "crossed"]].mean()
+    assert means.loc[ONE_VERSION].round(3).tolist() == [0.300, 0.147]
+    assert means.loc[TWO_VERSIONS].round(3).tolist() == [0.126, 0.112]
+
+
+def test_no_pair_is_told_wrong_by_a_bound_that_knows_neither_model(pairs):
+    own = pairs[pairs["declared"] == ONE_VERSION]
+    for pair in pairs.itertuples():
+        models = {pair.model_a, pair.model_b}
+        apart = own[~own["model_a"].isin(models) & ~own["model_b"].isin(models)]
+        below = pair.ci_high < apart["odds_ratio"].min()
+        assert not (pair.declared == ONE_VERSION and below)
+        assert not (pair.declared == TWO_VERSIONS and pair.ci_low > 1)

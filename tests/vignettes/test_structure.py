@@ -1,0 +1,74 @@
+"""Whether a background is built as asked."""
+
+import pytest
+
+from fairstats.vignettes.structure import (
+    FINAL_SENTENCE,
+    GROUP_PRONOUNS,
+    NOT_NAMED,
+    NOT_THREE_SENTENCES,
+    ONLY_A_PRONOUN,
+    is_named,
+    structure_problems,
+    times_named,
+    words_of_group,
+)
+
+GOOD = "The Black patient teaches. Dr. Smith is a friend. They swim 2.5 km a day."
+
+
+def kinds(background, **options):
+    return [p.kind for p in structure_problems(background, words=("black",), **options)]
+
+
+def test_an_empty_background_is_at_fault_in_both():
+    assert kinds("") == [NOT_THREE_SENTENCES, NOT_NAMED]
+
+
+def test_three_sentences_that_name_the_group_are_right():
+    assert kinds(GOOD) == []
+    assert kinds(GOOD + " They read.") == [NOT_THREE_SENTENCES]
+
+
+def test_no_words_name_nobody():
+    assert times_named("anything", ()) == 0
+    assert times_named("anything", ("", " ")) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "group", "label", "named"),
+    [
+        ("A BLACK patient", "black", "Black", True),
+        ("a white man", "white", "White", True),
+        ("blackened toes", "black", "Black", False),
+        ("a woman", "male", "Male", False),
+        ("a female", "male", "Male", False),
+        ("Two males", "male", "Male", True),
+        ("His father", "male", "Male", False),
+        ("a high-income family", "high_income", "High income", True),
+        ("a lower income", "low_income", "Low income", True),
+        ("a patient of the Roma", "roma", "Roma", True),
+    ],
+)
+def test_what_names_a_group(text, group, label, named):
+    assert bool(times_named(text, words_of_group(group, label))) is named
+
+
+def test_a_white_cell_of_the_neutral_text_names_nobody():
+    neutral = "White blood cells are few."
+    assert not is_named(neutral, neutral, ("white",))
+    assert is_named(neutral, f"A white patient. {neutral}", ("white",))
+
+
+def test_a_pronoun_is_reported_apart():
+    found = structure_problems(
+        "He teaches. He reads. He swims.", words=("man",), pronouns=GROUP_PRONOUNS["male"]
+    )
+    assert [problem.kind for problem in found] == [ONLY_A_PRONOUN]
+
+
+def test_the_final_sentence_is_compared_letter_for_letter():
+    neutral = "A fever. What is next?"
+    assert kinds(GOOD, neutral=neutral, variant=f"{GOOD} What is next?") == []
+    assert kinds(GOOD, neutral=neutral, variant=f"{GOOD} What's next?") == [FINAL_SENTENCE]
+    assert kinds(GOOD, neutral=neutral, variant=GOOD) == [FINAL_SENTENCE]
