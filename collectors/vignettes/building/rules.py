@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Protocol
+from typing import Any
 
 from fairstats.benchmarks import Attribute
 from fairstats.vignettes.items import Item
@@ -14,16 +14,20 @@ from fairstats.vignettes.items import Item
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-class Decision(Protocol):
-    """What the filter's rules say of an item."""
+@dataclass(frozen=True)
+class Decision:
+    """What the filter's rules say of an item.
 
-    @property
-    def action(self) -> str:
-        """``keep``, ``exclude``, or ``ask`` where a model has to decide."""
+    Parameters
+    ----------
+    action : {"keep", "exclude", "ask"}
+        ``ask``: a model has to decide.
+    reason : str
+        In a sentence; empty where the item is kept.
+    """
 
-    @property
-    def reason(self) -> str:
-        """In a sentence."""
+    action: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ def filter_by_rules(item: Item, attributes: Iterable[Attribute]) -> Decision:
     """Whether an item is fit for the study."""
     from collectors.vignettes.filtering import filter_by_rules as decide
 
-    return decide(item)
+    found = decide(item, attributes=[attribute.name for attribute in attributes])
+    return Decision(found.decision, found.reason)
 
 
 def neutralize(text: str) -> Ruled:
