@@ -17,13 +17,15 @@ PERSON = (
     r"|toddlers?|adults?|adolescents?|teenagers?|students?|workers?|partners?|spouses?|siblings?"
     r"|friends?|famil(?:y|ies)|parents?|couple|population|drivers?|farmers?|smokers?|nurses?"
     r"|veterans?|immigrants?|refugees?|m[ae]n|wom[ae]n|males?|females?|boys?|girls?|lad(?:y|ies)"
-    r"|gentlem[ae]n|guys?|mothers?|fathers?)\b"
+    r"|gentlem[ae]n|guys?|mothers?|fathers?|husbands?|wi(?:fe|ves)|(?:girl|boy)friends?|sons?"
+    r"|daughters?|brothers?|sisters?)\b"
 )
 #: A few more adjectives may stand between: "a Black, otherwise healthy, 40-year-old patient".
 _BETWEEN = (
     r"(?:,? (?!(?:blood|cells?|matter|and|or|with|to|the|a|an|in|on|of|for|by|from)\b)[\w-]+){0,3}?"
 )
-BEFORE_PERSON = rf"(?={_BETWEEN},? {PERSON}(?! (?:cells?|chromatids?)))"
+_BEFORE_PERSON = re.compile(rf"(?i){_BETWEEN},? {PERSON}(?! (?:cells?|chromatids?))")
+_AND = re.compile(r"(?i)(?:,| and| or|, or|, and) ")
 # "Daughter cells", "Sister Mary Joseph nodule": words of biology and names, and no relatives.
 _NO_RELATIVE = r"(?! (?:cells?|chrom\w+|nucle\w+|Mary|study)\b)"
 #: An abbreviation in capitals is none of these words: "MEN 2A", "MS".
@@ -80,7 +82,9 @@ def demographic_words() -> dict[str, Words]:
 
 def _with_plurals(replace: dict[str, str]) -> dict[str, str]:
     plurals = {
-        f"{word}s": "|".join("children" if new == "child" else f"{new}s" for new in neutral.split("|"))
+        f"{word}s": "|".join(
+            "children" if new == "child" else f"{new}s" for new in neutral.split("|")
+        )
         for word, neutral in replace.items()
         if " or " not in neutral and not word.endswith(("s", "man", "woman", "men", "lady"))
     }
@@ -91,6 +95,24 @@ def _pattern(words: Collection[str]) -> re.Pattern[str] | None:
     # The longest first: of "south asian" and "asian" the first that fits is taken.
     ordered = "|".join(sorted(words, key=len, reverse=True))
     return re.compile(rf"(?i)(?<![\w-])(?:{ordered})(?!\w)") if words else None
+
+
+def is_before_person(text: str, end: int) -> bool:
+    """Whether the adjective that ends at this place stands before a noun for a person.
+
+    Examples
+    --------
+    >>> is_before_person("White blood cells", 5), is_before_person("Black or white patients", 5)
+    (False, True)
+    """
+    if _BEFORE_PERSON.match(text, end):
+        return True
+    # "Black or Hispanic patients": the next adjective decides for both.
+    joined = _AND.match(text, end)
+    for table in demographic_words().values() if joined else ():
+        if table.drop and joined and (word := table.drop.match(text, joined.end())):
+            return is_before_person(text, word.end())
+    return False
 
 
 @lru_cache(maxsize=1)
@@ -170,7 +192,7 @@ def _found(text: str) -> Iterator[Found]:
                     yield Found(*word.span(), word.group(), table.attribute)
         if table.drop:
             for word in table.drop.finditer(text):
-                before = re.compile(BEFORE_PERSON, re.IGNORECASE).match(text, word.end())
+                before = is_before_person(text, word.end())
                 # "Male" and "female" tell a sex wherever they stand.
                 if before or table.attribute == "sex":
                     yield Found(*word.span(), word.group(), table.attribute)

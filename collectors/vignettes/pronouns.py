@@ -1,4 +1,4 @@
-"""English pronouns of the third person, and the verbs that agree with them.
+"""English pronouns of the third person that tell a sex.
 
 A pronoun is decided by the word that follows it. Where that does not decide, nothing is guessed.
 """
@@ -9,9 +9,9 @@ import re
 
 #: "Her" is the one that stands for two: "them" or "their".
 PRONOUN = re.compile(
-    r"(?i)(?<![\w/])(?:he or she|she or he|he/she|she/he|s/he|his or hers?|hers? or his|his/hers?|her/his"
-    r"|him or her|her or him|him/her|himself or herself|himself/herself|himself|herself|him|hers"
-    r"|his|her|he|she)(?![\w])"
+    r"(?i)(?<![\w/])(?:he or she|she or he|he/she|she/he|s/he|his or hers?|hers? or his|his/hers?"
+    r"|her/his|him or her|her or him|him/her|himself or herself|himself/herself|himself|herself|him"
+    r"|hers|his|her|he|she)(?![\w])"
 )
 # "HER2", "HER-2/neu", "bundle of His", "His-Purkinje".
 _HER2 = re.compile(r"(?i)(?:[- ]?2\b|[-/ ]?neu\b)")
@@ -38,59 +38,6 @@ def is_pronoun(found: re.Match[str], text: str) -> bool:
     return True
 
 
-_IRREGULAR = {
-    "is": "are",
-    "was": "were",
-    "has": "have",
-    "does": "do",
-    "goes": "go",
-    "undergoes": "undergo",
-    "focuses": "focus",
-    "isn't": "aren't",
-    "wasn't": "weren't",
-    "hasn't": "haven't",
-    "doesn't": "don't",
-    **{f"{verb}s": verb for verb in ("die", "lie", "tie", "untie", "vie", "ache", "cache")},
-}
-_NO_VERB = frozenset(
-    "always sometimes perhaps afterwards besides nowadays thus besides unless this his its towards"
-    " yes as plus versus years months weeks days hours minutes times besides overseas".split()
-)
-#: What may stand between the subject and its verb.
-ADVERB = (
-    r"(?:(?!(?:family|supply|apply|reply|rely|bully|fly)\b)\w+ly|also|now|often|sometimes|never|always|still|then|only|just|once"
-    r"|first|last|soon|further|rather|no longer|both|either|neither|again|even|ever|already"
-    r"|himself|herself|yet|too|not|otherwise|therefore|thus|currently|at times"
-    r"|at first|in general|more|less|most|however)"
-)
-
-
-def plural_verb(verb: str) -> str | None:
-    """The form of a verb after "they", for one after "he"; None where it stays as it is.
-
-    Examples
-    --------
-    >>> [plural_verb(verb) for verb in ("has", "denies", "goes", "watches", "uses", "lies")]
-    ['have', 'deny', 'go', 'watch', 'use', 'lie']
-    >>> plural_verb("felt"), plural_verb("always"), plural_verb("discuss")
-    (None, None, None)
-    """
-    low = verb.lower().replace("’", "'")
-    if low in _NO_VERB:
-        return None
-    if low in _IRREGULAR:
-        new = _IRREGULAR[low]
-    elif len(low) < 4 or not low.endswith("s") or low.endswith(("ss", "us", "is")):
-        return None
-    elif low.endswith("ies"):
-        new = low[:-3] + "y"
-    elif low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
-        new = low[:-2]
-    else:
-        new = low[:-1]
-    return in_case_of(verb, new.replace("'", "’") if "’" in verb else new)
-
-
 def in_case_of(old: str, new: str) -> str:
     """A word in the letter case of the one that it replaces."""
     if old.isupper() and sum(c.isalpha() for c in old) > 1:
@@ -98,134 +45,10 @@ def in_case_of(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-#: Verbs whose subject is a person: after "and" they go with the pronoun, whatever stands between.
-PERSONS_VERB = (
-    "admits appears avoids chews claims comments complains consumes continues denies describes drinks eats"
-    " endorses enjoys exercises experiences expresses feels gets goes insists lists lives mentions"
-    " notes notices plans prefers recalls refuses remembers reports requests resides responds says"
-    " seems sees sleeps smokes speaks spends states stops takes tells tends thinks travels tries"
-    " undergoes uses visits wakes walks wants watches wears weighs wishes wonders works worries"
-    " attends believes breathes develops follows keeps knows loses makes needs performs plays reads"
-    " receives returns runs sits starts attributes becomes begins finds gives has hears leaves"
-    " presents pulls rates repeats shows stares withdraws lies cries jumps looks moves turns falls"
-    " asks answers agrees comes dies demonstrates exhibits maintains holds attempts lacks prepares"
-    " offers volunteers suffers demands boasts lifts cooks drives rides swims jogs sweats coughs"
-    " vomits urinates participates engages hopes fears argues calls carries collapses cooperates"
-    " fails forgets hates helps dislikes insists interrupts laughs lets likes listens loves meets"
-    " opens paces pays promises proceeds puts reacts refers relies screams seeks shakes shouts"
-    " skips snores stands steals struggles studies suspects talks throws yells redecorates"
-).split()
-#: Verbs that may as well go with a thing that was named in between.
-_ANYTHINGS_VERB = "is was has does isn't wasn't hasn't doesn't".split()
-_DOES_AS_PERSON = re.compile(
-    r"(?i)(?:does not|doesn['’]t) (?:recall|remember|know|think|smoke|drink|use|take|exercise)\b"
-)
-_COORDINATED = re.compile(
-    rf"(?i)(?P<before>,? (?:and|or|but|nor|yet)|,(?: then)?) (?:{ADVERB},? )*"
-    r"(?P<verb>[a-z]+s|[a-z]+n['’]t)\b(?!['’-])"
-)
-#: What begins another clause, whose verbs may have another subject.
-_OTHER_CLAUSE = re.compile(
-    r"(?i)\b(?:(?<!during )(?<!after )(?<!at )(?<!of )(?<!in )(?<!since )that|which|who|whom|whose|because|when|whenever|while|where|if|although|though|since|"
-    r"is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|may|might|must|it|they"
-    r"|he|she|patient|this|there)\b"
-    r"|(?<!(?:with|from) (?:his|her) )(?<!(?:by|to|of) (?:his|her) )"
-    r"\b(?:mother|father|wife|husband|son|daughter|brother|sister|parents?)\b"
-    r"|[;:]"
-)
-# The next pronoun has verbs of its own.
-_CLAUSE_END = re.compile(r"(?i)[?!\n]|\.(?=\s|$|[\"”])|\bs?he\b")
-#: What belongs to the pronoun's own verb: "has also been having", "does not exercise".
-_VERB_GROUP = re.compile(rf"(?i)(?: (?:{ADVERB}|not|been|had|have|has|be|being|able))+\b")
-
-
-def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
-    """The verbs that "and" joins to the one of a pronoun, up to the end of its sentence.
-
-    Parameters
-    ----------
-    text : str
-        The whole text.
-    start : int
-        Where the pronoun's own verb ends.
-
-    Returns
-    -------
-    tuple of lists
-        Those that go with the pronoun, and those that may go with something named in between.
-
-    Examples
-    --------
-    >>> sure, doubtful = coordinated_verbs("He has pain that is dull and was worse and takes it.", 6)
-    >>> [verb["verb"] for verb in sure], [verb["verb"] for verb in doubtful]
-    (['takes'], ['was'])
-    """
-    ends = _CLAUSE_END.search(text, start)
-    stop = ends.start() if ends else len(text)
-    if group := _VERB_GROUP.match(text, start):
-        start = group.end()
-    sure: list[re.Match[str]] = []
-    doubtful: list[re.Match[str]] = []
-    last = start
-    for found in _COORDINATED.finditer(text, start, stop):
-        verb = found["verb"].lower()
-        comma_only = found["before"].startswith(",") and len(found["before"].split()) == 1
-        between = _OTHER_CLAUSE.search(text, last, found.start())
-        clear = between is None
-        if comma_only and not clear:
-            continue
-        # "Smokes and drinks", "no longer drinks": no noun, whatever follows.
-        beside = text[last : found.start()] == "" or found.start("verb") > found.end("before") + 1
-        beside = beside and (verb in PERSONS_VERB or verb in _ANYTHINGS_VERB)
-        if not beside and not _is_verb_here(text, found):
-            continue
-        if clear:
-            sure.append(found)
-            last = found.end()
-        elif (
-            verb in PERSONS_VERB or _DOES_AS_PERSON.match(text, found.start("verb"))
-        ) and not _names_relative(between):
-            sure.append(found)
-            last = found.end()
-        else:
-            doubtful.append(found)
-    return sure, doubtful
-
-
-_NOUNS_TOO = frozenset(
-    "drinks experiences exercises notes plans plays reports requests runs shows states stops visits"
-    " walks watches works wishes looks rates falls claims comments lists needs uses answers"
-    " attempts demands offers volunteers fears hopes calls helps lifts drives rides talks coughs"
-    " struggles likes".split()
-)
-# What stands after a plural noun, and not after a verb in -s.
-_AFTER_NOUN = re.compile(
-    r"(?i)\s*(?:$|[.,;:?!)\]]|\s(?:of|that|which|who|and|or|are|were|have|had|include|show|do|did|due|prior)\b)"
-)
-# Before these a word in -s is a verb, whichever it is.
-_OBJECT = re.compile(r"(?i) (?:an?|the|his|her|their|him|this|no|any|it|himself|herself)\b")
-
-
-def _is_verb_here(text: str, found: re.Match[str]) -> bool:
-    verb = found["verb"].lower()
-    if verb in ("reports", "states", "notes", "claims") and text.startswith(" that", found.end()):
-        return True
-    if verb in PERSONS_VERB or verb in _ANYTHINGS_VERB:
-        return verb not in _NOUNS_TOO or _AFTER_NOUN.match(text, found.end()) is None
-    return plural_verb(verb) is not None and _OBJECT.match(text, found.end()) is not None
-
-
-def _names_relative(between: re.Match[str] | None) -> bool:
-    return between is not None and re.fullmatch(
-        r"(?i)mother|father|wife|husband|son|daughter|brother|sister|parents?|it|they|patient|there|[;:]",
-        between.group(),
-    ) is not None
-
-
 #: After "her" these say that it is no possessive: it ends its phrase.
 _ENDS_PHRASE = re.compile(
     r"(?i)\s*(?:$|[.,;:?!)\]\"”]|\s(?:to|for|with|in|on|at|from|by|into|onto|as|because|when|whenever"
-    r"|while|if|who|that|whether|during|after|before|and|but|or|than|about|since|until|of|off|over"
+    r"|while|if|who|that|what|how|why|where|whether|during|after|before|and|but|or|than|about|since|until|of|off|over"
     r"|under|out|up|down|through|without|within|against|is|was|has|had|will|would|can|could|may"
     r"|should|must|does|did|the|an?|this|these|those|some|any|it|there|here|again|away|alone|not"
     r"|unconscious|unresponsive|awake|asleep|dead|unable|feel|go|be|have|do|also|twice|every|lying"
@@ -234,7 +57,7 @@ _ENDS_PHRASE = re.compile(
 #: After some verbs these leave it open: "call her back", "watch her walk".
 _OPEN = re.compile(r"(?i)\s(?:back|home|better|well|sleep|work|walk|being|\w+ing)\b")
 _TAKES_MORE = re.compile(
-    r"(?i)\b(?:ma[dk]e|let|help|see|saw|seen|watch|hear|heard|f[io]und?|notice|notic|keep|kept|w[ao]ken?|call"
+    r"(?i)\b(?:ma[dk]e|let|help|see|saw|seen|watch|hear|heard|find|found|notice|notic|keep|kept|w[ao]ken?|call"
     r"|bring|brought|send|sent|drive|dr[io]ven?|took|taken?|leave|left|carry|carri|escort|remember|get|got)"
     r"(?:s|d|ed|es|ing)?\s+$"
 )

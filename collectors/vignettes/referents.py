@@ -20,9 +20,17 @@ _SEX_OF = {
         "|aunt|niece|stepmother|stepdaughter|stepsister|granddaughter|fiancée|policewoman|waitress"
     ),
 }
-_NOUN = re.compile(rf"(?i)(?<!\w)(?:(?P<male>{_SEX_OF['male']})|(?P<female>{_SEX_OF['female']}))(?!\w)")
+_NOUN = re.compile(
+    rf"(?i)(?<!\w)(?:(?P<male>{_SEX_OF['male']})|(?P<female>{_SEX_OF['female']}))(?!\w)"
+)
 _PERSON_NOUN = r"(?:man|boy|male|gentleman|guy|lad|woman|girl|female|lady)"
-_AGED = re.compile(rf"(?i)[- ]old\b(?:,? [\w-]+){{0,5}}?,? (?P<noun>{_PERSON_NOUN})\b")
+# Between an age and its noun there are adjectives: no article, no verb, no "and".
+_OLD = (
+    r"[- ]old\b(?:,? (?!(?:and|or|an?|the|his|her|another|is|was|has|with|who|by|of|to|in|on|from"
+    r"|for)\b)[\w-]+){0,5}?,? "
+)
+_AGED = re.compile(rf"(?i){_OLD}(?P<noun>{_PERSON_NOUN})\b")
+_AGED_BEFORE = re.compile(rf"(?i){_OLD}$")
 _NO_PATIENT = re.compile(
     r"(?i)\b(?:another|other|unknown|second|young|older|unidentified|strange) (?:[\w-]+ )?$"
 )
@@ -88,7 +96,7 @@ class Referents:
         if self._aged and self._aged.start("noun") == start:
             return True
         before = self._text[:start]
-        if re.search(r"(?i)[- ]old\b(?:,? [\w-]+){0,5}?,? $", before):
+        if _AGED_BEFORE.search(before):
             return True
         if _NO_PATIENT.search(before) and self._aged:
             return False
