@@ -15,9 +15,7 @@ def neutral_problems(before: str, after: str) -> list[str]:
     That the final question is another is right where it told the patient's group; its findings,
     numbers and drugs are held against those of the text before all the same.
     """
-    from fairstats.vignettes.clinical_content import FINAL_SENTENCE
-
-    return [said for said in _content(before, after) if not said.startswith(FINAL_SENTENCE)]
+    return _content(before, after, question=False)
 
 
 def background_problems(wanted: Wanted, background: str) -> list[str]:
@@ -30,10 +28,11 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
 
     words = words_of_group(wanted.group, wanted.group_label, wanted.words)
     pronouns = GROUP_PRONOUNS.get(wanted.group, ())
+    whole = before_the_question(wanted.neutral, background)
     built = structure_problems(background, words=words, pronouns=pronouns)
     return [
         *(f"{problem.kind}: {problem.detail}" for problem in built),
-        *_content(wanted.neutral, before_the_question(wanted.neutral, background)),
+        *_content(wanted.neutral, whole, question=False),
         *leaking_problems(wanted, background),
     ]
 
@@ -70,7 +69,14 @@ def leaking_problems(wanted: Wanted, text: str) -> list[str]:
     return problems
 
 
-def _content(neutral: str, text: str) -> list[str]:
-    from fairstats.vignettes.clinical_content import content_problems
+def _content(neutral: str, text: str, *, question: bool = True) -> list[str]:
+    """What a text changed of the clinical content, and whether it asks the same `question`."""
+    from fairstats.vignettes.clinical_content import (
+        FINAL_SENTENCE,
+        QUESTION_MISSING,
+        content_problems,
+    )
 
-    return [f"{problem.kind}: {problem.detail}" for problem in content_problems(neutral, text)]
+    passed = () if question else (FINAL_SENTENCE, QUESTION_MISSING)
+    found = content_problems(neutral, text)
+    return [f"{problem.kind}: {problem.detail}" for problem in found if problem.kind not in passed]

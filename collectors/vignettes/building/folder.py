@@ -30,7 +30,8 @@ TRIGGERED = "triggered.csv"
 #: Where the replies are.
 JOURNALS = "journals"
 
-_FILES = (FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
+#: What a build writes beside `BUILD`.
+FILES = (FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class BuildFolder:
         """
         path = path_in(self.path, BUILD)
         if not path.is_file():
-            there = [name for name in _FILES if (self.path / name).exists()]
+            there = [name for name in FILES if (self.path / name).exists()]
             if there:
                 message = f"holds {there[0]}, and no {BUILD} that tells of what"
                 raise InputError([Problem(str(self.path), message, "name another folder")])

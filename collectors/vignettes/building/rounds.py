@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collectors.vignettes.building.agents import Agent, Key
+from collectors.vignettes.building.agents import Agent, Got, Key
 from collectors.vignettes.building.attempts import Attempt
 from collectors.vignettes.building.declaration import Build
 from collectors.vignettes.building.messages import Wanted
@@ -75,12 +75,13 @@ def write_variants(
     """
     open_ = [Revised(wanted) for wanted in wanted_variants(items, build)]
     history: list[Attempt] = []
+    neutral: dict[str, Got[str]] = {}
     number = 0
     while open_ and number < (build.rounds if stage == "validate" else 1):
         number += 1
         attempts = _one_round(open_, build, agents, number=number, stage=stage)
         if stage == "validate":
-            neutral = answer_neutral(items, agents["validate"])
+            neutral = neutral or answer_neutral(items, agents["validate"])
             attempts = validate(attempts, neutral, agents["validate"])
         history += attempts
         # The same words would be put in at the same place again.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Protocol
+from typing import Any
 
 from fairstats.benchmarks import Attribute
 from fairstats.vignettes.items import Item
@@ -14,16 +14,20 @@ from fairstats.vignettes.items import Item
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-class Decision(Protocol):
-    """What the filter's rules say of an item."""
+@dataclass(frozen=True)
+class Decision:
+    """What the filter's rules say of an item.
 
-    @property
-    def action(self) -> str:
-        """``keep``, ``exclude``, or ``ask`` where a model has to decide."""
+    Parameters
+    ----------
+    action : {"keep", "exclude", "ask"}
+        ``ask``: a model has to decide.
+    reason : str
+        In a sentence; empty where the item is kept.
+    """
 
-    @property
-    def reason(self) -> str:
-        """In a sentence."""
+    action: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ def filter_by_rules(item: Item, attributes: Iterable[Attribute]) -> Decision:
     """Whether an item is fit for the study."""
     from collectors.vignettes.filtering import filter_by_rules as decide
 
-    return decide(item)
+    found = decide(item, attributes=[attribute.name for attribute in attributes])
+    return Decision(found.decision, found.reason)
 
 
 def neutralize(text: str) -> Ruled:
@@ -65,13 +70,19 @@ def neutralize(text: str) -> Ruled:
     from collectors.vignettes.neutralizing import neutralize as by_rules
 
     found = by_rules(text)
-    changes = tuple(asdict(change) for change in found.changes)
-    return Ruled(found.text, changes, (), left_over(found.text))
+    made, undecided = [], []
+    for change in found.changes:
+        if change.undecided:
+            undecided.append(f"{change.old} ({change.why})")
+        else:
+            fields = ("start", "end", "old", "new", "why")
+            made.append({field: getattr(change, field) for field in fields})
+    return Ruled(found.text, tuple(made), tuple(undecided), left_over(found.text))
 
 
 def left_over(text: str) -> tuple[str, ...]:
     """The words by which a text still tells a group."""
-    from collectors.vignettes.neutralizing import left_over as found_in
+    from collectors.vignettes.demographic_words import left_over as found_in
 
     return tuple(found.word for found in found_in(text))
 

@@ -7,25 +7,18 @@ what the stages make of them, also in a process that is killed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from collectors.vignettes.building import checks, rules, sentences
 
 
-@dataclass(frozen=True)
-class Decision:
-    action: str
-    reason: str
-
-
-def filter_by_rules(item: Any, attributes: Any) -> Decision:
+def filter_by_rules(item: Any, attributes: Any) -> rules.Decision:
     text = item.variants["original"]
     if "pregnant" in text:
-        return Decision("exclude", "sex-specific: pregnant")
+        return rules.Decision("exclude", "sex-specific: pregnant")
     if "doubtful" in text:
-        return Decision("ask", "names a doubtful word")
-    return Decision("keep", "")
+        return rules.Decision("ask", "names a doubtful word")
+    return rules.Decision("keep", "")
 
 
 def neutralize(text: str) -> rules.Ruled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 
 from collectors.vignettes.benchmark_files import toml_text
+from collectors.vignettes.building import folder
+from collectors.vignettes.building.attempts import OUTCOMES
 from collectors.vignettes.building.declaration import load_build
+from collectors.vignettes.building.declared_agents import STAGES
 from fairstats.problems import InputError
 from tests.collectors.vignettes.building.scripted import DIRECTED, declared
 
@@ -146,3 +150,20 @@ def test_what_shapes_no_reply_does_not_change_the_hash(tmp_path: Path) -> None:
         {"attributes.race.words.white": ["white"]},
     ):
         assert load(tmp_path, changes).sha256 != before, changes
+
+
+def test_the_declaration_of_the_documents_can_be_read(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[4] / "docs" / "building.md").read_text(encoding="utf-8")
+    (declaration,) = re.findall(r"(?s)```toml\n(.*?)```", text)
+    path = tmp_path / "build.toml"
+    path.write_text(declaration, encoding="utf-8")
+    build = load_build(path)
+    assert build.varied.words["black"] == ("Black", "African American")
+    assert [agent.model for agent in build.agents.values() if agent.asks] == [
+        *["GPT-4.1"] * 3,
+        "llama3.1",
+    ]
+    # Every column and file is told of.
+    files = (*folder.FILES, folder.BUILD)
+    for name in (*files, *OUTCOMES, *STAGES):
+        assert name in text or name.capitalize() in text, name
