@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairstats.benchmarks import load_benchmark
 from fairstats.commands._asking import DryRun, KeepFailures, stoppable
 from fairstats.commands._shared import (
     Alpha,
@@ -81,6 +82,13 @@ def audit(
     benchmark_version: Annotated[
         str | None, typer.Option(help="Which set of variants the items are.")
     ] = None,
+    substitution: Annotated[
+        list[Path] | None,
+        typer.Option(help="Answers of these models to plain substitution; repeatable."),
+    ] = None,
+    substitution_file: Annotated[
+        Path | None, typer.Option(help="The .toml of the benchmark that those are to.")
+    ] = None,
     embedding: Annotated[
         str, typer.Option(help="Similarity of meaning: embedded, none, or auto (if installed).")
     ] = "auto",
@@ -97,6 +105,8 @@ def audit(
         answers=answers or (),
         benchmark=benchmark_file,
         benchmark_version=benchmark_version,
+        substitution=substitution or (),
+        substitution_benchmark=load_benchmark(substitution_file) if substitution_file else None,
         embed=_embed(embedding),
         alpha=alpha,
     )

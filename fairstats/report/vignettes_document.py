@@ -60,6 +60,8 @@ def report_vignettes(
     answers: Iterable[str | os.PathLike[str]] = (),
     benchmark: str | os.PathLike[str] | Benchmark | None = None,
     benchmark_version: str | None = None,
+    substitution: Iterable[str | os.PathLike[str]] = (),
+    substitution_benchmark: Benchmark | None = None,
     embed: Embed | None = None,
     alpha: float = 0.05,
 ) -> AuditFiles:
@@ -79,6 +81,8 @@ def report_vignettes(
         What declares the groups of an items file.
     benchmark_version : str, optional
         Which set of variants the items are; by default the benchmark's only one.
+    substitution, substitution_benchmark
+        As for `fairstats.vignettes.audit.audit_vignettes`.
     embed : callable, optional
         Vectors of texts, for similarity of meaning.
     alpha : float
@@ -99,9 +103,15 @@ def report_vignettes(
     if out.exists() and not out.is_dir():
         raise InputError([Problem(str(out), "is no folder", "name a folder")])
     vignettes = read_vignettes(items, benchmark=benchmark)
-    paths = list(answers)
+    paths, swapped = list(answers), list(substitution)
     audit = audit_vignettes(
-        vignettes, paths, benchmark_version=benchmark_version, embed=embed, alpha=alpha
+        vignettes,
+        paths,
+        benchmark_version=benchmark_version,
+        substitution=swapped,
+        substitution_benchmark=substitution_benchmark,
+        embed=embed,
+        alpha=alpha,
     )
     name = vignettes.benchmark.name
     with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
@@ -125,7 +135,7 @@ def report_vignettes(
             "embedding": (audit.measures["measure"] == "leakage_embedding").any().item(),
             "sources": [
                 {"name": path.name, "sha256": file_sha256(path)}
-                for path in (vignettes.path, *_answer_files(paths))
+                for path in (vignettes.path, *_answer_files([*paths, *swapped]))
             ],
         }
         (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -26,7 +27,11 @@ from fairstats.report.vignettes_tables import (
     pick,
 )
 
+if TYPE_CHECKING:
+    from great_tables import GT
+
 _OVERLAP = "leakage_overlap"
+_SHARES_OF_WORDS = ("leakage_overlap", "leakage_distinct")
 _DIFFERENCES = {
     "difference": "As it is",
     "difference at equal leakage (within items)": "At equal leakage, within items",
@@ -151,7 +156,7 @@ def _summary(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     )
 
 
-def _groups_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str):  # type: ignore[no-untyped-def]
+def _groups_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
     labels = {
         "key": "Words of the key",
         "distractors": "Words of a distractor",
@@ -177,21 +182,21 @@ def _groups_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str):  # ty
     return findings_table(cells, name=name, labels=labels, stub="group", heading="Group")
 
 
-def _pairs_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str):  # type: ignore[no-untyped-def]
+def _pairs_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
     labels = {
-        "advantage difference": "Difference",
-        "advantage difference beyond chance": "Beyond chance",
+        "key difference": "Key",
+        "distractors difference": "A distractor",
+        "advantage difference": "Advantage",
+        "advantage difference beyond chance": "Advantage beyond chance",
         "n": "Items",
     }
-    figures = {_OVERLAP: as_points}
     cells = []
     for measure, title in LEAKAGE_LABELS.items():
         own = rows[(rows["measure"] == measure) & (rows["group_b"] != "")]
-        keys = ["attribute", "group_a", "group_b"]
-        for _, of_pair in own.groupby(keys, sort=False):
+        figure = as_points if measure in _SHARES_OF_WORDS else as_number(3)
+        for _, of_pair in own.groupby(["attribute", "group_a", "group_b"], sort=False):
             found = {str(row["quantity"]): row for row in of_pair.to_dict("records")}
-            first = next(iter(found.values()))
-            figure = figures.get(measure, as_number(3))
+            first = found["advantage difference"]
             cell = {"measure": title, "pair": escaped(pair_label(benchmark, first))}
             cell |= {q: figure(found[q]) for q in labels if q in found}
             cells.append(cell | {"n": f"{int(first['n']):,}"})

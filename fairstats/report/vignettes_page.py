@@ -14,6 +14,7 @@ from fairstats.report.vignettes_document import flags_of
 from fairstats.report.vignettes_leakage import show_followed, show_leakage, show_remaining
 from fairstats.report.vignettes_tables import (
     LEAKAGE_LABELS,
+    Figure,
     as_number,
     as_percent,
     as_points,
@@ -129,7 +130,7 @@ def _what(row: dict[str, object]) -> str:
     return f"{named}: {row['quantity']}" if row["quantity"] else named
 
 
-def _figure(row: dict[str, object]):  # type: ignore[no-untyped-def]
+def _figure(row: dict[str, object]) -> Figure:
     words = f"{row['measure']} {row['quantity']}"
     share = any(word in words for word in _SHARES)
     if not share:

@@ -26,6 +26,7 @@ Figure = Callable[[Mapping[str, Any]], str]
 #: What the measures are called, in the order they are shown.
 LEAKAGE_LABELS = {
     "leakage_overlap": "Shared words",
+    "leakage_distinct": "Words of no other option",
     "leakage_tfidf": "Weighted words (tf-idf)",
     "leakage_embedding": "Meaning (embedding)",
 }
@@ -115,11 +116,15 @@ def findings_table(
 
 def group_label(benchmark: Benchmark, attribute: str, group: str) -> str:
     """A group as readers see it."""
+    if attribute not in benchmark.attributes:
+        return group
     return benchmark.attribute(attribute).groups.get(group, group)
 
 
 def pair_label(benchmark: Benchmark, row: Mapping[str, Any]) -> str:
     """A pair as readers see it, with its attribute."""
+    if row["attribute"] not in benchmark.attributes:
+        return f"{row['group_a']} − {row['group_b']}"
     attribute = benchmark.attribute(str(row["attribute"]))
     return attribute.pair_label((str(row["group_a"]), str(row["group_b"])))
 

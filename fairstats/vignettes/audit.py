@@ -16,6 +16,9 @@ from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchma
 from fairstats.inference._checks import check_alpha
 from fairstats.problems import InputError, Problem
 from fairstats.validation import validate_files
+from fairstats.vignettes.asked_questions import differences_by_question
+from fairstats.vignettes.balanced_items import balanced_items
+from fairstats.vignettes.capacity import ADVERSARIAL, benchmarking_capacity
 from fairstats.vignettes.content_measures import (
     CONTENT_MEASURES,
     content_findings,
@@ -80,6 +83,8 @@ def audit_vignettes(
     answers: Iterable[str | os.PathLike[str]] = (),
     *,
     benchmark_version: str | None = None,
+    substitution: Iterable[str | os.PathLike[str]] = (),
+    substitution_benchmark: Benchmark | None = None,
     embed: Embed | None = None,
     alpha: float = 0.05,
 ) -> Audit:
@@ -95,6 +100,11 @@ def audit_vignettes(
         Which set of variants the items are. By default the benchmark's only version; where it has
         several, answers tell which it is, if they can
         (`fairstats.vignettes.followed_leakage.versions_that_follow`).
+    substitution : iterable of paths
+        Answers of the same models to variants in which only the group's words differ, for
+        `fairstats.vignettes.capacity.benchmarking_capacity`.
+    substitution_benchmark : Benchmark, optional
+        The benchmark of those.
     embed : callable, optional
         Turns n texts into n vectors of length 1, for similarity of meaning.
     alpha : float
@@ -129,6 +139,16 @@ def audit_vignettes(
     ]
     known = {benchmark.name: benchmark}
     findings = _of_text(measures, given, known, None, alpha)
+    plain = _answers(list(substitution), substitution_benchmark or benchmark)
+    if given is not None and plain is not None:
+        swapped = {benchmark.name: benchmark}
+        if substitution_benchmark is not None:
+            swapped[substitution_benchmark.name] = substitution_benchmark
+        for _, of_version in given.groupby("benchmark_version", sort=True):
+            kinds = {"substitution": plain, ADVERSARIAL: of_version}
+            compared = benchmarking_capacity(kinds, alpha=alpha, benchmarks=swapped)
+            # What the adversarial answers give alone stands there already.
+            findings.append(compared[compared["measure"].str.contains("substitution")])
     if given is not None:
         told, seen = _of_items(given, known, None, alpha)
         findings, flags = [*findings, *told], [*flags, *seen]
@@ -255,6 +275,19 @@ def _of_answers(
     yield remaining_disparity(
         own, measures, versions=versions, benchmarks=known, missing=missing, alpha=alpha
     )
+    yield differences_by_question(
+        own, measures, benchmark, versions=versions, missing=missing, alpha=alpha
+    )
+    for version in versions:
+        answered = own[own["benchmark_version"] == version]
+        if len(answered):
+            yield benchmarking_capacity(
+                {ADVERSARIAL: answered},
+                balanced=balanced_items(measures, benchmark),
+                missing=missing,
+                alpha=alpha,
+                benchmarks=known,
+            )
 
 
 def _version(benchmark: Benchmark, given: str | None) -> str:

@@ -22,6 +22,7 @@ from fairstats.standardization import (
     accuracy_difference_of,
     standardized_difference,
 )
+from fairstats.vignettes.balanced_items import most_balanced
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leaked_options import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
@@ -184,7 +185,7 @@ def remaining_disparity(
                 of = {"aspect": ASPECT, "measure": measure, "benchmark": name}
                 of |= {"attribute": attribute.name, "group_a": a, "group_b": b}
                 rows.append(of | _overlap(side_a, side_b, change))
-                balanced, note = _balanced(change, balanced_share)
+                balanced, note = most_balanced(change, balanced_share)
                 pairs = answered[
                     (answered[["attribute", "group_a", "group_b"]] == [attribute.name, a, b]).all(
                         axis=1
@@ -237,17 +238,6 @@ def _overlap(a: pd.DataFrame, b: pd.DataFrame, change: pd.DataFrame) -> Row:
         f"above 0 in {len(gain) - less - same} items, 0 in {same}, below 0 in {less}"
     )
     return {"quantity": OVERLAP, "estimate": 1 - distance, "n": len(change), "note": note}
-
-
-def _balanced(change: pd.DataFrame, share: float) -> tuple[pd.Index, str]:
-    """The items whose variants leak most alike, and what to say of them."""
-    if change.empty:
-        return change.index, "no item has this measure of both groups"
-    imbalance = change.abs().max(axis=1)
-    limit = float(np.quantile(imbalance, share, method="inverted_cdf"))
-    items = change.index[imbalance <= limit + _ROUNDING]
-    note = f"{len(items)} of {len(change)} items, with an imbalance of at most {limit:.3g}"
-    return items, note
 
 
 def _adjusted(

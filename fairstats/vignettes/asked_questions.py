@@ -1,0 +1,92 @@
+"""Accuracy differences among the items whose variants both still ask the item's question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark, MissingPolicy
+from fairstats.counts import PAIR_COLUMNS
+from fairstats.items import item_patterns
+from fairstats.pattern_differences import differences_of
+from fairstats.vignettes.findings import findings_frame
+
+#: The measure that says of a variant whether it asks, and the two figures.
+MEASURE = "question_asked"
+BOTH_ASK = "difference where both variants ask the question"
+NOT_BOTH = "difference where a variant does not ask the question"
+
+
+def differences_by_question(
+    answers: pd.DataFrame,
+    measures: pd.DataFrame,
+    benchmark: Benchmark,
+    *,
+    versions: Collection[str],
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Acc_a − Acc_b of each pair, of the items whose variants both ask, and of the others.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers to the benchmark.
+    measures : pandas.DataFrame
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these ``question_asked``.
+    benchmark : Benchmark
+        What declares the pairs.
+    versions : collection of str
+        The versions whose text was measured; answers to others are passed over.
+    missing, alpha
+        As for `fairstats.analyze`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``remaining disparity``, quantities
+        `BOTH_ASK` and `NOT_BOTH`; without a row where every variant asks.
+
+    Notes
+    -----
+    A variant that lost its question leaves a reader to guess from the options what is asked. Where
+    it is lost for one group more often than for the other, part of a gap in accuracy may be that.
+    The two figures are of other items; their difference is no effect of the question.
+    """
+    asks = measures[measures["measure"] == MEASURE].dropna(subset="value")
+    if asks["value"].ge(1).all():
+        return findings_frame(())
+    policy = missing or benchmark.missing
+    patterns = item_patterns(
+        answers[answers["benchmark_version"].isin(list(versions))],
+        benchmarks={benchmark.name: benchmark},
+    )
+    rows: list[dict[str, Any]] = []
+    for attribute in benchmark.varied:
+        for a, b in attribute.pairs:
+            own = asks[(asks["attribute"] == attribute.name) & asks["group"].isin([a, b])]
+            both = own.groupby("item_id")["value"].agg(["min", "size"])
+            both = both.loc[both["size"] == 2, "min"].ge(1)
+            pairs = patterns[
+                (patterns["attribute"] == attribute.name)
+                & (patterns["group_a"] == a)
+                & (patterns["group_b"] == b)
+            ]
+            for quantity, items in ((BOTH_ASK, both[both].index), (NOT_BOTH, both[~both].index)):
+                found = differences_of(pairs[pairs["item_id"].isin(items)], policy, alpha)
+                for key, row in found.iterrows():
+                    unit = dict(zip(PAIR_COLUMNS, key, strict=True))
+                    rows.append(
+                        unit
+                        | {
+                            "aspect": "remaining disparity",
+                            "measure": MEASURE,
+                            "quantity": quantity,
+                            "ci_level": 1 - alpha,
+                            "note": f"{len(items)} of {len(both)} items",
+                        }
+                        | row.drop("method_note").dropna().to_dict()
+                    )
+    return findings_frame(rows)

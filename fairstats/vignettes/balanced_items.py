@@ -1,0 +1,54 @@
+"""The items whose two variants leak most alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.vignettes.leaked_options import leakage_of_variants
+from fairstats.vignettes.measures import DISTRACTOR, KEY
+
+# What differs by less differs by floating point alone.
+_ROUNDING = 1e-12
+
+
+def balanced_items(
+    measures: pd.DataFrame,
+    benchmark: Benchmark,
+    *,
+    measure: str = "leakage_overlap",
+    share: float = 1 / 3,
+) -> dict[tuple[str, str, str], pd.Index]:
+    """The most balanced items of each declared pair, by attribute and the pair's groups.
+
+    Parameters
+    ----------
+    measures : pandas.DataFrame
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`.
+    benchmark : Benchmark
+        What declares the pairs.
+    measure : str
+        The measure of leakage.
+    share : float
+        The share of items that count as balanced.
+    """
+    own = leakage_of_variants(measures, [benchmark.name])
+    own = own[own["measure"] == measure].set_index(["attribute", "group", "item_id"])
+    found = {}
+    for attribute in benchmark.varied:
+        for a, b in attribute.pairs:
+            sides = [own.loc[(attribute.name, group), [KEY, DISTRACTOR]] for group in (a, b)]
+            found[attribute.name, a, b] = most_balanced((sides[0] - sides[1]).dropna(), share)[0]
+    return found
+
+
+def most_balanced(change: pd.DataFrame, share: float) -> tuple[pd.Index, str]:
+    """The items whose variants leak most alike, and what to say of them."""
+    if change.empty:
+        return change.index, "no item has this measure of both groups"
+    imbalance = change.abs().max(axis=1)
+    limit = float(np.quantile(imbalance, share, method="inverted_cdf"))
+    items = change.index[imbalance <= limit + _ROUNDING]
+    note = f"{len(items)} of {len(change)} items, with an imbalance of at most {limit:.3g}"
+    return items, note
