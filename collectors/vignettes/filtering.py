@@ -27,7 +27,7 @@ class Decision:
 
     Parameters
     ----------
-    decision : {"keep", "exclude", "ask"}
+    action : {"keep", "exclude", "ask"}
         ``ask``: a model or a person has to decide.
     reason : str
         A plain sentence that names the word found; empty where the item is kept.
@@ -36,7 +36,7 @@ class Decision:
         ``several_patients``; empty where the item is kept.
     """
 
-    decision: Literal["keep", "exclude", "ask"]
+    action: Literal["keep", "exclude", "ask"]
     reason: str = ""
     rule: str = ""
 
@@ -88,7 +88,7 @@ def filter_by_rules(
     >>> item = Item("1", options, "A", {"original": "A 40-year-old man has prostatitis. Why?"})
     >>> filter_by_rules(item).reason
     'The text speaks of what only one sex has: "prostatitis".'
-    >>> filter_by_rules(item, attributes=["race"]).decision
+    >>> filter_by_rules(item, attributes=["race"]).action
     'keep'
     """
     text = item.variants[ORIGINAL if ORIGINAL in item.variants else NEUTRALIZED]
@@ -102,7 +102,7 @@ def filter_by_rules(
     ]
     for kind in ("exclude", "ask"):
         for decision in found:
-            if decision.decision == kind:
+            if decision.action == kind:
                 return decision
     return Decision("keep")
 

@@ -19,7 +19,7 @@ from collectors.vignettes.neutral_nouns import (
 from collectors.vignettes.neutral_pronouns import make_pronouns_neutral
 from collectors.vignettes.screening import sex_specific_words
 
-__all__ = ["Change", "Neutralized", "neutralize"]
+__all__ = ["Change", "Neutralized", "left_over", "neutralize"]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def test_a_plain_item_is_kept_and_no_reason_given():
 
 def test_without_an_original_the_neutral_text_is_read():
     neutral = Item("1", OPTIONS, "A", {"neutralized": "A 45-year-old patient has prostatitis."})
-    assert filter_by_rules(neutral).decision == "exclude"
+    assert filter_by_rules(neutral).action == "exclude"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_without_an_original_the_neutral_text_is_read():
 )  # fmt: skip
 def test_an_image_is_needed(text, word):
     found = filter_by_rules(item(text))
-    assert (found.decision, found.rule) == ("exclude", "image")
+    assert (found.action, found.rule) == ("exclude", "image")
     assert f'"{word}"' in found.reason
 
 
@@ -63,12 +63,12 @@ def test_values_in_the_text_and_plain_words_need_no_image(text):
 )
 def test_an_item_without_a_patient(text, decision):
     found = filter_by_rules(item(text))
-    assert (found.decision, found.rule) == (decision, "no_patient")
+    assert (found.action, found.rule) == (decision, "no_patient")
 
 
 def test_two_persons_are_left_to_a_model():
     found = filter_by_rules(item("A 3-day-old boy is born to a 33-year-old woman with fever."))
-    assert (found.decision, found.rule) == ("ask", "several_patients")
+    assert (found.action, found.rule) == ("ask", "several_patients")
 
 
 @pytest.mark.parametrize(
@@ -93,40 +93,40 @@ def test_two_persons_are_left_to_a_model():
 )
 def test_a_diagnosis_that_depends_on_what_is_varied(text, attributes, decision, word):
     found = filter_by_rules(item(text), attributes=attributes)
-    assert found.decision == decision
+    assert found.action == decision
     assert found.rule == ("dependent_diagnosis" if word else "")
     assert word in found.reason
 
 
 def test_a_wrong_option_that_depends_on_it_is_left_to_a_model():
     text = "A 45-year-old man has pain."
-    assert filter_by_rules(item(text, B="Sickle cell disease")).decision == "ask"
-    assert filter_by_rules(item(text, A="Sickle cell disease")).decision == "exclude"
-    assert filter_by_rules(item(text, A="Prostatitis")).decision == "exclude"
-    assert filter_by_rules(item(text, B="Prostatitis")).decision == "ask"
+    assert filter_by_rules(item(text, B="Sickle cell disease")).action == "ask"
+    assert filter_by_rules(item(text, A="Sickle cell disease")).action == "exclude"
+    assert filter_by_rules(item(text, A="Prostatitis")).action == "exclude"
+    assert filter_by_rules(item(text, B="Prostatitis")).action == "ask"
 
 
 def test_options_that_name_a_group():
     text = "A 45-year-old man has pain."
     found = filter_by_rules(item(text, C="It is more common in Caucasian persons"))
-    assert found.decision == "exclude"
+    assert found.action == "exclude"
     assert found.reason == 'Option C names a group: "Caucasian".'
-    assert filter_by_rules(item(text, C="Tell her the truth")).decision == "ask"
-    assert filter_by_rules(item(text, C="Caucasian"), attributes=["sex"]).decision == "keep"
-    assert filter_by_rules(item(text, C="White blood cells; HER2")).decision == "keep"
+    assert filter_by_rules(item(text, C="Tell her the truth")).action == "ask"
+    assert filter_by_rules(item(text, C="Caucasian"), attributes=["sex"]).action == "keep"
+    assert filter_by_rules(item(text, C="White blood cells; HER2")).action == "keep"
 
 
 def test_what_excludes_comes_before_what_asks():
     text = "A 45-year-old man is homeless. His ECG is shown."
-    assert filter_by_rules(item(text)).decision == "exclude"
+    assert filter_by_rules(item(text)).action == "exclude"
 
 
 def test_the_demonstration_items_are_kept():
-    assert {filter_by_rules(one).decision for one in read_vignettes("demo").items} == {"keep"}
+    assert {filter_by_rules(one).action for one in read_vignettes("demo").items} == {"keep"}
 
 
 def test_most_items_that_the_authors_kept_are_kept(shared_data):
     found = [filter_by_rules(one) for one in read_amqa_items(shared_data("amqa/items.parquet"))]
-    kept = sum(one.decision == "keep" for one in found)
+    kept = sum(one.action == "keep" for one in found)
     assert kept / len(found) > 0.85
-    assert all((one.reason == "") == (one.decision == "keep") for one in found)
+    assert all((one.reason == "") == (one.action == "keep") for one in found)
