@@ -75,7 +75,7 @@ _REMAINS = (
 def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame) -> None:
     """What the added text points to, by group and pair."""
     own = pick(findings, aspect="leakage")
-    of_text = own[own["model"] == ""]
+    of_text = own[(own["model"] == "") & (own["benchmark_version"] == "")]
     if of_text.empty:
         return
     place = slug(benchmark.name)
