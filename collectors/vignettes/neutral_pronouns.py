@@ -102,7 +102,7 @@ def _agreement(edits: Edits, start: int, end: int) -> str:
             and (other := plural_verb(beside["verb"]))
         ):
             edits.put(*beside.span("verb"), other, _JOINED)
-    _coordinated(edits, verb.end())
+    _coordinated(edits, verb.end(), verb["verb"])
     return ""
 
 
@@ -113,10 +113,26 @@ def _after_two(edits: Edits, end: int) -> None:
         edits.leave(*verb.span(1), 'the verb of two subjects joined by "or"')
 
 
-def _coordinated(edits: Edits, end: int) -> None:
+# After these a verb has no ending: "does not smoke and drinks" would be "do not smoke and drink".
+_BARE_FOLLOWS = re.compile(
+    r"(?i)(?:(?:does|did|could|would|should|will|can|may|might|must)\b|cannot\b|can['’]t\b|won['’]t\b"
+    r"|(?:does|did|could|would|should)n['’]t\b)"
+)
+
+
+def _coordinated(edits: Edits, end: int, own: str = "") -> None:
     sure, doubtful = coordinated_verbs(edits.text, end)
+    bare = _BARE_FOLLOWS.match(own) is not None
     for verb in sure:
-        if new := plural_verb(verb["verb"]):
-            edits.put(verb.start("verb"), verb.end("verb"), new, _JOINED)
+        start, stop = verb.span("verb")
+        plural = plural_verb(verb["verb"])
+        either = verb["before"].lower().endswith("or")
+        if plural and bare and not either and plural not in ("are", "were"):
+            # What is denied of the one verb is not denied of the other: the pronoun is repeated.
+            start = verb.end("before") + 1
+            plural = f"they {edits.text[start : verb.start('verb')]}{plural}"
+        if plural:
+            edits.put(start, stop, plural, _JOINED)
+        bare = _BARE_FOLLOWS.match(verb["verb"]) is not None
     for verb in doubtful:
         edits.leave(*verb.span("verb"), "whose verb this is cannot be told")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -250,7 +251,8 @@ def _law(stratum: _Stratum) -> FloatArray:
 
 def _allocations(columns: IntArray, many: int) -> IntArray:
     """Every way to take `many` from the columns."""
-    grid = np.indices(np.minimum(columns[:-1], many) + 1).reshape(len(columns) - 1, -1).T
+    sizes = (np.minimum(columns[:-1], many) + 1).tolist()
+    grid = np.indices(sizes).reshape(len(sizes), -1).T
     last = many - grid.sum(axis=1)
     fits = (last >= 0) & (last <= columns[-1])
     return np.column_stack([grid[fits], last[fits]]).astype(np.int64)
@@ -287,7 +289,7 @@ def _exact(matched: int, law: FloatArray, alpha: float) -> tuple[float, float, f
     return estimate, low, high, 2 * min(upper(0.0), lower(0.0))
 
 
-def _odds(rising: object) -> float:
+def _odds(rising: Callable[[float], float]) -> float:
     """Where a function of the log odds that rises is 0."""
     log_odds = optimize.brentq(rising, -_EXTREME, _EXTREME, xtol=1e-12)
     return float(np.exp(log_odds))

@@ -28,7 +28,7 @@ from fairstats.vignettes.duplicates import (
     duplicate_flags,
     duplicate_measures,
 )
-from fairstats.vignettes.findings import findings_frame, flags_frame
+from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.followed_leakage import followed_leakage, versions_that_follow
 from fairstats.vignettes.item_findings import item_findings
 from fairstats.vignettes.item_statistics import item_flags, item_statistics
@@ -50,7 +50,7 @@ Embed = Callable[[Sequence[str]], npt.NDArray[np.floating]]
 class _Options(TypedDict):
     missing: MissingPolicy | None
     alpha: float
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
+    benchmarks: Mapping[str, Benchmark]
 
 
 @dataclass(frozen=True)
@@ -128,18 +128,11 @@ def audit_vignettes(
         duplicate_flags(vignettes),
     ]
     known = {benchmark.name: benchmark}
+    findings = _of_text(measures, given, known, None, alpha)
     if given is not None:
-        flags += [
-            item_flags(item_statistics(given, alpha=alpha, benchmarks=known)),
-            selection_flags(selection_findings(given, alpha=alpha, benchmarks=known), alpha=alpha),
-            variant_set_flags(variant_sets(given, alpha=alpha, benchmarks=known)),
-        ]
-    return Audit(
-        measures,
-        audit_findings(measures, given, alpha=alpha, benchmarks=known),
-        pd.concat([flags_frame(()), *flags], ignore_index=True),
-        version,
-    )
+        told, seen = _of_items(given, known, None, alpha)
+        findings, flags = [*findings, *told], [*flags, *seen]
+    return Audit(measures, _joined(findings), pd.concat(flags, ignore_index=True), version)
 
 
 def measure_vignettes(
@@ -182,8 +175,27 @@ def audit_findings(
     """
     given = by_name(benchmarks)
     known = load_benchmarks(measures["benchmark"].unique().tolist(), given)
+    findings = _of_text(measures, answers, known, missing, alpha)
+    if answers is not None and len(answers):
+        findings += _of_items(answers, given, missing, alpha)[0]
+    return _joined(findings)
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    there = [table for table in tables if len(table)]
+    return pd.concat(there, ignore_index=True) if there else findings_frame(())
+
+
+def _of_text(
+    measures: pd.DataFrame,
+    answers: pd.DataFrame | None,
+    benchmarks: Mapping[str, Benchmark],
+    missing: MissingPolicy | None,
+    alpha: float,
+) -> list[pd.DataFrame]:
+    """What the measures of each benchmark say, with the answers to it."""
     tables = []
-    for name, benchmark in known.items():
+    for name, benchmark in benchmarks.items():
         own = measures[measures["benchmark"] == name]
         tables += [
             leakage_findings(own, benchmark, alpha=alpha),
@@ -192,15 +204,31 @@ def audit_findings(
             wording_findings(_named(own, WORDING_MEASURES), benchmark, alpha=alpha),
             duplicate_findings(_named(own, DUPLICATE_MEASURES), alpha=alpha),
         ]
-    if answers is not None and len(answers):
-        options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": given}
-        tables += [
-            item_findings(answers, item_statistics(answers, **options), **options),
-            selection_findings(answers, **options),
-            variant_set_findings(variant_sets(answers, **options)),
-        ]
-    tables = [table for table in tables if len(table)]
-    return pd.concat(tables, ignore_index=True) if tables else findings_frame(())
+    return tables
+
+
+def _of_items(
+    answers: pd.DataFrame,
+    benchmarks: Mapping[str, Benchmark],
+    missing: MissingPolicy | None,
+    alpha: float,
+) -> tuple[list[pd.DataFrame], list[pd.DataFrame]]:
+    """What answers alone say of items, of selection, and of the versions: findings and flags."""
+    options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": benchmarks}
+    statistics = item_statistics(answers, **options)
+    selection = selection_findings(answers, **options)
+    pairs = variant_sets(answers, **options)
+    findings = [
+        item_findings(answers, statistics, **options),
+        selection,
+        variant_set_findings(pairs),
+    ]
+    flags = [
+        item_flags(statistics),
+        selection_flags(selection, alpha=alpha),
+        variant_set_flags(pairs),
+    ]
+    return findings, flags
 
 
 def _named(measures: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

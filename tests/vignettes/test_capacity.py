@@ -70,8 +70,7 @@ def test_all_items_balanced_differ_by_nothing(answers_of):
     assert row["estimate"] == pytest.approx(0)
     assert row["p_value"] == 1
     # The same items: the difference is 0, whatever the items drawn.
-    assert row["ci_low"] == pytest.approx(0, abs=1e-7)
-    assert row["ci_high"] == pytest.approx(0, abs=1e-7)
+    assert (row["ci_low"], row["ci_high"]) == (0, 0)
 
 
 def test_balanced_items_need_adversarial_answers(answers_of):
@@ -119,7 +118,7 @@ def test_intervals_cover(answers_of):
     """Of paired kinds whose AD differ by 0.2, about 95 % of the intervals hold 0.2."""
     rng = np.random.default_rng(11)
     held = 0
-    for _ in range(60):
+    for _ in range(40):
         hard = rng.random(150) < 0.3
         kinds = {}
         for kind, rate in (("substitution", 0.1), ("adversarial", 0.3)):
@@ -128,8 +127,8 @@ def test_intervals_cover(answers_of):
             kinds[kind] = answers_of(texts.tolist())
         row = benchmarking_capacity(kinds).iloc[-1]
         held += row["ci_low"] <= 0.2 <= row["ci_high"]
-    # 51 of 60 or fewer has a probability below 0.001 at 95 %.
-    assert held > 51
+    # 33 of 40 or fewer has a probability below 0.005 at 95 %.
+    assert held > 33
 
 
 def test_several_samples_widen_the_interval(answers_of):
