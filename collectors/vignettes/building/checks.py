@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collectors.vignettes.building.messages import Wanted
-from collectors.vignettes.building.sentences import before_the_question
+from collectors.vignettes.building.rules import left_over
+from collectors.vignettes.building.sentences import before_the_question, final_sentence
 
 # An option is pointed to where so large a share of its words is brought in.
 _SHARE = 0.5
@@ -12,10 +13,14 @@ _SHARE = 0.5
 def neutral_problems(before: str, after: str) -> list[str]:
     """What a neutralized text lost or added of the clinical content.
 
-    That the final question is another is right where it told the patient's group; its findings,
-    numbers and drugs are held against those of the text before all the same.
+    The final question may be another only where it told somebody's group itself.
     """
-    return _content(before, after, question=False)
+    from fairstats.vignettes.clinical_content import FINAL_SENTENCE
+
+    found = _content(before, after)
+    if left_over(final_sentence(before)):
+        return [problem for problem in found if not problem.startswith(FINAL_SENTENCE)]
+    return found
 
 
 def background_problems(wanted: Wanted, background: str) -> list[str]:
@@ -24,15 +29,22 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
     Three sentences that name the group, that leave the clinical content as it is where they are
     put in, and that bring in no option's words.
     """
+    from fairstats.vignettes.clinical_content import (
+        FINAL_SENTENCE,
+        QUESTION_MISSING,
+        QUESTION_STATED,
+    )
     from fairstats.vignettes.structure import GROUP_PRONOUNS, structure_problems, words_of_group
 
+    of_the_question = (FINAL_SENTENCE, QUESTION_MISSING, QUESTION_STATED)
+    content = _content(wanted.neutral, before_the_question(wanted.neutral, background))
     words = words_of_group(wanted.group, wanted.group_label, wanted.words)
     pronouns = GROUP_PRONOUNS.get(wanted.group, ())
-    whole = before_the_question(wanted.neutral, background)
     built = structure_problems(background, words=words, pronouns=pronouns)
     return [
         *(f"{problem.kind}: {problem.detail}" for problem in built),
-        *_content(wanted.neutral, whole, question=False),
+        # What an unfinished last sentence does to the question is not the question's fault.
+        *(problem for problem in content if not problem.startswith(of_the_question)),
         *leaking_problems(wanted, background),
     ]
 
@@ -69,14 +81,7 @@ def leaking_problems(wanted: Wanted, text: str) -> list[str]:
     return problems
 
 
-def _content(neutral: str, text: str, *, question: bool = True) -> list[str]:
-    """What a text changed of the clinical content, and whether it asks the same `question`."""
-    from fairstats.vignettes.clinical_content import (
-        FINAL_SENTENCE,
-        QUESTION_MISSING,
-        content_problems,
-    )
+def _content(neutral: str, text: str) -> list[str]:
+    from fairstats.vignettes.clinical_content import content_problems
 
-    passed = () if question else (FINAL_SENTENCE, QUESTION_MISSING)
-    found = content_problems(neutral, text)
-    return [f"{problem.kind}: {problem.detail}" for problem in found if problem.kind not in passed]
+    return [f"{problem.kind}: {problem.detail}" for problem in content_problems(neutral, text)]

@@ -38,11 +38,13 @@ def triggered_by_round(rounds: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataF
 
     Notes
     -----
-    With Wilson's intervals; the variants of one group are of different items. After the last
-    round this is the result of a selection: the same model that answers decides what is revised
-    where ``keep = "as intended"``.
+    Empty where no model answers the variants. With Wilson's intervals; the variants of one group
+    are of different items. After the last round this is the result of a selection: the same model
+    that answers decides what is revised where ``keep = "as intended"``.
     """
-    return pd.DataFrame(list(_rows(rounds, alpha)), columns=list(TRIGGERED_COLUMNS))
+    asked = not (rounds["outcome"] == "not asked").any()
+    rows = list(_rows(rounds, alpha)) if asked else []
+    return pd.DataFrame(rows, columns=list(TRIGGERED_COLUMNS))
 
 
 def _rows(rounds: pd.DataFrame, alpha: float) -> Iterator[tuple[object, ...]]:

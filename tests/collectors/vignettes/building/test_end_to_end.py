@@ -13,6 +13,7 @@ import pytest
 from collectors.embedded import EMBEDDED
 from collectors.vignettes.benchmark_files import toml_text
 from collectors.vignettes.building.attempts import OUTCOMES
+from collectors.vignettes.building.checks import neutral_problems
 from collectors.vignettes.building.run import run
 from fairstats.vignettes.reading import read_vignettes
 from fairstats.vignettes.sentences import final_sentence
@@ -147,6 +148,23 @@ def test_what_is_wrong_with_a_merged_text_is_found(
     white = rows(tmp_path / "out" / "rounds.csv")[0]
     assert (white["stage"], white["outcome"]) == ("fuse", "faulty")
     assert kind in [p.partition(":")[0] for p in white["problems"].split("; ")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kinds"),
+    [
+        ("It hurts. What is next?", "It hurts. What is next?", []),
+        ("He hurts, 7 days. What is next?", "They hurt, 7 days. What is next?", []),
+        ("He hurts, 7 days. What is next?", "They hurt. What is next?", ["number missing"]),
+        ("It hurts. What is next?", "It hurts. What was before?", ["final sentence changed"]),
+        ("It hurts. What helps him?", "It hurts. What helps them?", []),
+        ("It hurts. What helps him?", "It hurts.", ["question missing"]),
+    ],
+)
+def test_a_neutral_text_keeps_its_content_and_its_question(
+    before: str, after: str, kinds: list[str]
+) -> None:
+    assert [p.partition(":")[0] for p in neutral_problems(before, after)] == kinds
 
 
 def embedded_build(**more: Any) -> dict[str, Any]:

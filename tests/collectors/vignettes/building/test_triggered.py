@@ -44,6 +44,17 @@ def test_nothing_written_is_a_table_without_rows() -> None:
     assert found.empty
 
 
+def test_where_no_model_answers_nothing_is_said_of_its_answers() -> None:
+    found = triggered_by_round(
+        frame(
+            ("one", "white", 1, "not asked", None, None),
+            ("one", "black", 1, "faulty", None, None),
+        )
+    )
+    assert list(found.columns) == list(TRIGGERED_COLUMNS)
+    assert found.empty
+
+
 def test_a_variant_counts_as_its_last_attempt_so_far() -> None:
     found = triggered_by_round(
         frame(
