@@ -62,7 +62,7 @@ def filter_by_rules(item: Item, attributes: Iterable[Attribute]) -> Decision:
     from collectors.vignettes.filtering import filter_by_rules as decide
 
     found = decide(item, attributes=[attribute.name for attribute in attributes])
-    return Decision(found.decision, found.reason)
+    return Decision(found.action, found.reason)
 
 
 def neutralize(text: str) -> Ruled:
