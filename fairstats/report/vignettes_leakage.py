@@ -13,8 +13,12 @@ from fairstats.report.context import Release
 from fairstats.report.display import closed, show_markdown, show_plot, show_table
 from fairstats.report.plots import PLOT_WIDTH
 from fairstats.report.ratings_parts import files_of
-from fairstats.report.text import escape_markdown, percent, point_range, points
 from fairstats.report.vignettes_plots import findings_plot
+from fairstats.report.vignettes_prose import (
+    followed_sentence,
+    leakage_sentence,
+    remaining_sentence,
+)
 from fairstats.report.vignettes_tables import (
     LEAKAGE_LABELS,
     as_number,
@@ -26,6 +30,7 @@ from fairstats.report.vignettes_tables import (
     pair_label,
     pick,
 )
+from fairstats.vignettes.asked_questions import BOTH_ASK, NOT_BOTH
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -42,6 +47,11 @@ _SHARES = {
     "share remaining (within items)": "Remains, within items",
     "share remaining (GEE)": "Remains, GEE",
 }
+_QUESTIONS = {
+    BOTH_ASK: "Both variants ask, points",
+    NOT_BOTH: "One or none asks, points",
+}
+_PAIR_AND_UNIT = ["attribute", "group_a", "group_b", "benchmark_version", "model", "strategy"]
 _HOW_TO_READ = (
     "**What is measured.** For each variant, the words that it adds to the neutralized vignette. "
     "An option's *shared words* are the "
@@ -81,7 +91,7 @@ def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame)
     place = slug(benchmark.name)
     show_markdown(
         f"### Does the added text give the answer away?\n\n::: "
-        f"lede\n{_summary(of_text, benchmark)}\n:::"
+        f"lede\n{leakage_sentence(of_text, benchmark)}\n:::"
     )
     with closed("How to read leakage"):
         show_markdown(_HOW_TO_READ)
@@ -126,33 +136,6 @@ def _plotted(rows: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
         panel="",
         axis="words of the option that the added text brings in, %",
         **scaled,
-    )
-
-
-def _summary(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """The pair whose groups differ most, in a sentence; as the table has it."""
-    pairs = pick(rows, measure=_OVERLAP, quantity="advantage difference")
-    pairs = pairs[pairs["estimate"].notna()]
-    if pairs.empty:
-        return "No variant adds text whose words could be held against the options."
-    most = pairs.loc[pairs["estimate"].abs().idxmax()]
-    parts = []
-    for group in (most["group_a"], most["group_b"]):
-        of_group = pick(
-            rows, measure=_OVERLAP, attribute=str(most["attribute"]), group_a=str(group)
-        )
-        values = of_group.set_index("quantity")["estimate"]
-        label = escape_markdown(group_label(benchmark, str(most["attribute"]), str(group)))
-        parts.append(
-            f"for *{label}* {percent(values['key'])} of the key's words and "
-            f"{percent(values['distractors'])} of a distractor's"
-        )
-    return (
-        f"The text that was added brings in words of the options: {parts[0]}; {parts[1]}. The "
-        f"key's "
-        f"advantage differs by {points(most['estimate'])} points between the two "
-        f"({point_range(most['ci_low'], most['ci_high'])})"
-        + (", the largest difference of all pairs." if len(pairs) > 1 else ".")
     )
 
 
@@ -207,12 +190,13 @@ def _pairs_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
 
 def show_followed(release: Release, benchmark: Benchmark, findings: pd.DataFrame) -> None:
     """Whether models' wrong answers go where the text points."""
-    rows = pick(findings, aspect="leakage", quantity="wrong answers that follow the text")
+    own = pick(findings, aspect="leakage")
+    rows = pick(own, quantity="wrong answers that follow the text")
     rows = rows[(rows["measure"] == _OVERLAP) & rows["estimate"].notna()]
     if rows.empty:
         return
     place = slug(benchmark.name)
-    show_markdown("### Do wrong answers follow the text?")
+    show_markdown(f"### Do wrong answers follow the text?\n\n{followed_sentence(own)}")
     with closed("Wrong answers by model and pair"):
         show_markdown(_FOLLOWED)
         cells = [
@@ -268,8 +252,10 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
     if adjusted.empty:
         return
     place = slug(benchmark.name)
-    show_markdown("### How much of the accuracy disparity remains?")
-    show_markdown(_REMAINS)
+    show_markdown(
+        "### How much of the accuracy disparity remains?\n\n"
+        f"{remaining_sentence(rows)}\n\n{_REMAINS}"
+    )
     for version in adjusted["benchmark_version"].unique():
         of_version = rows[rows["benchmark_version"] == version]
         for measure, title in LEAKAGE_LABELS.items():
@@ -281,6 +267,7 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
                 place=slug(f"{place}-{version}-{measure}"),
                 first=measure == _OVERLAP,
             )
+    _show_questions(release, benchmark, rows, place=place)
     alike = own[(own["quantity"] == "overlap of leakage") & own["estimate"].notna()]
     if len(alike):
         with closed("How far the two groups' texts leak alike"):
@@ -307,6 +294,38 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
                 css_class="estimates",
                 download=files_of(release, "vignette_findings"),
             )
+
+
+def _show_questions(
+    release: Release, benchmark: Benchmark, rows: pd.DataFrame, *, place: str
+) -> None:
+    """The differences among items whose variants both ask the question, and the others."""
+    wanted = rows[rows["quantity"].isin(_QUESTIONS)]
+    if wanted.empty:
+        return
+    cells = []
+    for _, of_unit in wanted.groupby(_PAIR_AND_UNIT, sort=False):
+        found = {str(row["quantity"]): row for row in of_unit.to_dict("records")}
+        one = next(iter(found.values()))
+        model = one["model"] if one["strategy"] == "plain" else f"{one['model']}, {one['strategy']}"
+        cell = {"pair": escaped(pair_label(benchmark, one)), "model": escaped(model)}
+        for quantity, row in found.items():
+            cell[quantity] = f"{as_points(row)}<br><small>{escaped(row['note'])}</small>"
+        cells.append(cell)
+    with closed("Where both variants ask the question, and where not"):
+        show_table(
+            findings_table(
+                cells,
+                name=f"questions-{place}",
+                labels=_QUESTIONS,
+                stub="model",
+                heading="Model",
+                group="pair",
+            ),
+            caption=f"{benchmark.title}: accuracy difference by whether the question is asked",
+            css_class="estimates",
+            download=files_of(release, "vignette_findings"),
+        )
 
 
 def _show_measure(
@@ -375,7 +394,8 @@ def _plotted_differences(rows: pd.DataFrame, benchmark: Benchmark) -> pd.DataFra
     return rows.assign(
         label=rows["model"],
         series=rows["quantity"].map(_DIFFERENCES),
-        panel=[pair_label(benchmark, row) for row in rows.to_dict("records")],
+        panel=[benchmark.attribute(name).label for name in rows["attribute"]],
+        place=[list(benchmark.attributes).index(name) for name in rows["attribute"]],
         axis="accuracy difference, points",
         **scaled,
-    ).sort_values(["quantity", "model"], kind="stable")
+    ).sort_values(["place", "quantity", "model"], kind="stable")

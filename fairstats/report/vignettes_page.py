@@ -12,6 +12,7 @@ from fairstats.report.ratings_parts import files_of
 from fairstats.report.text import escape_markdown, number_word
 from fairstats.report.vignettes_document import flags_of
 from fairstats.report.vignettes_leakage import show_followed, show_leakage, show_remaining
+from fairstats.report.vignettes_prose import content_sentence, items_sentence
 from fairstats.report.vignettes_tables import (
     LEAKAGE_LABELS,
     Figure,
@@ -95,7 +96,12 @@ def _show_section(release: Release, benchmark: Benchmark, aspect: str, rows: pd.
     if rows.empty:
         return
     title, told = _SECTIONS[aspect]
-    show_markdown(f"### {title}\n\n{told}")
+    first = ""
+    if aspect == "content":
+        first = content_sentence(rows, benchmark)
+    elif aspect == "items":
+        first = items_sentence(rows, benchmark)
+    show_markdown("\n\n".join(part for part in (f"### {title}", first, told) if part))
     cells = []
     for row in rows.to_dict("records"):
         figure = _figure(row)
@@ -108,7 +114,7 @@ def _show_section(release: Release, benchmark: Benchmark, aspect: str, rows: pd.
                 "note": escaped(row["note"]),
             }
         )
-    with closed(f"{title}: {number_word(len(cells))} figures"):
+    with closed(f"{number_word(len(cells)).capitalize()} figures"):
         show_table(
             findings_table(
                 cells,

@@ -9,6 +9,7 @@ import pandas as pd
 
 from fairstats.benchmarks import NEUTRALIZED, Benchmark
 from fairstats.vignettes.clinical_content import (
+    NEGATION_CHANGED,
     NEW_DRUG,
     QUESTION_STATED,
     ContentComparison,
@@ -97,13 +98,18 @@ def content_findings(
     pandas.DataFrame
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``content``. Quantity ``share of
         variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), of
-        which ``question_asked`` … holds, that have no new quantity, no lost phrase and no changed
-        negation (``new_quantities`` …), and that keep all numbers and drugs, ask the question
-        unchanged and add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of the
-        shares. For each pair ``privileged minus unprivileged``.
+        which ``question_asked`` … holds, that have no new quantity and no lost phrase
+        (``new_quantities`` …), and that keep all numbers and drugs, ask the question unchanged and
+        add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of the shares. For each
+        pair ``privileged minus unprivileged``.
+
+    Notes
+    -----
+    Changed negations are measured, but are neither a finding nor a flag: of 12 that were read on
+    the released FairMedQA items none was one, and of 185 that were planted 77 were found.
     """
     # A word that is missing is most often reworded: of findings the mean share says more.
-    whole = _whole(measures[measures["measure"] != "findings_kept"])
+    whole = _whole(measures[~measures["measure"].isin(["findings_kept", "negations_changed"])])
     holds = pd.concat([whole, _all_kept(measures)], ignore_index=True)
     rows = [
         *pair_shares(holds, benchmark, aspect="content", alpha=alpha),
@@ -136,6 +142,8 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
             "group": group,
         }
         for problem in found.problems:
+            if problem.kind == NEGATION_CHANGED:
+                continue  # see `content_findings`: next to none of them is one
             rows.append(keys | {"flag": problem.kind, "detail": _detail(item, problem)})
         names = _names(vignettes.benchmark, attribute, group)
         if not is_named(item.variants[NEUTRALIZED], item.variants[group], names):
