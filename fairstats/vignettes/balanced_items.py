@@ -34,7 +34,7 @@ def balanced_items(
         The share of items that count as balanced.
     """
     own = leakage_of_variants(measures, [benchmark.name])
-    own = own[own["measure"] == measure].set_index(["attribute", "group", "item_id"])
+    own = own[own["measure"] == measure].set_index(["attribute", "group", "item_id"]).sort_index()
     found = {}
     for attribute in benchmark.varied:
         for a, b in attribute.pairs:

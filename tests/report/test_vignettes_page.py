@@ -1,0 +1,102 @@
+"""The report on vignettes: its figures are those of the findings, and texts are harmless."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+
+from fairstats.answers import write_answers
+from fairstats.benchmarks import load_benchmark
+from fairstats.names import file_sha256
+from fairstats.problems import InputError
+from fairstats.report.text import percent
+from fairstats.report.vignettes_document import report_vignettes
+
+from .conftest import HOSTILE, answers_of_models
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory):
+    """The demonstration items, with text and names that would do harm unless escaped."""
+    folder = tmp_path_factory.mktemp("audit")
+    demo = load_benchmark("demo")
+    lines = demo.items_file.read_text(encoding="utf-8").splitlines()
+    items = [json.loads(line) for line in lines]
+    for number, item in enumerate(items):
+        key = item["answer_key"]
+        item["options"][key] += f" {HOSTILE[number % 2]} cisplatin"
+        # The key is told to one group, and the question is taken from the other.
+        item["variants"]["white"] = (
+            f"They read of cisplatin and {item['options'][key]}. " + item["variants"]["white"]
+        )
+        item["variants"]["black"] = item["variants"]["black"].rpartition(". ")[0] + "."
+    path = folder / "mine.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    text = demo.path.read_text(encoding="utf-8").replace("../items/demo.jsonl", "mine.jsonl")
+    path.with_suffix(".toml").write_text(text, encoding="utf-8")
+    answers = write_answers(answers_of_models((HOSTILE[0], HOSTILE[6])), folder / "a.parquet")
+    return report_vignettes(path, out=folder / "out", answers=[answers])
+
+
+@pytest.fixture(scope="module")
+def page(audit):
+    return (audit.folder / "audit.html").read_text(encoding="utf-8")
+
+
+def test_every_file_is_there_with_its_hash(audit):
+    manifest = json.loads((audit.folder / "manifest.json").read_text(encoding="utf-8"))
+    found = {path.name: file_sha256(path) for path in audit.folder.iterdir()}
+    del found["manifest.json"]
+    assert manifest["files"] == found
+    assert {"audit.html", "audit.pdf", "demo.measures.parquet"} <= set(found)
+    table = pd.read_parquet(audit.folder / "vignette_findings.parquet")
+    assert len(table) == len(audit.audit.findings)
+
+
+def test_the_first_sentence_has_the_figures_of_the_findings(audit, page):
+    found = audit.audit.findings
+    own = found[(found["measure"] == "leakage_overlap") & (found["group_a"] == "white")]
+    key = own.loc[(own["quantity"] == "key") & (own["group_b"] == ""), "estimate"].item()
+    assert key > 0.5
+    plain = re.sub(r"<[^>]+>", "", page)
+    assert f"{percent(key)} of the key" in plain
+    asks = found[(found["aspect"] == "content") & (found["measure"] == "question_asked")]
+    asks = asks[asks["group_b"] == "black"]
+    assert asks["estimate"].item() == 1
+    assert "Not every variant asks a question." in plain
+
+
+def test_a_planted_leak_is_flagged(audit):
+    flags = audit.audit.flags
+    named = flags[(flags["flag"] == "names the key") & (flags["group"] == "white")]
+    assert len(named) > 12
+    assert "question missing" in set(flags["flag"])
+
+
+def test_texts_and_names_do_no_harm(page):
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "&lt;script&gt;alert" in page
+    # The way back to a file that a report of one file does not have.
+    assert "downloads/" not in page
+
+
+def test_the_pdf_is_whole(audit):
+    text = "".join(p.extract_text() for p in PdfReader(audit.folder / "audit.pdf").pages)
+    assert "How good are the variants" in text
+    assert "What remains of a disparity" in text
+
+
+def test_nothing_is_written_where_the_items_cannot_be_read(tmp_path):
+    shutil.copy(load_benchmark("demo").items_file, tmp_path / "mine.jsonl")
+    with pytest.raises(InputError, match="no benchmark declares its groups"):
+        report_vignettes(tmp_path / "mine.jsonl", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is no folder"):
+        report_vignettes("demo", out=tmp_path / "file")

@@ -1,0 +1,82 @@
+"""A release with measures of vignettes: whole, recomputed, refused."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import fairstats.release
+from fairstats.answers import write_answers
+from fairstats.names import file_sha256
+from fairstats.problems import InputError
+from fairstats.release import publish
+from fairstats.report.context import Release
+from fairstats.verification import verify
+from fairstats.vignettes.audit import measure_vignettes
+from fairstats.vignettes.measures import write_measures
+from fairstats.vignettes.reading import read_vignettes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_pages():
+    def render(release, *, site, pdf, renderer):
+        (site / "index.html").write_text("page")
+        pdf.write_text("pdf")
+        return "nothing"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fairstats.release, "render", render)
+        yield
+
+
+@pytest.fixture(scope="module")
+def measures():
+    return measure_vignettes(read_vignettes("demo"), benchmark_version="1")
+
+
+@pytest.fixture
+def folder(demo, all_right, measures, tmp_path):
+    write_answers(all_right(demo), tmp_path / "in" / "a.parquet")
+    write_measures(measures, tmp_path / "in" / "demo.measures.parquet")
+    return tmp_path
+
+
+def test_measures_in_the_folder_are_published_and_the_findings_recomputed(folder, measures):
+    release = Release(publish(folder / "in", release="1", out=folder / "site").path)
+    pd.testing.assert_frame_equal(release.measures, measures)
+    findings = release.table("vignette_findings")
+    assert {"leakage", "content", "items"} <= set(findings["aspect"])
+    for found in verify(folder / "site"):
+        assert found.problems == ()
+
+
+def test_a_changed_measure_shows(folder):
+    path = publish(folder / "in", release="1", out=folder / "site").path
+    release = Release(path)
+    changed = release.measures
+    of_one = (changed["measure"] == "words") & (changed["group"] == "white")
+    changed.loc[of_one, "value"] += 1
+    write_measures(changed, release.measures_path)
+    assert "was changed" in str(verify(path)[0].problems[0])
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    manifest["files"]["downloads/measures.parquet"] = file_sha256(release.measures_path)
+    (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    said = [str(problem) for problem in verify(path)[0].problems]
+    assert any("vignette_findings" in line and "recomputed" in line for line in said)
+
+
+def test_measures_may_lie_elsewhere_and_have_to_be_of_a_benchmark_that_was_asked(
+    demo, all_right, measures, tmp_path
+):
+    answers = write_answers(all_right(demo), tmp_path / "a.parquet")
+    other = write_measures(measures.assign(benchmark="mine"), tmp_path / "m" / "x.measures.parquet")
+    with pytest.raises(InputError, match="no answer is to this benchmark"):
+        publish(answers, release="1", out=tmp_path / "site", measures=other)
+    with pytest.raises(InputError, match="holds no measures"):
+        publish(answers, release="1", out=tmp_path / "site", measures=answers)
+    assert not (tmp_path / "site").exists()
+    own = write_measures(measures, tmp_path / "o" / "x.measures.parquet")
+    release = publish(answers, release="1", out=tmp_path / "site", measures=own.parent)
+    assert len(Release(release.path).measures) == len(measures)

@@ -1,0 +1,104 @@
+"""The audit as a whole: with and without answers, and what it refuses."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from fairstats.answers import write_answers
+from fairstats.problems import InputError
+from fairstats.vignettes.audit import audit_findings, audit_vignettes, measure_vignettes
+from fairstats.vignettes.findings import ASPECTS, FINDING_COLUMNS
+from fairstats.vignettes.measures import no_measures
+from fairstats.vignettes.reading import read_vignettes
+
+KEYS = list(FINDING_COLUMNS[: FINDING_COLUMNS.index("estimate")])
+
+
+@pytest.fixture(scope="module")
+def vignettes():
+    return read_vignettes("demo")
+
+
+@pytest.fixture
+def answers(demo, all_right, tmp_path):
+    """Two models; the second follows what no text says."""
+    right = all_right(demo)
+    other = right.assign(model="other")
+    wrong = other["item_id"].isin(["demo-01", "demo-02"]) & other["group"].eq("black")
+    other.loc[wrong, "answer"] = other.loc[wrong, "answer_key"].map(
+        {"A": "B", "B": "C", "C": "D", "D": "A"}
+    )
+    write_answers(right, tmp_path / "right.parquet")
+    write_answers(other, tmp_path / "other.parquet")
+    return tmp_path
+
+
+def test_nothing_measured_and_nothing_answered_is_nothing_found():
+    assert audit_findings(no_measures()).empty
+
+
+def test_text_alone(vignettes):
+    audit = audit_vignettes(vignettes)
+    assert set(audit.findings["aspect"]) <= set(ASPECTS)
+    assert audit.benchmark_version == "1"
+    assert not audit.findings.duplicated(KEYS).any()
+    assert not (audit.findings["p_value"] == 0).any()
+
+
+def test_with_answers_every_aspect_is_there_and_the_findings_follow_from_the_measures(
+    vignettes, answers
+):
+    audit = audit_vignettes(vignettes, [answers])
+    assert set(audit.findings["aspect"]) == set(ASPECTS)
+    assert not audit.findings.duplicated(KEYS).any()
+    assert not (audit.findings["p_value"] == 0).any()
+    given = pd.concat([pd.read_parquet(p) for p in sorted(answers.glob("*.parquet"))])
+    again = audit_findings(audit.measures, given.reset_index(drop=True))
+    pd.testing.assert_frame_equal(audit.findings, again)
+
+
+@pytest.mark.parametrize("missing", ["bounds", "complete", "incorrect"])
+def test_every_policy_gives_a_table(vignettes, answers, missing):
+    measures = measure_vignettes(vignettes, benchmark_version="1")
+    given = pd.read_parquet(answers / "other.parquet")
+    found = audit_findings(measures, given, missing=missing)
+    assert "items" in set(found["aspect"])
+
+
+def test_variants_like_the_neutral_text_leak_nothing(vignettes):
+    same = tuple(
+        replace(item, variants=dict.fromkeys(item.variants, item.variants["neutralized"]))
+        for item in vignettes.items
+    )
+    found = audit_vignettes(replace(vignettes, items=same)).findings
+    leaks = found[(found["aspect"] == "leakage") & (found["quantity"] == "advantage difference")]
+    assert (leaks["estimate"] == 0).all()
+    assert (leaks["p_value"] == 1).all()
+
+
+def test_one_item(vignettes):
+    found = audit_vignettes(replace(vignettes, items=vignettes.items[:1])).findings
+    assert not (found["p_value"] == 0).any()
+
+
+def test_plain_substitution_is_compared(vignettes, answers, demo):
+    audit = audit_vignettes(
+        vignettes,
+        [answers / "other.parquet"],
+        substitution=[answers / "other.parquet"],
+        substitution_benchmark=demo,
+    )
+    capacity = audit.findings[audit.findings["aspect"] == "benchmarking capacity"]
+    own = capacity[capacity["measure"] == "adversarial − substitution"]
+    assert len(own) == 3
+    assert (own["estimate"] == 0).all()
+    assert not audit.findings.duplicated(KEYS).any()
+
+
+def test_what_cannot_be_is_refused(vignettes, answers, demo):
+    with pytest.raises(InputError, match="is no version of demo"):
+        audit_vignettes(vignettes, benchmark_version="9")
+    mine = replace(vignettes, benchmark=replace(demo, name="mine"))
+    with pytest.raises(InputError, match="hold no answer to mine"):
+        audit_vignettes(mine, [answers])
