@@ -228,10 +228,19 @@ def _read_all(
 def _read_measures(files: list[Path], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """What was measured of the benchmarks that are asked here."""
     measures = read_measures(files) if files else no_measures()
+    paths = ", ".join(map(str, files))
     for name in sorted(set(measures["benchmark"]) - set(benchmarks)):
         message, remedy = "are measures, but no answer is to this benchmark", "leave them out"
-        paths = ", ".join(map(str, files))
         raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
+    for name, own in measures.groupby("benchmark"):
+        # Every item in as many rows: what is cut off, or of others, would move every figure.
+        leaks = own.loc[own["measure"] == "leakage_overlap", "item_id"].value_counts()
+        asked = set(benchmarks[str(name)].answer_keys)
+        short = set(leaks[leaks != leaks.max()].index)
+        for item in sorted((asked ^ set(own["item_id"])) | (asked ^ set(leaks.index)) | short):
+            message = f"is no item of {name} that was measured whole"
+            remedy = "measure the items of this benchmark with `fairstats vignettes audit`"
+            raise InputError([Problem(paths, message, remedy, column="item_id", value=str(item))])
     return measures
 
 

@@ -80,3 +80,20 @@ def test_measures_may_lie_elsewhere_and_have_to_be_of_a_benchmark_that_was_asked
     own = write_measures(measures, tmp_path / "o" / "x.measures.parquet")
     release = publish(answers, release="1", out=tmp_path / "site", measures=own.parent)
     assert len(Release(release.path).measures) == len(measures)
+
+
+@pytest.mark.parametrize("fault", ["cut off", "an item gone", "an item too many"])
+def test_measures_that_are_not_of_these_items_whole_are_refused(
+    demo, all_right, measures, tmp_path, fault
+):
+    answers = write_answers(all_right(demo), tmp_path / "a.parquet")
+    first = measures["item_id"] == "demo-01"
+    leaks = measures["measure"] == "leakage_overlap"
+    wrong = {
+        "cut off": measures.drop(measures.index[first & leaks][:3]),
+        "an item gone": measures[~first],
+        "an item too many": pd.concat([measures, measures[first].assign(item_id="demo-99")]),
+    }[fault]
+    path = write_measures(wrong, tmp_path / "x.measures.parquet")
+    with pytest.raises(InputError, match="is no item of demo that was measured whole"):
+        publish(answers, release="1", out=tmp_path / "site", measures=path)

@@ -16,7 +16,7 @@ import pandas as pd
 from collectors.import_files import csv_records
 from collectors.vignettes.building.folder import TRIGGERED
 from collectors.vignettes.built import Built
-from collectors.vignettes.release_declaration import took_part
+from collectors.vignettes.release_declaration import is_substitution, took_part
 from collectors.vignettes.review.decisions import DECISIONS
 from collectors.vignettes.review.figures import AFTER, BEFORE, of_all
 from collectors.vignettes.review.rounds import Review
@@ -100,6 +100,7 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
     """
     built = facts.review.built
     title = str(built.declared["title"]) + ("" if reviewed else " (not reviewed)")
+    limits = _LIMITS[:1] if is_substitution(built.declared) else _LIMITS
     parts = [
         f"# {_text(title)}",
         _what(facts),
@@ -110,7 +111,7 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
         "## Review",
         *(_review(facts) if reviewed else ["**Nobody has reviewed the variants.**"]),
         "## Limits",
-        "\n".join(f"- {limit}" for limit in (*_LIMITS, *(_JUDGED if reviewed else _UNJUDGED))),
+        "\n".join(f"- {limit}" for limit in (*limits, *(_JUDGED if reviewed else _UNJUDGED))),
         "## Licence and citation",
         f"{_text(built.declared['licence'])}\n\n{_text(built.declared['citation'])}",
         "## Files",
@@ -134,11 +135,12 @@ def _what(facts: Facts) -> str:
 
 def _groups(built: Built) -> str:
     directions = built.declared.get("directions", {})
+    swapped = is_substitution(built.declared)
     rows = [
         [
             _text(one["label"]),
             _text(one["groups"][group]),
-            _text(directions.get(name, {}).get(group, "neutral")),
+            "none" if swapped else _text(directions.get(name, {}).get(group, "neutral")),
         ]
         for name, one in built.declared["attributes"].items()
         for group in one["groups"]
@@ -169,10 +171,13 @@ def _made(facts: Facts) -> Iterator[str]:
             agent = {"model": model if model == "none" else f"{model} (never asked)"}
         agents.append([_text(stage), *(_text(agent.get(n) or "") for n in known),
                        _text(", ".join(more))])  # fmt: skip
-    yield (
-        "The models that took part. What one of them answers on this benchmark cannot be set "
-        "beside what others answer:"
-    )
+    if any(took_part(agent) for agent in built.declared["agents"].values()):
+        yield (
+            "The models that took part. What one of them answers on this benchmark cannot be set "
+            "beside what others answer:"
+        )
+    else:
+        yield "No model took part:"
     yield _table(["stage", "model", "snapshot", "endpoint", "sha256 of its prompt", "settings"],
                  agents)  # fmt: skip
     yield _KEEP[built.declared["keep"]]

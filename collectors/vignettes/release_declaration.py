@@ -119,6 +119,11 @@ def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def is_substitution(declared: Mapping[str, Any]) -> bool:
+    """Whether only the words for a group were put in, without a background."""
+    return declared.get("generator") == "substitute"
+
+
 def took_part(agent: Mapping[str, Any]) -> bool:
     """Whether a stage has a model and asked it: an endpoint that is null was never asked."""
     asked = agent.get("endpoint", "unknown") is not None
@@ -126,6 +131,8 @@ def took_part(agent: Mapping[str, Any]) -> bool:
 
 
 def _directions(declared: Mapping[str, Any]) -> list[str]:
+    if is_substitution(declared):
+        return ["Only the words for a group were put in; no background was written."]
     wanted = [
         f"{attribute} {group}: {direction}"
         for attribute, groups in declared.get("directions", {}).items()

@@ -68,8 +68,9 @@ def mean_difference(
     Student's t is close for many items, whatever their law; for few it supposes one not far from
     normal. Where all n items have one value v, t says nothing. At most a share u of items then
     differs, with u Wilson's upper limit for 0 of n, and these could be anything within ±`largest`:
-    the limits are v (1 − u) ± u `largest`. p is then 1 for v = 0, and 2 / 2ⁿ, the share of
-    sign patterns as extreme, for any other v.
+    the limits are v (1 − u) ± u `largest`, and p is the level at which they reach 0. Without a
+    bound there are no limits (NaN), and p is 2 / 2ⁿ, the share of sign patterns as extreme. For
+    v = 0 it is 1.
 
     Examples
     --------
@@ -97,8 +98,19 @@ def mean_difference(
         return MeanDifference(mean, low, high, 1 - alpha, "t", float(result.pvalue), "paired t", n)
     unseen = float(wilson(0, n, alpha=alpha).high)
     reach = unseen * largest
-    p_value = 1.0 if abs(mean) <= 1e-12 else min(1.0, 2.0 ** (1 - n))
-    name = "Wilson's limit for an unseen value (all items have one value)"
+    one_value = "all items have one value"
+    if abs(mean) <= 1e-12:
+        p_value = 1.0
+    elif np.isfinite(largest):
+        # v (1 − u) = u L with Wilson's u = z² / (n + z²) gives z² = n v / L.
+        p_value = float(stats.chi2.sf(n * abs(mean) / largest, 1))
+    else:
+        p_value = min(1.0, 2.0 ** (1 - n))
+    if not np.isfinite(largest):
+        nothing = f"none ({one_value})"
+        test = f"exact sign flips ({one_value})"
+        return MeanDifference(mean, np.nan, np.nan, 1 - alpha, nothing, p_value, test, n)
+    name = f"Wilson's limit for an unseen value ({one_value})"
     return MeanDifference(
         mean,
         mean * (1 - unseen) - reach,
@@ -106,6 +118,6 @@ def mean_difference(
         1 - alpha,
         name,
         p_value,
-        "exact sign flips (all items have one value)",
+        f"level of that limit at 0 ({one_value})",
         n,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -57,7 +58,8 @@ _HOW_TO_READ = (
     "An option's *shared words* are the "
     "share of its content words (stemmed, stop words left out) that stand in the added text and "
     "nowhere in the neutral "
-    "one. The other two measures are the similarity of the added passages with the option, less "
+    "one; *words of no other option* is the same of words that stand in one option alone. The "
+    "other two measures are the similarity of the added passages with the option, less "
     "that of the neutral vignette. "
     "The *advantage* is the key's value minus the mean over the distractors.\n\n"
     "**Chance** is the same figure for the texts that were added to all other items of the "
@@ -73,9 +75,9 @@ _REMAINS = (
     "group”, it is what these "
     "measures do not account for; what goes is not “no bias”. Leakage is measured with error, "
     "and adjusting for such a "
-    "measure takes away too little. The privileged group's text was written to help and the "
-    "other's to mislead, so that few "
-    "variants of the two leak alike (the overlap below): the adjusted figures then rest on their "
+    "measure takes away too little. Where one group's text was written to help and the other's to "
+    "mislead, few variants of the two leak alike (the overlap below): the adjusted figures then "
+    "rest on their "
     "model more than on data. "
     "The most balanced items need no model, but are other items. p-values are not adjusted for "
     "how many there are."
@@ -159,6 +161,8 @@ def _groups_table(rows: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
                 continue
             cell[quantity] = as_percent(found[quantity])
             chance = found.get(f"{quantity} by chance")
+            if quantity == "points to the key":
+                cell[quantity] += f"<br><small>of {found[quantity]['n']:,} that point</small>"
             if chance is not None and not math.isnan(chance["estimate"]):
                 cell[quantity] += f"<br><small>chance {100 * chance['estimate']:.1f}</small>"
         cells.append(cell)
@@ -204,9 +208,8 @@ def show_followed(release: Release, benchmark: Benchmark, findings: pd.DataFrame
                 "set": escaped(f"{row['benchmark_version']}, {row['strategy']}"),
                 "model": escaped(row["model"]),
                 "pair": escaped(_groups(benchmark, row)),
-                "followed": as_percent(row),
-                "note": escaped(row["note"]),
-                "n": f"{row['n']:,}",
+                "followed": f"{as_percent(row)}<br><small>{escaped(row['note'])}</small>",
+                **_beside(own, row),
             }
             for row in rows.to_dict("records")
         ]
@@ -218,8 +221,8 @@ def show_followed(release: Release, benchmark: Benchmark, findings: pd.DataFrame
                     "model": "Model",
                     "pair": "Group",
                     "followed": "Follow the text, %",
-                    "n": "n",
-                    "note": "Expected",
+                    "others": "Same choice on other texts, %",
+                    "above": "Difference, points",
                 },
                 stub="set",
                 heading="Variants, strategy",
@@ -232,8 +235,25 @@ def show_followed(release: Release, benchmark: Benchmark, findings: pd.DataFrame
 
 _FOLLOWED = (
     "Of the wrong answers to a variant whose added text points to one distractor more than to the "
-    "others: how many go there. "
+    "others: how many go there, how many wrong answers to the same items' other texts do, and the "
+    "difference over the items that have both."
 )
+_OTHERS = {
+    "others": "the same choice of wrong answers to other texts",
+    "above": "wrong answers that follow the text, above other texts",
+}
+
+
+def _beside(own: pd.DataFrame, row: Mapping[str, Any]) -> dict[str, str]:
+    """The figures that the share of a unit and group is to be held against."""
+    keys = ["measure", *_PAIR_AND_UNIT]
+    same = own[(own[keys] == [row[key] for key in keys]).all(axis=1)]
+    cells = {}
+    for column, quantity in _OTHERS.items():
+        found = same[same["quantity"] == quantity].to_dict("records")
+        if found:
+            cells[column] = (as_percent if column == "others" else as_points)(found[0])
+    return cells
 
 
 def _groups(benchmark: Benchmark, row: dict[str, object]) -> str:

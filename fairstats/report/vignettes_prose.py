@@ -44,16 +44,16 @@ def followed_sentence(rows: pd.DataFrame) -> str:
     if own.empty:
         return ""
     said = [
-        f"*{escape_markdown(row['benchmark_version'])}* {points(row['estimate'])} points "
+        f"answers to *{escape_markdown(row['benchmark_version'])}* "
+        f"{points(row['estimate'])} points "
         f"({point_range(row['ci_low'], row['ci_high'])}; {p_value(row['p_value'])})"
         for row in own.to_dict("records")
     ]
     return (
-        "Where a model is wrong on two variants of an item, the option that it chose is brought in "
-        "by the text that it read, more than by the other, by "
+        "Where a model is wrong on two variants of an item: how much more of its choice's words "
+        "does the text bring in that it read, than the other? "
         + "; ".join(said)
-        + " of its words. Were the text that was measured not the one that was read, this would "
-        "be 0 on average."
+        + ". Were the text that was measured not the one that was read, this would be 0 on average."
     )
 
 

@@ -39,6 +39,8 @@ KEPT_SHARES = ("numbers_kept", "drugs_kept", "findings_kept")
 KEPT_OR_NOT = ("question_asked", "final_sentence_kept", "attribute_named", "named_by_pronoun")
 #: How many of them a variant has.
 CONTENT_COUNTS = ("new_quantities", "phrases_lost", "negations_changed")
+#: What the findings call variants that have none.
+WITHOUT = {"new_quantities": "no_new_quantity", "phrases_lost": "no_lost_phrase"}
 CONTENT_MEASURES = (*KEPT_SHARES, *KEPT_OR_NOT, *CONTENT_COUNTS)
 #: What a variant keeps that keeps all: rules that read little into a text, so not the findings and
 #: negations, of which these tell what to look at.
@@ -99,9 +101,9 @@ def content_findings(
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``content``. Quantity ``share of
         variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), of
         which ``question_asked`` … holds, that have no new quantity and no lost phrase
-        (``new_quantities`` …), and that keep all numbers and drugs, ask the question unchanged and
-        add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of the shares. For each
-        pair ``privileged minus unprivileged``.
+        (``no_new_quantity``, ``no_lost_phrase``), and that keep all numbers and drugs, ask the
+        question unchanged and add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of
+        the shares. For each pair ``privileged minus unprivileged``.
 
     Notes
     -----
@@ -110,6 +112,8 @@ def content_findings(
     """
     # A word that is missing is most often reworded: of findings the mean share says more.
     whole = _whole(measures[~measures["measure"].isin(["findings_kept", "negations_changed"])])
+    # What is counted is a fault: the share is of the variants without one.
+    whole = whole.assign(measure=whole["measure"].replace(WITHOUT))
     holds = pd.concat([whole, _all_kept(measures)], ignore_index=True)
     rows = [
         *pair_shares(holds, benchmark, aspect="content", alpha=alpha),

@@ -182,7 +182,10 @@ def _share(measure: str, quantity: str, hits: pd.Series, alpha: float, note: str
     }
 
 
+_COUNTS = ("answer_sets", "models")
+
+
 def _asked(table: pd.DataFrame) -> str:
-    sets, models = int(table["answer_sets"].max()), int(table["models"].max())
+    sets, models = (int(table[name].max()) if table[name].notna().any() else 0 for name in _COUNTS)
     said = f"{sets} answer set{'s' * (sets != 1)} of {models} model{'s' * (models != 1)}"
     return f"{said}, which are few" if models < FEW_MODELS else said

@@ -38,6 +38,9 @@ _DTYPES = dict.fromkeys(MEASURE_COLUMNS, "str") | {"value": "float64"}
 _EMPTY = ("benchmark_version", "option", "role")
 _REMEDY = "make it again with `fairstats vignettes audit`"
 _LONGEST = 200
+# What differs by less differs by floating point alone.
+_ROUNDING = 1e-9
+_SHARES = ("leakage_overlap", "leakage_distinct", "numbers_kept", "drugs_kept", "findings_kept")
 
 
 def measures_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -114,6 +117,15 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
         message = "does not fit the option"
         said = str(table["role"].iloc[row])
         problems.append(Problem(path, message, _REMEDY, int(row) + 1, "role", said))
+    share = (
+        table["measure"].isin(_SHARES)
+        & table["value"].notna()
+        & ~table["value"].between(-_ROUNDING, 1 + _ROUNDING)
+    )
+    for row in np.flatnonzero(share)[:10]:
+        said = str(table["value"].iloc[row])
+        message = "is no share from 0 to 1"
+        problems.append(Problem(path, message, _REMEDY, int(row) + 1, "value", said))
     names = [name for name in MEASURE_COLUMNS if name not in ("role", "value")]
     for row in np.flatnonzero(table.duplicated(names))[:10]:
         one = table.iloc[row]

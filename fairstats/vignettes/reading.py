@@ -95,6 +95,8 @@ def read_vignettes(
         found = _released(path, _declared(benchmark or "fairmedqa"))
     elif path.suffix in {".jsonl", ".ndjson"}:
         beside = path.with_suffix(".toml")
+        if not path.is_file():
+            raise InputError([Problem(str(path), "no such file", "check the path")])
         if benchmark is None and not beside.is_file():
             message, remedy = "no benchmark declares its groups", "name one with --benchmark-file"
             raise InputError([Problem(str(path), message, remedy, column=str(beside))])

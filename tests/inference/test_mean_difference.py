@@ -23,10 +23,21 @@ def test_no_difference_in_any_item_is_not_significant_and_has_limits(n):
 
 
 def test_the_same_difference_in_every_item_has_no_p_of_0():
-    found = mean_difference([0.25] * 10, largest=1)
+    for values in ([0.25] * 10, [0.25], [-0.5] * 100):
+        found = mean_difference(values, largest=1)
+        assert 0 < found.p_value < 1
+        assert found.ci_low < values[0] < found.ci_high
+        # The limits reach 0 at the level of p.
+        edge = mean_difference(values, largest=1, alpha=found.p_value)
+        assert min(abs(edge.ci_low), abs(edge.ci_high)) == pytest.approx(0, abs=1e-9)
+
+
+def test_without_a_bound_one_value_has_no_limits():
+    found = mean_difference([1.0] * 10)
+    assert np.isnan(found.ci_low)
+    assert np.isnan(found.ci_high)
     assert found.p_value == 2 / 2**10
-    assert found.ci_low < 0.25 < found.ci_high <= 1
-    assert mean_difference([0.25], largest=1).p_value == 1
+    assert mean_difference([0.0] * 10).p_value == 1
 
 
 def test_it_is_student_t_and_limits_fit_the_test():

@@ -43,6 +43,7 @@ def test_what_is_written_is_read(tmp_path):
     [
         ({"value": np.inf}, "row 1: value = 'inf': is no finite number"),
         ({"value": "high"}, "row 1: value = 'high': is no finite number"),
+        ({"value": 7.0}, "row 1: value = '7.0': is no share"),
         ({"role": "other"}, "row 1: role = 'other': does not fit the option"),
         ({"option": ""}, "row 1: role = 'key': does not fit the option"),
         ({"item_id": ""}, "row 1: item_id"),
