@@ -35,10 +35,16 @@ def balanced_items(
     """
     own = leakage_of_variants(measures, [benchmark.name])
     own = own[own["measure"] == measure].set_index(["attribute", "group", "item_id"]).sort_index()
+    leaks = {
+        key: side.droplevel(["attribute", "group"])[[KEY, DISTRACTOR]]
+        for key, side in own.groupby(level=["attribute", "group"])
+    }
+    # A group that was not measured has no items.
+    nothing = own.iloc[:0].droplevel(["attribute", "group"])[[KEY, DISTRACTOR]]
     found = {}
     for attribute in benchmark.varied:
         for a, b in attribute.pairs:
-            sides = [own.loc[(attribute.name, group), [KEY, DISTRACTOR]] for group in (a, b)]
+            sides = [leaks.get((attribute.name, group), nothing) for group in (a, b)]
             found[attribute.name, a, b] = most_balanced((sides[0] - sides[1]).dropna(), share)[0]
     return found
 

@@ -29,6 +29,10 @@ def mean_row(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
     }
 
 
+# Texts that differ by so many new words are nearly of one length.
+_NEAR = 2
+
+
 def at_equal_length(
     differences: pd.Series, longer: pd.Series, *, largest: float = np.inf, alpha: float = 0.05
 ) -> dict[str, Any]:
@@ -88,7 +92,9 @@ def at_equal_length(
     weights = 1 / n - x.mean() * (x - x.mean()) / spread
     residuals = (y - estimate - slope * x) / (1 - leverage)
     error = float(np.sqrt(((weights * residuals) ** 2).sum()))
-    row |= {"estimate": estimate, "note": f"each new word more {slope:+.4f}"}
+    near = int((np.abs(x) <= _NEAR).sum())
+    note = f"each new word more {slope:+.4f}; {near} of {n} items within {_NEAR} words; length "
+    row |= {"estimate": estimate, "note": note + "is itself changed by naming an option"}
     if error <= 1e-12:
         return row | {"note": "the values follow the length without error: no interval"}
     reach = float(stats.t.isf(alpha / 2, n - 2)) * error

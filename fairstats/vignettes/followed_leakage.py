@@ -146,7 +146,7 @@ def versions_that_follow(findings: pd.DataFrame, *, alpha: float = 0.05) -> dict
     findings : pandas.DataFrame
         From `followed_leakage`.
     alpha : float
-        The level, by Bonferroni over the measures of a version.
+        The level, by Bonferroni over the measures and versions of a benchmark.
 
     Returns
     -------
@@ -156,7 +156,8 @@ def versions_that_follow(findings: pd.DataFrame, *, alpha: float = 0.05) -> dict
     """
     pooled = findings[(findings["quantity"] == OWN_TEXT) & (findings["model"] == "")]
     # Limits that could say nothing have p = 1.
-    level = alpha / max(pooled["measure"].nunique(), 1)
+    tests = pooled.groupby("benchmark")["estimate"].transform("size")
+    level = alpha / tests
     clear = pooled[(pooled["p_value"] < level) & (pooled["estimate"] > 0)]
     found = clear.groupby("benchmark")["benchmark_version"].unique()
     return {str(name): sorted(map(str, versions)) for name, versions in found.items()}

@@ -55,6 +55,11 @@ _ROUNDING, _DECIMALS = 1e-12, 12
 _LEAST_P = float(np.finfo(np.float64).tiny)
 _NO_ANSWERS = "missing='bounds' gives no answers to fit"
 
+_BETWEEN = "working independence: differences between items enter, of which leakage may be a sign"
+_WRONG_SIGN = (
+    "no effect of leakage: more leakage of a distractor to group a goes with a larger difference"
+)
+
 Row = dict[str, Any]
 
 
@@ -257,7 +262,15 @@ def _adjusted(
         rows.append(within.row(place) | {"quantity": quantity})
     rows.append(_share(SHARE_GEE, gee, plain, n, alpha))
     rows.append(_share(SHARE_WITHIN, within.adjusted, within.plain, within.n, alpha))
-    return [row | {"note": _joined(row["note"], left_out)} for row in rows]
+    # Misleading text cannot make group a's advantage larger: then leakage stands for difficulty.
+    wrong_sign = _WRONG_SIGN if within.row(2).get("estimate", 0.0) > 0 else ""
+    of_gee = {GEE: _BETWEEN, SHARE_GEE: _BETWEEN}
+    noted = (WITHIN, SHARE_WITHIN, GEE, SHARE_GEE, SLOPES[1])
+    for row in rows:
+        quantity = str(row["quantity"])
+        told = (of_gee.get(quantity, ""), wrong_sign if quantity in noted else "", left_out)
+        row["note"] = _joined(row["note"], *told)
+    return rows
 
 
 def _item_differences(pairs: pd.DataFrame, policy: str) -> pd.Series:

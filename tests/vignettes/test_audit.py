@@ -102,3 +102,12 @@ def test_what_cannot_be_is_refused(vignettes, answers, demo):
     mine = replace(vignettes, benchmark=replace(demo, name="mine"))
     with pytest.raises(InputError, match="hold no answer to mine"):
         audit_vignettes(mine, [answers])
+
+
+@pytest.mark.parametrize("gone", ["group", "attribute"])
+def test_a_group_or_attribute_that_was_not_measured_is_passed_over(vignettes, answers, gone):
+    measures = measure_vignettes(vignettes, benchmark_version="1")
+    value = {"group": "white", "attribute": "race"}[gone]
+    given = pd.read_parquet(answers / "other.parquet")
+    found = audit_findings(measures[measures[gone] != value], given)
+    assert "sex" in set(found.loc[found["aspect"] == "benchmarking capacity", "attribute"])
