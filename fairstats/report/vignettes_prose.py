@@ -52,7 +52,7 @@ def followed_sentence(rows: pd.DataFrame) -> str:
     return (
         "Where a model is wrong on two variants of an item: how much more of its choice's words "
         "does the text bring in that it read, than the other? "
-        + "; ".join(said)
+        + "; ".join(said).replace("answers", "Answers", 1)
         + ". Were the text that was measured not the one that was read, this would be 0 on average."
     )
 
