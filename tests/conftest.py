@@ -224,3 +224,18 @@ def in_engine() -> Callable[[pd.DataFrame, str], Any]:
         return frame.lazy() if engine == "polars lazy" else frame
 
     return convert
+
+
+@pytest.fixture(scope="module")
+def without_pages() -> Iterator[None]:
+    """What a page looks like is tested with the pages; elsewhere drawing only takes time."""
+
+    def render(release: Any, *, site: Path, pdf: Path, renderer: str) -> str:
+        site.mkdir(exist_ok=True)
+        (site / "index.html").write_text("page")
+        pdf.write_text("pdf")
+        return "nothing"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairstats.release.render", render)
+        yield

@@ -19,18 +19,7 @@ from fairstats.report.context import releases_of
 
 from .report.conftest import answers_of_models
 
-
-@pytest.fixture(autouse=True)
-def _without_pages(monkeypatch):
-    """What a page looks like is tested with the pages; here they only take time."""
-
-    def render(release, *, site, pdf, renderer):
-        site.mkdir(exist_ok=True)
-        (site / "index.html").write_text("page")
-        pdf.write_text("pdf")
-        return "nothing"
-
-    monkeypatch.setattr(fairstats.release, "render", render)
+pytestmark = pytest.mark.usefixtures("without_pages")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 import pandas as pd
 import pytest
 
-import fairstats.release
 from fairstats.answers import write_answers
 from fairstats.names import file_sha256
 from fairstats.problems import InputError
@@ -18,17 +17,7 @@ from fairstats.vignettes.audit import measure_vignettes
 from fairstats.vignettes.measures import write_measures
 from fairstats.vignettes.reading import read_vignettes
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_pages():
-    def render(release, *, site, pdf, renderer):
-        (site / "index.html").write_text("page")
-        pdf.write_text("pdf")
-        return "nothing"
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fairstats.release, "render", render)
-        yield
+pytestmark = pytest.mark.usefixtures("without_pages")
 
 
 @pytest.fixture(scope="module")

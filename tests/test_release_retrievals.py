@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import fairstats.release
 from fairstats.answers import write_answers
 from fairstats.cli import app
 from fairstats.names import file_sha256
@@ -33,18 +32,7 @@ from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 NEW = ("overlap", "retrieval_effects", "votes")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _without_pages():
-    """What a page looks like is tested with the pages; here they only take time."""
-
-    def render(release, *, site, pdf, renderer):
-        (site / "index.html").write_text("page")
-        pdf.write_text("pdf")
-        return "nothing"
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fairstats.release, "render", render)
-        yield
+pytestmark = pytest.mark.usefixtures("without_pages")
 
 
 @pytest.fixture(scope="module")

@@ -26,12 +26,14 @@ from fairstats.report.document import draw_document
 from fairstats.report.downloads import write_table
 from fairstats.report.site import copy_pages
 from fairstats.report.text import escape_markdown
-from fairstats.vignettes.audit import Audit, Embed, audit_vignettes
+from fairstats.report.vignettes_tables import FINDINGS
+from fairstats.vignettes.audit import Audit, audit_vignettes
+from fairstats.vignettes.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
 from fairstats.vignettes.reading import read_vignettes
 
-#: The tables of an audit, beside its measures.
-FINDINGS, FLAGS = "vignette_findings", "vignette_flags"
+#: The table of what a person should look at; it stands in no release.
+FLAGS = "vignette_flags"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import pandas as pd
 from fairstats.benchmarks import Benchmark
 from fairstats.names import slug
 from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_table
-from fairstats.report.ratings_parts import files_of
+from fairstats.report.display import closed, show_markdown
 from fairstats.report.text import escape_markdown, number_word
 from fairstats.report.vignettes_document import flags_of
-from fairstats.report.vignettes_leakage import show_followed, show_leakage, show_remaining
+from fairstats.report.vignettes_leakage import show_followed, show_leakage
 from fairstats.report.vignettes_prose import content_sentence, items_sentence
+from fairstats.report.vignettes_remaining import show_remaining
 from fairstats.report.vignettes_tables import (
     LEAKAGE_LABELS,
     Figure,
@@ -20,10 +20,10 @@ from fairstats.report.vignettes_tables import (
     as_percent,
     as_points,
     escaped,
-    findings_table,
     group_label,
     pair_label,
     pick,
+    show_findings,
 )
 
 _NOTHING = (
@@ -65,6 +65,8 @@ _SECTIONS = {
         "Accuracy disparity of the same models under different kinds of variants.",
     ),
 }
+#: What a section opens with, where there is something to say first.
+_FIRST = {"content": content_sentence, "items": items_sentence}
 _SHARES = ("share", "kept", "named", "%")
 #: So many flags of a kind are shown; the table has all.
 _FLAGS_SHOWN = 12
@@ -96,11 +98,8 @@ def _show_section(release: Release, benchmark: Benchmark, aspect: str, rows: pd.
     if rows.empty:
         return
     title, told = _SECTIONS[aspect]
-    first = ""
-    if aspect == "content":
-        first = content_sentence(rows, benchmark)
-    elif aspect == "items":
-        first = items_sentence(rows, benchmark)
+    say = _FIRST.get(aspect)
+    first = say(rows, benchmark) if say else ""
     show_markdown("\n\n".join(part for part in (f"### {title}", first, told) if part))
     cells = []
     for row in rows.to_dict("records"):
@@ -115,18 +114,15 @@ def _show_section(release: Release, benchmark: Benchmark, aspect: str, rows: pd.
             }
         )
     with closed(f"{number_word(len(cells)).capitalize()} figures"):
-        show_table(
-            findings_table(
-                cells,
-                name=slug(f"{aspect}-{benchmark.name}"),
-                labels={"figure": "Estimate", "n": "n", "note": "Note"},
-                stub="of",
-                heading="Of",
-                group="what",
-            ),
+        show_findings(
+            release,
+            cells,
+            name=slug(f"{aspect}-{benchmark.name}"),
             caption=f"{benchmark.title}: {title.lower().rstrip('?')}",
-            css_class="estimates",
-            download=files_of(release, "vignette_findings"),
+            labels={"figure": "Estimate", "n": "n", "note": "Note"},
+            stub="of",
+            heading="Of",
+            group="what",
         )
 
 
@@ -174,16 +170,14 @@ def _show_flags(release: Release) -> None:
             for row in own.head(_FLAGS_SHOWN).to_dict("records")
         ]
         with closed(f"{flag} ({len(own):,})"):
-            show_table(
-                findings_table(
-                    cells,
-                    name=slug(f"flags-{aspect}-{flag}"),
-                    labels={"group": "Group", "detail": "What"},
-                    stub="item",
-                    heading="Item",
-                ),
+            show_findings(
+                release,
+                cells,
+                name=slug(f"flags-{aspect}-{flag}"),
                 caption=f"{aspect}: {flag}",
-                css_class="estimates",
+                labels={"group": "Group", "detail": "What"},
+                stub="item",
+                heading="Item",
             )
 
 

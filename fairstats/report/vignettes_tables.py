@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from fairstats.benchmarks import Benchmark
+from fairstats.report.context import Release
+from fairstats.report.display import show_table
+from fairstats.report.ratings_parts import files_of
 from fairstats.report.text import (
     decimal,
     escape_html,
@@ -18,11 +21,13 @@ from fairstats.report.text import (
     points,
 )
 
-if TYPE_CHECKING:
-    from great_tables import GT
+#: What names a pair of groups of an answer set.
+PAIR_AND_UNIT = ["attribute", "group_a", "group_b", "benchmark_version", "model", "strategy"]
 
 Figure = Callable[[Mapping[str, Any]], str]
 
+#: The release's table of findings.
+FINDINGS = "vignette_findings"
 #: What the measures are called, in the order they are shown.
 LEAKAGE_LABELS = {
     "leakage_overlap": "Shared words",
@@ -77,23 +82,29 @@ def _with_limits(figure: str, small: str) -> str:
     return f"{figure}<br><small>{small}</small>" if small else figure
 
 
-def findings_table(
+def show_findings(
+    release: Release,
     rows: Sequence[Mapping[str, str]],
     *,
     name: str,
+    caption: str,
     labels: Mapping[str, str],
     stub: str,
     heading: str,
     group: str | None = None,
-) -> GT:
-    """Cells that are written already, as a table.
+) -> None:
+    """Show cells that are written already as a table, with the files that hold all findings.
 
     Parameters
     ----------
+    release : Release
+        Whose findings they are.
     rows : sequence of mappings
-        The cells by column; in `labels` columns names in them are escaped already.
+        The cells by column; names from outside in them are escaped already.
     name : str
         The table's id, its own on the page.
+    caption : str
+        What it shows, in plain text.
     labels : mapping
         The columns that are shown, and what they are called.
     stub, heading : str
@@ -105,12 +116,15 @@ def findings_table(
 
     columns = [stub, *([group] if group else []), *labels]
     table = pd.DataFrame(rows, columns=columns).fillna("")
-    return (
+    show_table(
         GT(table, rowname_col=stub, groupname_col=group, id=name)
         .tab_stubhead(heading)
         .cols_label(cases=dict(labels))
         .fmt_passthrough(columns=columns, escape=False)
-        .cols_align("left")
+        .cols_align("left"),
+        caption=caption,
+        css_class="estimates",
+        download=files_of(release, FINDINGS),
     )
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers import read_answers
@@ -38,6 +36,7 @@ from fairstats.vignettes.item_statistics import item_flags, item_statistics
 from fairstats.vignettes.leakage import leakage_measures
 from fairstats.vignettes.leakage_flags import leakage_flags
 from fairstats.vignettes.leakage_summary import leakage_findings
+from fairstats.vignettes.leakage_vectors import Embed
 from fairstats.vignettes.measures import check_measures
 from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.remaining_disparity import remaining_disparity
@@ -45,9 +44,6 @@ from fairstats.vignettes.same_variants import variant_sets
 from fairstats.vignettes.selection import selection_findings, selection_flags
 from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
 from fairstats.vignettes.wording import WORDING_MEASURES, wording_findings, wording_measures
-
-#: Turns n texts into n vectors of length 1.
-Embed = Callable[[Sequence[str]], npt.NDArray[np.floating]]
 
 
 class _Options(TypedDict):

@@ -51,7 +51,7 @@ def followed_leakage(
         The answers table. A missing answer is none, whatever the policy.
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
-        `fairstats.vignettes.leaked_options.LEAKAGE_MEASURES`, with one row a variant and option.
+        `fairstats.vignettes.leaked_options.ADJUSTED_FOR`, with one row a variant and option.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
     alpha : float

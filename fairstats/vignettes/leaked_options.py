@@ -10,8 +10,9 @@ from fairstats.benchmarks import BASELINE
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
-#: The measures of leakage; others of like names are what chance alone gives.
-LEAKAGE_MEASURES = ("leakage_overlap", "leakage_tfidf", "leakage_embedding")
+#: The measures of leakage that differences are adjusted for; others of like names are what chance
+#: alone gives, or the same of fewer words.
+ADJUSTED_FOR = ("leakage_overlap", "leakage_tfidf", "leakage_embedding")
 #: What names a variant in a table of measures, with the measure.
 VARIANT = ("benchmark", "measure", "item_id", "attribute", "group")
 
@@ -25,14 +26,14 @@ def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> p
         Where there is none, or one stands there twice.
     """
     own = measures[
-        measures["measure"].isin(LEAKAGE_MEASURES)
+        measures["measure"].isin(ADJUSTED_FOR)
         & measures["benchmark"].isin(list(benchmarks))
         & measures["role"].isin([KEY, DISTRACTOR])
         & (measures["attribute"] != BASELINE)
     ]
     if own.empty:
         message = f"no measure of leakage of {', '.join(sorted(benchmarks))}"
-        remedy = f"measure its vignettes: {', '.join(LEAKAGE_MEASURES)}"
+        remedy = f"measure its vignettes: {', '.join(ADJUSTED_FOR)}"
         raise InputError([Problem("<measures>", message, remedy, column="measure")])
     twice = own[own.duplicated([*VARIANT, "option"])]
     if not twice.empty:

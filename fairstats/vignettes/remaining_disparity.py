@@ -83,7 +83,7 @@ def remaining_disparity(
         The answers table.
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
-        `fairstats.vignettes.leaked_options.LEAKAGE_MEASURES`, with one row a variant and option.
+        `fairstats.vignettes.leaked_options.ADJUSTED_FOR`, with one row a variant and option.
     versions : collection of str, optional
         The benchmark versions whose variants the measured text is of, see `followed_leakage`.
         Answers to other versions are not adjusted. By default all are.
