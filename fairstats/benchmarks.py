@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -17,6 +19,8 @@ from fairstats.resources import resource
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
 MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
+Family = Literal["model", "board", "release"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
 
 #: The attribute that compares the original vignette with the neutralized one.
 BASELINE = "baseline"
@@ -83,6 +87,18 @@ class Benchmark:
     selected_on : Mapping[str, str]
         Models that took part in selecting the items, each with how. Their own figures on this
         benchmark say nothing about them.
+    family : {"model", "board", "release"}
+        Which tests are adjusted together: those of one answer set, of one board (version and
+        strategy), or of everything that is analysed in one call.
+    largest_missing : float
+        The largest share of missing answers, among the variants of a pair's groups, with which a
+        model is ranked.
+    lowest_accuracy : float or None
+        What the lower limit of a model's accuracy in the baseline variant must exceed for the
+        model to be ranked; None for `chance`.
+    common_items : float
+        The smallest share of a board's items that all of its models must have been asked for
+        the models to be ranked.
     sources : tuple of str
         Where it comes from.
     licence, citation : str
@@ -107,6 +123,10 @@ class Benchmark:
     missing: MissingPolicy
     equivalence_margin: float
     selected_on: Mapping[str, str]
+    family: Family
+    largest_missing: float
+    lowest_accuracy: float | None
+    common_items: float
     sources: tuple[str, ...]
     licence: str
     citation: str
@@ -120,6 +140,17 @@ class Benchmark:
     def varied(self) -> tuple[Attribute, ...]:
         """The demographic attributes: all but the baseline."""
         return tuple(a for a in self.attributes.values() if a.name != BASELINE)
+
+    @property
+    def chance(self) -> float:
+        """The accuracy of the best guess that does not read the vignette.
+
+        1 / the number of options, or the share of the most frequent key if that is larger: a
+        model that always gives this letter reaches it.
+        """
+        keys = Counter(self.answer_keys.values())
+        most_frequent = max(keys.values()) / keys.total() if keys else 0.0
+        return max(1 / len(self.options), most_frequent)
 
     @property
     def pooled(self) -> Attribute:
@@ -186,6 +217,39 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
 
 
+def refuse_unknown_keys(
+    declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
+) -> None:
+    """Refuse keys that nothing reads: a misspelt key would otherwise change nothing.
+
+    Parameters
+    ----------
+    declared : mapping
+        What the file, or one of its tables, declares.
+    known : collection of str
+        The keys that are read.
+    path : Path
+        The file.
+    table : str
+        The name of the table, if it is not the top level of the file.
+
+    Raises
+    ------
+    InputError
+        Names every unknown key, and the known key that is closest to it.
+    """
+    problems = []
+    for key in declared:
+        if key in known:
+            continue
+        closest = get_close_matches(key, known, n=1)
+        remedy = f"did you mean {closest[0]}?" if closest else f"known keys: {', '.join(known)}"
+        name = f"{table}.{key}" if table else key
+        problems.append(Problem(str(path), "unknown key", remedy, column=name))
+    if problems:
+        raise InputError(problems)
+
+
 def builtin_benchmarks() -> dict[str, Path]:
     """The files of the built-in benchmarks by name."""
     return {path.stem: path for path in sorted(resource("data", "benchmarks").glob("*.toml"))}
@@ -222,12 +286,45 @@ def _no_such_benchmark(name: str, remedy: str) -> InputError:
     return InputError([Problem(name, "no such benchmark", remedy)])
 
 
+_KEYS = (
+    "name",
+    "title",
+    "description",
+    "options",
+    "items_file",
+    "keys_file",
+    "publish_items",
+    "missing",
+    "equivalence_margin",
+    "family",
+    "ranking",
+    "sources",
+    "licence",
+    "citation",
+    "notes",
+    "versions",
+    "selected_on",
+    "attributes",
+)
+_RANKING_KEYS = ("largest_missing", "lowest_accuracy", "common_items")
+_ATTRIBUTE_KEYS = ("label", "groups", "pairs", "crosses", "levels")
+
+
+def _number_or_none(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
 def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
     def wrong(message: str, remedy: str, key: str) -> InputError:
         return InputError([Problem(str(path), message, remedy, column=key)])
 
+    refuse_unknown_keys(declared, _KEYS, path)
+    ranking = declared.get("ranking", {})
     try:
+        refuse_unknown_keys(ranking, _RANKING_KEYS, path, table="ranking")
         groups = declared["attributes"]
+        for name, entry in groups.items():
+            refuse_unknown_keys(entry, _ATTRIBUTE_KEYS, path, table=f"attributes.{name}")
         attributes = {
             name: Attribute(
                 name=name,
@@ -258,6 +355,10 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             missing=declared["missing"],
             equivalence_margin=float(declared["equivalence_margin"]),
             selected_on=MappingProxyType(dict(declared.get("selected_on", {}))),
+            family=declared.get("family", "board"),
+            largest_missing=float(ranking.get("largest_missing", 0.05)),
+            lowest_accuracy=_number_or_none(ranking.get("lowest_accuracy")),
+            common_items=float(ranking.get("common_items", 0.95)),
             sources=tuple(declared["sources"]),
             licence=str(declared["licence"]),
             citation=str(declared["citation"]),
@@ -297,6 +398,15 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
     if not 0 < benchmark.equivalence_margin < 1:
         raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
+    if benchmark.family not in FAMILIES:
+        raise wrong("unknown family", f"use one of {', '.join(FAMILIES)}", "family")
+    for key in _RANKING_KEYS:
+        value = getattr(benchmark, key)
+        if value is not None and not 0 <= value <= 1:
+            raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
+    if not benchmark.options or not benchmark.answer_keys:
+        empty = "options" if not benchmark.options else "items"
+        raise wrong("has none", "declare at least one", empty)
     return benchmark
 
 
