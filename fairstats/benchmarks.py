@@ -404,9 +404,8 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         value = getattr(benchmark, key)
         if value is not None and not 0 <= value <= 1:
             raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
-    if not benchmark.options or not benchmark.answer_keys:
-        empty = "options" if not benchmark.options else "items"
-        raise wrong("has none", "declare at least one", empty)
+    if not benchmark.options:
+        raise wrong("has none", "declare at least one", "options")
     return benchmark
 
 
