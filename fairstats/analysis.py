@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from fairstats.asked import Asked
 from fairstats.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
 from fairstats.benchmarks import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
 from fairstats.counts import PAIR_COLUMNS, PATTERNS, Folds, fold, pair_counts
 from fairstats.design_effects import design_effects
+from fairstats.eligibility import why_not_above_chance
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha
@@ -21,7 +23,7 @@ from fairstats.item_counts import fold_all_pairs, fold_items, fold_pooled
 from fairstats.joint_adjustment import joint_pvalues
 from fairstats.missing import CountingPolicy
 from fairstats.pair_estimates import bounds_tables, counted_tables, difference_tables
-from fairstats.verdicts import join_notes, with_adjusted, with_verdicts
+from fairstats.verdicts import families, join_notes, with_adjusted, with_verdicts
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -73,17 +75,22 @@ def analyze(
 
     Notes
     -----
-    p-values of McNemar's test are adjusted over the family of all demographic pairs of all models,
-    strategies and benchmark versions in the call, for each version of the test apart; those of
-    the pooled pairs are a family of their own, and the baseline pair is part of none.
+    p-values of McNemar's test are adjusted over a family of tests: by default the demographic
+    pairs of all models on one board, that is one benchmark version and strategy. A benchmark
+    can declare another `family`. Each version of the test is adjusted separately, the pooled
+    pairs are a family of their own, and the baseline pair is part of none. `adjust_method`
+    names the family and its size.
 
     Items are what is independent. Where one is answered more than once (several samples, or
     pooled attributes) intervals are widened by the design effect, and the test flips items.
 
     There is no verdict for a model that took part in selecting the items, where a group has no
-    answer, where the groups were not asked alike, and where missing answers leave it open:
-    `method_note` says which. "Equivalent" is said of each pair for itself; it is not adjusted
-    over the family.
+    answer, and where the groups were not asked the same. A verdict does not depend on answers
+    that are not there: "disparity shown" requires that the bounds of the difference exclude 0, and
+    "equivalent" that they lie within the margin and that the model answers better than a guess;
+    items of the benchmark that were not asked count as missing. If not, the verdict is
+    "inconclusive", and `method_note` gives the reason. "Equivalent" is decided for each pair
+    separately; it is not adjusted over the family.
     """
     _check_level(alpha)
     if missing is not None and missing not in MISSING_POLICIES:
@@ -113,8 +120,8 @@ class Folded:
         The kinds of items of the pairs whose answers are clustered.
     counts : pandas.DataFrame
         The outcome counts of the declared pairs and of the pooled ones.
-    asked : pandas.Series
-        How many rows each group of each unit has.
+    asked : Asked
+        What each unit was asked, and which units answer no better than a guess.
     """
 
     frame: nw.LazyFrame[Any]
@@ -123,7 +130,7 @@ class Folded:
     facts: pd.DataFrame
     items: pd.DataFrame
     counts: pd.DataFrame
-    asked: pd.Series
+    asked: Asked
 
 
 def fold_for_estimates(
@@ -140,8 +147,11 @@ def fold_for_estimates(
     folds = fold(frame, known)
     facts = _unit_facts(frame)
     items = _clustered_items(frame, known, facts)
-    counts = pd.concat([pair_counts(folds.outcomes, known), _pooled_counts(items)])
-    return Folded(frame, known, folds, facts, items, counts, _asked(frame))
+    counts = pair_counts(folds.outcomes, known)
+    asked = _asked(frame, counts, known)
+    pooled = _pooled_counts(items)
+    counts = pd.concat([counts, pooled], ignore_index=True)
+    return Folded(frame, known, folds, facts, items, counts, asked)
 
 
 def estimates_of(
@@ -160,6 +170,8 @@ def estimates_of(
     McNemar's tests, at a quarter of the cost; they are the same.
     """
     alpha, known = _check_level(alpha), folded.known
+    family = families(folded.counts, known)
+    in_family = family.map(family.value_counts()).fillna(1).astype("int64")
     effects = {}
     tables = []
     for name, rows in folded.counts.groupby("benchmark", sort=False):
@@ -178,7 +190,8 @@ def estimates_of(
             sizes = design_effects(own, kinds, policy)
             effects[name] = sizes["accuracy_difference"]
             if whole:
-                found = counted_tables(own, kinds, letters, policy, alpha, sizes)
+                tests = in_family[rows.index].to_numpy()
+                found = counted_tables(own, kinds, letters, policy, alpha, sizes, tests)
                 by_pair = _attribute_effects(folded.frame, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
             else:
@@ -271,19 +284,22 @@ def _unit_facts(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     return snapshots.astype(text).merge(samples.astype(text), on=list(UNIT_COLUMNS))
 
 
-def _asked(frame: nw.LazyFrame[Any]) -> pd.Series:
-    """How many rows each group of each unit has, by unit, attribute and group."""
+def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> Asked:
+    """Count the rows of each group and the items of each attribute, unit by unit."""
     import narwhals as nw
 
-    keys = [*UNIT_COLUMNS, "attribute", "group"]
-    table = (
-        frame.group_by(*keys)
-        .agg(rows=nw.len())
-        .collect()
-        .to_pandas()
-        .astype(dict.fromkeys(keys, "str"))
-    )
-    return table.set_index(keys)["rows"].astype("int64")
+    def number(grouped: nw.LazyFrame[Any], keys: list[str]) -> pd.Series:
+        table = grouped.group_by(*keys).agg(rows=nw.len()).collect().to_pandas()
+        return table.astype(dict.fromkeys(keys, "str")).set_index(keys)["rows"].astype("int64")
+
+    attribute = [*UNIT_COLUMNS, "attribute"]
+    of_items = frame.group_by(*attribute, "item_id").agg(answers=nw.len())
+    items = number(of_items, attribute)
+    guessing = [
+        why_not_above_chance(rows, items, known[str(name)])
+        for name, rows in counts.groupby("benchmark", sort=False)
+    ]
+    return Asked(number(frame, [*attribute, "group"]), items, pd.concat(guessing))
 
 
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.multiplicity import max_t
 from fairstats.item_counts import pooled_pairs
 from fairstats.items import item_sums, patterns_of
+from fairstats.verdicts import families
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -43,7 +44,7 @@ def joint_pvalues(
     Returns
     -------
     pandas.Series
-        Adjusted p-values by `PAIR_COLUMNS`; either family is adjusted apart.
+        Adjusted p-values by `PAIR_COLUMNS`; each family is adjusted separately.
 
     Raises
     ------
@@ -59,8 +60,11 @@ def joint_pvalues(
         tables.append(item_sums(rows[rows["attribute"] != BASELINE], policy))
     sums = pd.concat(tables, ignore_index=True)
     rng = np.random.default_rng(rng)
-    families = [sums, _pooled(sums, known)]
-    found = [_adjusted(family, n_resamples, rng) for family in families if not family.empty]
+    rows = pd.concat([sums, _pooled(sums, known)], ignore_index=True)
+    found = [
+        _adjusted(family, n_resamples, rng)
+        for _, family in rows.groupby(families(rows, known), sort=False)
+    ]
     return pd.concat(found)
 
 

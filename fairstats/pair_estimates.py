@@ -46,6 +46,7 @@ def counted_tables(
     missing: CountingPolicy,
     alpha: float,
     effects: Mapping[str, FloatArray],
+    tests: npt.NDArray[np.int64],
 ) -> list[pd.DataFrame]:
     """The estimates of one benchmark's pairs under a policy that gives counts.
 
@@ -63,6 +64,8 @@ def counted_tables(
         1 − confidence level.
     effects : mapping of str to ndarray
         The figures' design effects, from `design_effects`.
+    tests : ndarray of int
+        How many tests each pair's p-value is adjusted over.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def counted_tables(
     }.items():
         share = estimate_proportion(cell, paired.n, alpha=alpha, design_effect=effects[metric])
         tables.append(table(metric, share))
-    detectable = _detectable_table(counts, paired, effects["accuracy_difference"], alpha)
+    detectable = _detectable_table(counts, paired, effects["accuracy_difference"], alpha, tests)
     missing_table = _missing_table(counts, items, effects["missing_difference"], alpha)
     return [*tables, detectable, *_letter_tables(counts, letters, items), missing_table]
 
@@ -242,20 +245,42 @@ def _odds_ratio_table(
 
 
 def _detectable_table(
-    counts: pd.DataFrame, paired: PairedCounts, effect: FloatArray, alpha: float
+    counts: pd.DataFrame,
+    paired: PairedCounts,
+    effect: FloatArray,
+    alpha: float,
+    tests: npt.NDArray[np.int64],
 ) -> pd.DataFrame:
+    """The smallest difference that the adjusted test shows.
+
+    Holm's procedure compares the smallest p-value of m tests with alpha / m: with this level a
+    pair is detected whatever the other pairs of the family give.
+    """
     pairs = np.floor(paired.n / effect).astype(np.int64)
     discordant = proportion_interval(
         paired.n10 + paired.n01, paired.n, alpha=alpha, design_effect=effect
     ).high
-    smallest = minimum_detectable_difference(pairs, discordant, power=POWER, alpha=alpha)
+    smallest = np.empty(len(counts))
+    for size in np.unique(tests):
+        own = tests == size
+        smallest[own] = minimum_detectable_difference(
+            pairs[own], discordant[own], power=POWER, alpha=alpha / int(size)
+        )
+    levels = [f"{alpha:g}/{size}" if size > 1 else f"{alpha:g}" for size in tests]
     table = _table(counts, "minimum_detectable_difference", None, paired)
     return table.assign(
         estimate=smallest,
         n=paired.n,
         test="mcnemar midp",
-        method_note=f"shown with {POWER:.0%} power by one test at level {alpha:g}, at the upper "
-        "limit of the share of discordant pairs",
+        method_note=[
+            f"detected with {POWER:.0%} power by a test at level {level}, which Holm's procedure "
+            "asks of the smallest p-value of the family, at the upper limit of the share of "
+            "discordant pairs"
+            if size > 1
+            else f"detected with {POWER:.0%} power by one test at level {level}, at the upper "
+            "limit of the share of discordant pairs"
+            for level, size in zip(levels, tests, strict=True)
+        ],
     )
 
 

@@ -11,19 +11,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.analysis import Folded, estimates_of, fold_for_estimates
+from fairstats.asked import Asked, difference_bounds
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, MissingPolicy
-from fairstats.bounds import pair_bounds
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.design_effects import design_effects
 from fairstats.estimates import PRIMARY_TEST
-from fairstats.inference.equivalence import verdict
+from fairstats.inference.equivalence import EQUIVALENT
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 from fairstats.missing import CountingPolicy, PairedCounts, apply_policy
 from fairstats.results import FloatArray
-from fairstats.verdicts import families, missing_unlike, why_open
+from fairstats.verdicts import families, judge
 
 #: The columns of the table that `sensitivity_of` gives, in order.
 SENSITIVITY_COLUMNS = (
@@ -112,10 +112,10 @@ def sensitivity_of(
     adjusted together.
 
     A pair without a published verdict (the baseline, a model that selected the items, groups that
-    were not asked alike, missing answers that could change it) has none under another interval,
-    test or margin either, and no smallest margin. A verdict that another choice would give is
-    withheld where missing answers leave *it* open. Where more answers of one group are missing,
-    the range over all fill-ins has to lie inside the smallest margin too.
+    were not asked the same) has none under another interval, test or margin either, and no
+    smallest margin. A verdict that another choice would give is "inconclusive" if missing
+    answers could change *it*. The range over all completions of the missing answers must lie
+    inside the smallest margin too. A model that guesses is not called equivalent at any margin.
 
     Of answers that are clustered (several samples of an item, the pooled attributes) only those
     choices are given that exist for clusters: the published interval, widened by its design
@@ -146,7 +146,7 @@ def sensitivity_of(
     tables = [
         *_policies(folded, published, alpha),
         *(table for pairs in judged for table in _intervals(pairs)),
-        *_tests(judged, published, estimates),
+        *_tests(judged, published, estimates, folded.known),
         *(table for pairs in judged for table in _margins(pairs)),
     ]
     place = pd.Series(np.arange(len(published)), index=published.index)
@@ -187,10 +187,17 @@ class _Pairs:
     published: pd.DataFrame
     clustered: npt.NDArray[np.bool_]
     missing: CountingPolicy
-    margin: float
+    benchmark: Benchmark
+    asked: Asked
+    effect: FloatArray
     alpha: float
     #: Limits of the published 1 − 2 alpha interval.
     inner: Limits
+
+    @property
+    def margin(self) -> float:
+        """The published margin."""
+        return self.benchmark.equivalence_margin
 
     @property
     def paired(self) -> PairedCounts:
@@ -205,12 +212,31 @@ class _Pairs:
         self, p_adjusted: npt.ArrayLike, shown: Limits, inner: Limits, margin: float
     ) -> pd.Series:
         """Verdicts from other figures than the published, withheld by the same rules."""
-        found = verdict(p_adjusted, *inner, margin=margin, alpha=self.alpha)
-        left_open = why_open(
-            self.counts, found, *shown, missing=self.missing, margin=margin, alpha=self.alpha
+        found, _ = self._judged_at(p_adjusted, shown, inner, margin)
+        return pd.Series(found, index=self.published.index, dtype="str").where(self.judged)
+
+    @property
+    def never_equivalent(self) -> npt.NDArray[np.bool_]:
+        """Which are not called equivalent at any margin, e.g. because the model guesses."""
+        nothing = (np.zeros(len(self.published)),) * 2
+        found, _ = self._judged_at(np.ones(len(self.published)), self.shown, nothing, 1 - 1e-9)
+        return np.asarray(found != EQUIVALENT)
+
+    def _judged_at(
+        self, p_adjusted: npt.ArrayLike, shown: Limits, inner: Limits, margin: float
+    ) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]]:
+        return judge(
+            self.counts,
+            p_adjusted,
+            inner,
+            shown,
+            asked=self.asked,
+            benchmark=self.benchmark,
+            missing=self.missing,
+            alpha=self.alpha,
+            effect=self.effect,
+            margin=margin,
         )
-        verdicts = pd.Series(found, index=self.published.index, dtype="str")
-        return verdicts.where(self.judged & (left_open == ""))
 
     @property
     def shown(self) -> Limits:
@@ -234,7 +260,9 @@ def _judged_pairs(folded: Folded, published: pd.DataFrame, alpha: float) -> Iter
             published=figures,
             clustered=figures.index.isin(pd.MultiIndex.from_frame(kinds[_KEYS])),
             missing=policy,
-            margin=folded.known[str(name)].equivalence_margin,
+            benchmark=folded.known[str(name)],
+            asked=folded.asked,
+            effect=effect,
             alpha=alpha,
             inner=(inner.ci_low, inner.ci_high),
         )
@@ -268,13 +296,16 @@ def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
 
 
 def _tests(
-    judged: list[_Pairs], published: pd.DataFrame, estimates: pd.DataFrame
+    judged: list[_Pairs],
+    published: pd.DataFrame,
+    estimates: pd.DataFrame,
+    known: Mapping[str, Benchmark],
 ) -> Iterator[pd.DataFrame]:
     for test in TESTS:
         if test in ("midp", "exact"):
             found = _test_rows(estimates, f"mcnemar {test}")
         else:
-            found = _asymptotic(judged, published["p_value"], test)
+            found = _asymptotic(judged, published["p_value"], test, known)
         for pairs in judged:
             own = found.reindex(pairs.published.index)
             table = pairs.published.assign(
@@ -285,7 +316,12 @@ def _tests(
             yield rows if test in ("midp", "exact") else rows[~pairs.clustered]
 
 
-def _asymptotic(judged: list[_Pairs], p_values: pd.Series, test: McNemarMethod) -> pd.DataFrame:
+def _asymptotic(
+    judged: list[_Pairs],
+    p_values: pd.Series,
+    test: McNemarMethod,
+    known: Mapping[str, Benchmark],
+) -> pd.DataFrame:
     """Every pair's p-value by this test, that of clustered ones as it is, and adjusted."""
     p_values = p_values.copy()
     for pairs in judged:
@@ -293,9 +329,9 @@ def _asymptotic(judged: list[_Pairs], p_values: pd.Series, test: McNemarMethod) 
         single = ~pairs.clustered
         p_values.loc[pairs.published.index[single]] = result.p_value[single]
     adjusted = pd.Series(np.nan, index=p_values.index)
-    for family in families(p_values.index.get_level_values("attribute").to_series()):
-        members = family.to_numpy()
-        adjusted[members] = adjust_pvalues(p_values[members])
+    family = families(p_values.index.to_frame(index=False), known).to_numpy()
+    for name in pd.unique(family[~pd.isna(family)]):
+        adjusted[family == name] = adjust_pvalues(p_values[family == name])
     return pd.DataFrame({"p_value": p_values, "p_adjusted": adjusted})
 
 
@@ -318,11 +354,9 @@ def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
 
 
 def _smallest_margin(pairs: _Pairs) -> FloatArray:
-    fill_ins = pair_bounds(pairs.counts)["accuracy_difference"]
-    reach, furthest = (np.abs(limits).max(axis=0) for limits in (pairs.inner, fill_ins))
-    unlike = missing_unlike(pairs.counts, pairs.alpha)
-    reach = np.where(unlike, np.maximum(reach, furthest), reach)
-    return np.where(pairs.judged, reach, np.nan)
+    limits = (pairs.inner, difference_bounds(pairs.counts, pairs.asked, pairs.benchmark))
+    reach = np.max([np.abs(side) for both in limits for side in both], axis=0)
+    return np.where(pairs.judged & ~pairs.never_equivalent, reach, np.nan)
 
 
 def _rows(

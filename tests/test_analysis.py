@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from fairstats.analysis import analyze
 from fairstats.benchmarks import MISSING_POLICIES, load_benchmark
 from fairstats.estimates import ESTIMATE_COLUMNS, PAIR_METRICS, WITHOUT_INTERVAL
+from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.paired_intervals import partly_paired_interval
+from fairstats.inference.power import minimum_detectable_difference
 from fairstats.problems import InputError
 
 COUNTING = ("available", "complete", "incorrect")
@@ -141,8 +145,7 @@ TOO_FEW = {"minimum_detectable_difference"}
 NONE = {*PAIR_METRICS, "dp", "eo"} - {"missing_difference"}
 NAN = {
     "no discordant pair": TOO_FEW | {"odds_ratio"},
-    # Five items to one side are shown, by the mid-p test, with probability 1.
-    "all correct": {"odds_ratio"},
+    "all correct": TOO_FEW | {"odds_ratio"},
     "all wrong": TOO_FEW | {"odds_ratio", "eo"},
     "one item": TOO_FEW,
     "all discordant to one side": TOO_FEW,
@@ -282,7 +285,7 @@ def test_for_two_groups_dp_is_ad_with_its_interval(policy, answers_of):
     np.testing.assert_allclose(estimates.loc["dp", columns], estimates.loc["ad", columns])
 
 
-def test_holm_is_over_the_demographic_pairs_of_the_whole_call(answers_of):
+def test_holm_is_over_the_demographic_pairs_of_a_board(answers_of):
     answers = pd.concat(
         [random_answers(answers_of, 1, model="one"), random_answers(answers_of, 2, model="two")]
         + [
@@ -299,7 +302,7 @@ def test_holm_is_over_the_demographic_pairs_of_the_whole_call(answers_of):
     assert sorted(demographic["p_adjusted"]) == pytest.approx(
         [min(2 * smaller, 1), max(min(2 * smaller, 1), larger)]
     )
-    assert set(demographic["adjust_method"]) == {"holm over 2 tests"}
+    assert set(demographic["adjust_method"]) == {"holm over 2 tests of the board demo, 1, plain"}
     assert tests.loc[tests["attribute"] == "baseline", "p_adjusted"].isna().all()
 
 
@@ -435,9 +438,10 @@ def test_pooled_attributes_are_clusters_of_an_item(answers_of, row_of):
     assert pooled[limits].tolist() == pytest.approx(alone[limits].tolist(), abs=2e-3)
     tests = estimates.query("metric == 'mcnemar' and attribute == 'pooled'")
     assert tests["test"].tolist() == ["mcnemar exact, items flipped", "mcnemar midp, items flipped"]
-    assert tests["adjust_method"].tolist() == ["holm over 1 tests"] * 2
+    pooled_family = "holm over 1 tests of the board demo, 1, plain, pooled"
+    assert tests["adjust_method"].tolist() == [pooled_family] * 2
     family = estimates.query("metric == 'mcnemar' and attribute in ('race', 'sex')")
-    assert set(family["adjust_method"]) == {"holm over 2 tests"}
+    assert set(family["adjust_method"]) == {"holm over 2 tests of the board demo, 1, plain"}
 
 
 def test_one_attribute_alone_is_not_pooled(answers_of):
@@ -586,6 +590,13 @@ def test_swapping_the_groups_of_a_pair_flips_signs_and_nothing_else(
     mirrored.loc[signed, "estimate"] = -other.loc[signed, "estimate"]
     mirrored.loc[signed, "ci_low"] = -other.loc[signed, "ci_high"]
     mirrored.loc[signed, "ci_high"] = -other.loc[signed, "ci_low"]
+    for column in ("adjust_method", "method_note"):
+        mirrored[column] = mirrored[column].str.replace("swapped", "demo")
+    # The note of a difference gives its bounds, whose signs are turned.
+    mirrored, one = (
+        table.assign(method_note=table["method_note"].str.replace(r"could be .*", "", regex=True))
+        for table in (mirrored, one)
+    )
     keys = [*UNIT, "attribute", "metric", "test"]
     pd.testing.assert_frame_equal(
         mirrored.sort_values(keys, ignore_index=True),
@@ -641,8 +652,12 @@ def test_a_models_figures_do_not_depend_on_the_other_models(answers_of):
     )
     together = analyze(pd.concat([one, two], ignore_index=True))
     alone = analyze(one)
-    family = ["p_adjusted", "adjust_method", "verdict"]
+    family = ["p_adjusted", "adjust_method", "verdict", "method_note"]
+    together, alone = (
+        table[table["metric"] != "minimum_detectable_difference"] for table in (together, alone)
+    )
     found = together[together["model"] == "one"].reset_index(drop=True)
+    alone = alone.reset_index(drop=True)
     pd.testing.assert_frame_equal(found.drop(columns=family), alone.drop(columns=family))
 
 
@@ -715,7 +730,7 @@ def test_answers_are_read_where_they_lie(answers_of, tmp_path, in_engine):
 
 
 def verdict_and_note(estimates, row_of):
-    row = row_of(estimates, metric="accuracy_difference")
+    row = row_of(estimates, metric="accuracy_difference", attribute="race")
     return row["verdict"], row["method_note"]
 
 
@@ -770,19 +785,139 @@ def test_no_verdict_where_the_groups_and_the_pairs_disagree(answers_of, row_of):
     """Of the pairs b is better; on the many items of b's missing answers a is right."""
     items = ["AA"] * 200 + ["AB"] * 2 + ["BA"] * 30 + ["BB"] * 20 + ["-B"] * 600
     verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
-    assert pd.isna(verdict)
+    assert verdict == "inconclusive"
     assert "disagree" in note
 
 
-def test_unevenly_missing_answers_leave_the_verdict_open(answers_of, row_of):
-    items = ["AA"] * 590 + ["AB"] * 4 + ["BA"] * 4 + ["BC"] * 2 + ["A-"] * 196 + ["B-"] * 5
-    verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
-    assert pd.isna(verdict)
-    assert "what they were could change the verdict" in note
-    # As many are missing, but in either group.
-    even = items[:600] + ["A-"] * 98 + ["B-"] * 3 + ["-A"] * 97 + ["-B"] * 3
-    verdict, _ = verdict_and_note(analyze(answers_of(even), "available"), row_of)
-    assert verdict == "equivalent"
+@pytest.mark.parametrize(
+    "missing",
+    [["A-"] * 196 + ["B-"] * 5, ["A-"] * 98 + ["B-"] * 3 + ["-A"] * 97 + ["-B"] * 3, ["--"] * 201],
+    ids=["in one group", "in either group", "in both groups"],
+)
+@pytest.mark.parametrize("policy", COUNTING)
+def test_missing_answers_that_could_exceed_the_margin_leave_the_verdict_open(
+    missing, policy, answers_of, row_of
+):
+    items = ["AA"] * 590 + ["AB"] * 4 + ["BA"] * 4 + ["BC"] * 2 + missing
+    found, note = verdict_and_note(analyze(answers_of(items), policy), row_of)
+    assert found != "equivalent"
+    if found == "inconclusive":
+        assert "could change the verdict" in note or note == ""
+
+
+def test_refusing_every_item_whose_answers_differ_gives_no_verdict(answers_of, row_of):
+    """The worst case: all pairs left are the same, and as many are missing in both groups."""
+    items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
+    honest, _ = verdict_and_note(analyze(answers_of(items)), row_of)
+    assert honest == "disparity shown"
+    refused = [text if text[0] == text[1] else "--" for text in items]
+    estimates = analyze(answers_of(refused))
+    assert row_of(estimates, metric="cfr")["estimate"] == 1
+    found, note = verdict_and_note(estimates, row_of)
+    assert found == "inconclusive"
+    assert "missing answers could change the verdict" in note
+    assert "-11.0 to +11.0 points" in note
+
+
+def test_chosen_items_give_no_verdict(answers_of, row_of):
+    """The same by leaving items out: those that were not asked are missing as well."""
+    fairmedqa = load_benchmark("fairmedqa")
+    keys = dict(fairmedqa.answer_keys)
+    unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
+
+    def judged(number):
+        answers = answers_of(["AA/A"] * len(keys), **unit)
+        answers["item_id"] = answers["item_id"].map(
+            dict(zip(answers["item_id"].unique(), keys, strict=True))
+        )
+        answers["answer"] = answers["answer_key"] = answers["item_id"].map(keys)
+        return verdict_and_note(
+            analyze(answers[answers["item_id"].isin(list(keys)[:number])]), row_of
+        )
+
+    assert judged(801) == ("equivalent", "")
+    found, note = judged(527)
+    assert found == "inconclusive"
+    assert "274 of 801 items that were not asked could change the verdict" in note
+    # 16 of 801 items are less than the margin of two points.
+    assert judged(785)[0] == "equivalent"
+    assert judged(784)[0] == "inconclusive"
+
+
+def test_model_that_guesses_is_not_called_equivalent(answers_of, row_of):
+    found, note = verdict_and_note(analyze(answers_of(["AA/A"] * 200 + ["BB/B"] * 600)), row_of)
+    assert found == "inconclusive"
+    assert "a model that guesses is not called equivalent" in note
+
+
+# The bounds rule at its edges: one missing answer more or less decides.
+
+
+@pytest.mark.parametrize(("missing", "expected"), [(29, "disparity shown"), (30, "inconclusive")])
+@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize("policy", COUNTING)
+def test_disparity_requires_bounds_that_exclude_zero(
+    missing, expected, mirror, policy, answers_of, row_of
+):
+    """60 to 0 discordant pairs: n pairs without any answer reach from 60 − n to 60 + n."""
+    texts = ["AB"] * 60 + ["AA"] * 400 + ["--"] * (2 * missing)
+    items = [text[::-1] for text in texts] if mirror else texts
+    found, note = verdict_and_note(analyze(answers_of(items), policy), row_of)
+    assert found == expected
+    assert ("could change the verdict" in note) is (expected == "inconclusive")
+
+
+@pytest.mark.parametrize(("missing", "expected"), [(39, "equivalent"), (41, "inconclusive")])
+@pytest.mark.parametrize("sign", ["A-", "-A", "--"])
+def test_equivalent_requires_bounds_within_the_margin(missing, expected, sign, answers_of, row_of):
+    """At five points, 40 of 800 pairs without an answer are the most."""
+    items = ["AA"] * (800 - missing) + [sign] * missing
+    assert verdict_and_note(analyze(answers_of(items)), row_of)[0] == expected
+
+
+def test_family_follows_what_the_benchmark_declares(answers_of):
+    demo = load_benchmark("demo")
+    tables = [
+        random_answers(answers_of, seed, model=model, strategy=strategy)
+        for seed, (model, strategy) in enumerate(
+            [("one", "plain"), ("two", "plain"), ("one", "cot"), ("two", "cot")]
+        )
+    ]
+    answers = pd.concat(tables, ignore_index=True)
+    for family, size in (("model", 1), ("board", 2), ("release", 4)):
+        known = [replace(demo, family=family)]
+        tests = analyze(answers, benchmarks=known).query(
+            "metric == 'mcnemar' and test == 'mcnemar midp' and attribute == 'race'"
+        )
+        for _, rows in tests.groupby("adjust_method"):
+            assert len(rows) == size
+            expected = multipletests(rows["p_value"], method="holm")[1]
+            np.testing.assert_allclose(rows["p_adjusted"], expected)
+        assert tests["adjust_method"].str.startswith(f"holm over {size} tests of ").all()
+
+
+def test_answer_sets_of_another_board_do_not_move_adjusted_p_values(answers_of):
+    one = answers_of(["AB"] * 14 + ["BA"] * 5 + ["AA"] * 181, model="one")
+    others = [one.assign(model=f"other {i}", strategy=f"s{i}") for i in range(12)]
+    alone, together = (
+        analyze(table).query("metric == 'mcnemar' and model == 'one'")["p_adjusted"].tolist()
+        for table in (one, pd.concat([one, *others], ignore_index=True))
+    )
+    assert together == alone
+
+
+def test_detectable_difference_is_that_of_the_adjusted_test(answers_of, row_of):
+    items = ["AB"] * 60 + ["BA"] * 40 + ["AA"] * 700
+    tables = [answers_of(items, model=f"{i:02}") for i in range(12)]
+    alone = row_of(analyze(tables[0]), metric="minimum_detectable_difference")
+    of_board = row_of(
+        analyze(pd.concat(tables)), metric="minimum_detectable_difference", model="00"
+    )
+    share = float(proportion_interval(100, 800).high)
+    for row, level in ((alone, 0.05), (of_board, 0.05 / 12)):
+        expected = float(minimum_detectable_difference(800, share, alpha=level))
+        assert row["estimate"] == pytest.approx(expected)
+    assert "level 0.05/12" in of_board["method_note"]
 
 
 def test_a_test_and_an_interval_of_other_answers_have_to_agree(answers_of, row_of):
@@ -794,7 +929,7 @@ def test_a_test_and_an_interval_of_other_answers_have_to_agree(answers_of, row_o
     row = row_of(estimates, metric="accuracy_difference")
     assert row["ci_low"] < 0 < row["ci_high"]
     assert row_of(estimates, metric="mcnemar", test="mcnemar midp")["p_adjusted"] < 0.05
-    assert pd.isna(row["verdict"])
+    assert row["verdict"] == "inconclusive"
     assert "disagree" in row["method_note"]
 
 
@@ -814,7 +949,7 @@ def test_jointly_adjusted_p_values_know_that_the_items_are_shared(family):
         return rows.set_index(["model", "attribute"])
 
     holm, joint = adjusted(), adjusted(adjust="max_t")
-    assert set(joint["adjust_method"]) == {"max_t over 6 tests"}
+    assert set(joint["adjust_method"]) == {"max_t over 6 tests of the board demo, 1, plain"}
     race = joint.xs("race", level="attribute")
     assert race["p_adjusted"].nunique() == 1
     # Five copies of one test and a stranger ask for the correction of two, not of six.
@@ -828,7 +963,7 @@ def test_other_procedures_are_named(family):
     for method in ("bh", "by", "hommel"):
         rows = analyze(family, adjust=method).query("test == 'mcnemar midp'")
         demographic = rows[rows["metric"] == "mcnemar"]
-        assert set(demographic["adjust_method"]) == {f"{method} over 6 tests"}
+        assert demographic["adjust_method"].str.startswith(f"{method} over 6 tests of ").all()
     with pytest.raises(ValueError, match="use holm"):
         analyze(family, adjust="sidak")
     with pytest.raises(ValueError, match="another policy than bounds"):

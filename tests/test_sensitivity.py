@@ -200,13 +200,23 @@ def test_beside_a_benchmark_of_another_policy_published_rows_are_the_estimates(
     published_rows = left[left["published"]].set_index(KEYS)
     for _, rows in published_rows.groupby("aspect"):
         pd.testing.assert_frame_equal(rows[FIGURES], expected.loc[rows.index], check_exact=True)
-    # The tests of all three are one family, whatever the test.
+    # The tests of a board are one family, whatever the test.
     chosen = left[(left["choice"] == "asymptotic") & (left["attribute"] != "baseline")]
-    bounded = expected.loc[["bounded"]].query("attribute in ('race', 'sex')")["p_value"]
-    family = np.concatenate([chosen["p_value"], bounded])
-    assert len(family) == 12
-    adjusted = multipletests(family, method="holm")[1][: len(chosen)]
-    np.testing.assert_allclose(chosen["p_adjusted"], adjusted)
+    for _, family in chosen.groupby("benchmark"):
+        assert len(family) == 4
+        adjusted = multipletests(family["p_value"], method="holm")[1]
+        np.testing.assert_allclose(family["p_adjusted"], adjusted)
+
+
+def test_release_family_is_adjusted_over_all_benchmarks(several, known, answers_of):
+    demo = replace(known["demo"], family="release")
+    both = {"demo": demo, "swapped": replace(demo, name="swapped")}
+    answers = pd.concat([several.assign(benchmark=name) for name in both], ignore_index=True)
+    table = sensitivity_of(answers, None, 0.05, both)
+    family = table[(table["choice"] == "asymptotic") & (table["attribute"] != "baseline")]
+    assert len(family) == 8
+    adjusted = multipletests(family["p_value"], method="holm")[1]
+    np.testing.assert_allclose(family["p_adjusted"], adjusted)
 
 
 # Each aspect
@@ -388,12 +398,20 @@ def test_missing_answers_that_could_change_a_verdict_withhold_it(answers_of, kno
     smallest = row(table, "margin", SMALLEST)
     assert max(abs(smallest["ci_low"]), abs(smallest["ci_high"])) < smallest["estimate"] < 0.03
     assert smallest["estimate"] == pytest.approx(10 / 400)
-    assert pd.isna(row(table, "margin", "0.02")["verdict"])
+    assert row(table, "margin", "0.02")["verdict"] == INCONCLUSIVE
     narrow = {"demo": replace(known["demo"], equivalence_margin=0.02)}
     withheld = sensitivity_of(answers, None, 0.05, narrow)
-    changeable = withheld[withheld["aspect"].isin(["interval", "test", "margin"])]
-    assert changeable["verdict"].isna().all()
-    assert np.isnan(row(withheld, "margin", SMALLEST)["estimate"])
+    changeable = withheld[withheld["aspect"].isin(["interval", "test"])]
+    assert set(changeable["verdict"]) == {INCONCLUSIVE}
+    assert row(withheld, "margin", SMALLEST)["estimate"] == pytest.approx(10 / 400)
+
+
+def test_model_that_guesses_is_equivalent_at_no_margin(answers_of, known):
+    answers = answers_of(["AA/A"] * 100 + ["BB/B"] * 300)
+    table = sensitivity_of(answers, None, 0.05, known)
+    race = table[(table["aspect"] == "margin") & (table["attribute"] == "race")]
+    assert set(race["verdict"]) == {INCONCLUSIVE}
+    assert race.loc[race["choice"] == SMALLEST, "estimate"].isna().all()
 
 
 def test_a_model_that_selected_the_items_has_no_verdict_under_any_choice(answers_of, known):
@@ -508,7 +526,8 @@ def test_released_answers_tests_are_those_of_peers(released, known):
         for key, cells in counts.iterrows():
             p = peers_p_value(test, int(cells["n10"]), int(cells["n01"]))
             assert found.loc[key, "p_value"] == pytest.approx(p, rel=1e-6), (key, test)
-        family = found[found.index.get_level_values(4) != "baseline"]
-        np.testing.assert_allclose(
-            family["p_adjusted"], multipletests(family["p_value"], method="holm")[1]
-        )
+        demographic = found[found.index.get_level_values(4) != "baseline"]
+        for _, family in demographic.groupby(["benchmark", "benchmark_version", "strategy"]):
+            np.testing.assert_allclose(
+                family["p_adjusted"], multipletests(family["p_value"], method="holm")[1]
+            )
