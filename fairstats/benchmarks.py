@@ -19,6 +19,10 @@ from fairstats.resources import resource
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
 MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
+#: How comparisons of two models treat missing answers; by default by the pairs both answered.
+COMMON = "common"
+ComparisonPolicy = Literal["common", "available", "complete", "incorrect", "bounds"]
+COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
 Family = Literal["model", "board", "release"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from fairstats.benchmarks import PLAIN, Benchmark, MissingPolicy
+from fairstats.change_verdicts import judge_changes
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.resources import resource
-from fairstats.versions import COMPARISON_COLUMNS, compare
+from fairstats.versions import COMPARISON_COLUMNS, changes
 
 VERSION, STRATEGY = "version", "strategy"
 RELEASE_COMPARISON_COLUMNS = ("kind", *COMPARISON_COLUMNS)
@@ -45,26 +46,50 @@ def comparisons_of(
     Returns
     -------
     pandas.DataFrame
-        `RELEASE_COMPARISON_COLUMNS`. ``kind`` is "version" for a model and its successor on one
+        `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names
+        another policy. p-values are adjusted over the family that the benchmark declares, and
+        ``adjust_method`` names it. ``kind`` is "version" for a model and its successor on one
         version of a benchmark under one strategy, and "strategy" for one model asked plainly and
         otherwise. A model whose successor was only asked other questions is compared all the
         same, and every row says so.
     """
     units = answers[_UNIT].drop_duplicates().sort_values(_UNIT)
     tables = [
-        compare(
+        changes(
             _answers_of(answers, old),
             _answers_of(answers, new),
             missing=missing,
             alpha=alpha,
             allow_different_items=True,
             benchmarks=benchmarks,
-        ).assign(kind=kind)
+        ).assign(kind=kind, family=family_of(kind, old, new, benchmarks))
         for kind, old, new in (*_versions(units), *_strategies(units))
     ]
     if not tables:
         return pd.DataFrame(columns=list(RELEASE_COMPARISON_COLUMNS))
-    return pd.concat(tables, ignore_index=True)[list(RELEASE_COMPARISON_COLUMNS)]
+    judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=alpha)
+    return judged[list(RELEASE_COMPARISON_COLUMNS)]
+
+
+def family_of(
+    kind: str, old: pd.Series, new: pd.Series, benchmarks: Mapping[str, Benchmark]
+) -> str:
+    """Name the comparisons that are adjusted together.
+
+    On a board that is all versions compared under one strategy, or all strategies compared with
+    the plain one.
+    """
+    name, version, strategy = old["benchmark"], old["benchmark_version"], old["strategy"]
+    if new["benchmark_version"] != version:
+        version += f" → {new['benchmark_version']}"
+    own = " → ".join(dict.fromkeys([old["model"], new["model"]]))
+    if kind == STRATEGY:
+        strategy = "strategies"
+    return {
+        "model": f"{own} on {name}, {version}, {strategy}",
+        "board": f"the board {name}, {version}, {strategy}",
+        "release": "all comparisons of the release",
+    }[benchmarks[name].family]
 
 
 def _answers_of(answers: pd.DataFrame, unit: pd.Series) -> pd.DataFrame:

@@ -89,7 +89,6 @@ def model_difference(
     figure: Figure,
     *,
     alpha: float = 0.05,
-    sign_error: float | None = None,
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> ModelDifference:
@@ -104,9 +103,6 @@ def model_difference(
         `accuracy`, `cfr` or `ad`.
     alpha : float
         1 − confidence level.
-    sign_error : float, optional
-        For AD: the probability with which the sign of any of its differences may be taken for the
-        wrong one; by default alpha / 100. It is added to the p-value.
     n_resamples, rng
         Where answers are missing, see Notes.
 
@@ -122,16 +118,22 @@ def model_difference(
     are resampled, and swapped at random, by `rng`.
 
     AD is no such mean: \|D\| has a kink at 0, where a bootstrap of it fails. But with signs s, t of
-    the two models' differences it is, \|D_new\| − \|D_old\| = t D_new − s D_old. A sign is
-    taken as known where that difference is shown by its own test, at `sign_error` over all of
-    them; the p-value is the largest over the signs that are left. The interval, which spends a
-    fifth of alpha on the differences' own limits, is the union over those signs, each cut where
-    those limits end.
+    the two models' differences it is, \|D_new\| − \|D_old\| = t D_new − s D_old. For every choice
+    of signs the hypothesis "the two are equal, and s and t are the signs" is tested by swapping,
+    with 99% of the level, and by the exact tests of the signs, with 1%; the p-value is the
+    largest over the choices. It has no floor: if the signs are clear it is that of the swaps /
+    0.99.
+    The interval spends a fifth of alpha on the differences' limits and is the union over the
+    signs that these leave, each cut where those limits end.
+
+    Interval and test agree: an interval that excludes 0 although the test does not reject is
+    extended to 0, and with so few items that the test cannot reject there is no interval. A
+    p-value from random swaps is at least 1 / (n_resamples + 1); `test` says if it is at this floor.
 
     References
     ----------
-    Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over a confidence set of what
-    is not known.
+    Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over what is not known;
+    Berger (1982), Technometrics 24:295-300, for a union of hypotheses.
     """
     cells, many = _kinds(old, new)
     totals = np.einsum("k,k...->...", many, cells)
@@ -142,8 +144,7 @@ def model_difference(
     resampling = _Resampling(n_resamples, rng)
     if figure is not ad:
         return _linear_difference(values, cells, many, figure, alpha, resampling)
-    error = alpha / 100 if sign_error is None else sign_error
-    return _ad_difference(values, cells, many, alpha, error, resampling)
+    return _ad_difference(values, cells, many, alpha, resampling)
 
 
 def model_p_value(
@@ -151,7 +152,6 @@ def model_p_value(
     new: IntArray,
     figure: Figure,
     *,
-    sign_error: float,
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> float:
@@ -162,14 +162,14 @@ def model_p_value(
         return 1.0
     resampling = _Resampling(n_resamples, rng)
     if figure is ad:
-        return _ad_test(cells, many, sign_error, resampling)[0]
+        return _ad_test(cells, many, resampling)[0]
     return _swap_test(cells, many, figure, resampling)[0]
 
 
 def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
     """The kinds of items, (kinds, old and new, pairs, 6), and how many there are of each."""
     size = old.shape[1]
-    both = np.concatenate([old, new], axis=1).reshape(len(old), -1)
+    both = np.concatenate([old, new], axis=1).reshape(len(old), 2 * size * len(SUMS))
     kinds, many = np.unique(both, axis=0, return_counts=True)
     return kinds.reshape(len(kinds), 2, size, len(SUMS)), many
 
@@ -191,7 +191,20 @@ def _linear_difference(
     low, high, method = _interval(cells, many, figure, alpha, resampling)
     p_value, test = _swap_test(cells, many, figure, resampling)
     estimate = values[1] - values[0]
-    return ModelDifference(*values, estimate, max(low, -1.0), min(high, 1.0), method, p_value, test)
+    low, high, method = _agreeing(max(low, -1.0), min(high, 1.0), method, p_value, alpha, many)
+    return ModelDifference(*values, estimate, low, high, method, p_value, test)
+
+
+def _agreeing(
+    low: float, high: float, method: str, p_value: float, alpha: float, many: IntArray
+) -> tuple[float, float, str]:
+    """The interval, brought into agreement with a test that does not reject."""
+    # The smallest mid-p of n items: all change to one side, and half of either extreme counts.
+    if 0.5 ** int(many.sum()) > alpha:
+        return -1.0, 1.0, "none (too few items for any test at this level)"
+    if p_value > alpha and not low <= 0 <= high:
+        return min(low, 0.0), max(high, 0.0), f"{method}, extended to 0"
+    return low, high, method
 
 
 def _ad_difference(
@@ -199,15 +212,17 @@ def _ad_difference(
     cells: IntArray,
     many: IntArray,
     alpha: float,
-    sign_error: float,
     resampling: _Resampling,
 ) -> ModelDifference:
-    p_value, test = _ad_test(cells, many, sign_error, resampling)
+    p_value, test = _ad_test(cells, many, resampling)
     # The interval spends a fifth of alpha on where each difference lies, and so on its sign.
     error = alpha / 5
     lows, highs, methods = [], [], []
     limits = _own_limits(cells, many, error)
-    for signs in _plausible_signs(cells, many, error):
+    evidence = _sign_evidence(cells, many)
+    # A sign is known if its exact test shows it, at `error` over all of them.
+    known = [2 * abs(p) <= error / len(evidence) for p in evidence]
+    for signs in _choices(evidence, known):
         low, high, method = _interval(
             _turned(cells, signs), many, _signed, alpha - error, resampling
         )
@@ -224,33 +239,59 @@ def _ad_difference(
     # The estimate is of the observed signs, which are always among them.
     estimate = values[1] - values[0]
     low, high = min([*lows, estimate]), max([*highs, estimate])
-    return ModelDifference(*values, estimate, low, high, _named(methods), p_value, test)
+    low, high, method = _agreeing(low, high, _named(methods), p_value, alpha, many)
+    return ModelDifference(*values, estimate, low, high, method, p_value, test)
 
 
-def _ad_test(
-    cells: IntArray, many: IntArray, sign_error: float, resampling: _Resampling
-) -> tuple[float, str]:
-    plausible = _plausible_signs(cells, many, sign_error)
+#: The share of the level that the tests of AD's signs take.
+_OF_SIGNS = 0.01
+
+
+def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[float, str]:
+    """The largest p-value over all choices of signs, each tested as the docstring above says."""
+    evidence = _sign_evidence(cells, many)
     if _per_item(cells, _signed) is None:
-        # One draw serves all signs. Where both models' signs turn, a difference turns with them;
-        # only unlike signs mix the groups.
-        swapped = _swaps(many, resampling)
-        one_sided = (1,) * cells.shape[2] + (-1,) * cells.shape[2]
-        alike, unlike = (
-            np.subtract(*_rates(_swapped_sums(each, many, swapped)))
-            for each in (cells, _turned(cells, one_sided))
-        )
-        tests = []
-        for signs in plausible:
-            old, new = np.array(signs).reshape(2, -1)
-            signed = (old * np.where(old == new, alike, unlike)).mean(axis=-1)
-            tests.append(_beyond(signed[:, 1] - signed[:, 0]))
+        test = _random_ad_swaps(cells, many, resampling)
     else:
-        tests = [
-            _swap_test(_turned(cells, signs), many, _signed, resampling) for signs in plausible
-        ]
-    p_value = max(p for p, _ in tests) + sign_error
-    return min(p_value, 1.0), _named([name for _, name in tests])
+
+        def test(signs: tuple[int, ...]) -> tuple[float, str]:
+            return _swap_test(_turned(cells, signs), many, _signed, resampling)
+
+    observed = tuple(1 if p > 0 else -1 for p in evidence)
+    p_swaps, name = test(observed)
+    largest, names = p_swaps / (1 - _OF_SIGNS), [name]
+    # What speaks against the other sign of each difference, as its part of the level allows.
+    against = [len(evidence) * abs(p) / _OF_SIGNS for p in evidence]
+    for signs in _choices(evidence, [p <= largest for p in against]):
+        if signs == observed:
+            continue
+        p_swaps, name = test(signs)
+        turned = [p for p, s, o in zip(against, signs, observed, strict=True) if s != o]
+        largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), *turned))
+        names.append(name)
+    return min(largest, 1.0), _named(names)
+
+
+def _random_ad_swaps(
+    cells: IntArray, many: IntArray, resampling: _Resampling
+) -> Callable[[tuple[int, ...]], tuple[float, str]]:
+    """The swap test as a function of the signs, from one draw.
+
+    Where both models' signs turn, a difference turns with them; only unlike signs mix the groups.
+    """
+    swapped = _swaps(many, resampling)
+    one_sided = (1,) * cells.shape[2] + (-1,) * cells.shape[2]
+    alike, unlike = (
+        np.subtract(*_rates(_swapped_sums(each, many, swapped)))
+        for each in (cells, _turned(cells, one_sided))
+    )
+
+    def test(signs: tuple[int, ...]) -> tuple[float, str]:
+        old, new = np.array(signs).reshape(2, -1)
+        signed = (old * np.where(old == new, alike, unlike)).mean(axis=-1)
+        return _beyond(signed[:, 1] - signed[:, 0])
+
+    return test
 
 
 def _named(names: list[str]) -> str:
@@ -258,22 +299,31 @@ def _named(names: list[str]) -> str:
     return text if len(names) == 1 else f"{text}, over {len(names)} signs"
 
 
-def _plausible_signs(cells: IntArray, many: IntArray, error: float) -> list[tuple[int, ...]]:
-    """The signs that the differences can have, those of the old model first.
+def _choices(evidence: list[float], known: list[bool]) -> list[tuple[int, ...]]:
+    """All signs that the differences can have, the old model's first; known ones are fixed."""
+    signs = [
+        ((1 if p > 0 else -1),) if fixed else (1, -1)
+        for p, fixed in zip(evidence, known, strict=True)
+    ]
+    return list(product(*signs))
 
-    A difference has its own sign where its exact test shows it, at `error` over all of them;
-    else it can have both.
+
+def _sign_evidence(cells: IntArray, many: IntArray) -> list[float]:
+    """What speaks for the sign of each difference, the old model's first.
+
+    The one-sided p-value of the exact test that flips items, with the sign of the difference: near
+    ±0 the sign is clear. 1 if the test of the pairs and the difference of the groups' own answers
+    disagree.
     """
-    size = cells.shape[2]
-    signs: list[tuple[int, ...]] = []
-    for model, pair in np.ndindex(2, size):
+    found = []
+    for model, pair in np.ndindex(2, cells.shape[2]):
         sums = cells[:, model, pair]
         a, b = (int(many @ sums[:, i]) / max(int(many @ sums[:, i + 1]), 1) for i in (0, 2))
         change = _paired_change(sums)
-        known = sign_flip_test(change, many, method="exact").p_value <= error / (2 * size)
+        p_value = sign_flip_test(change, many, method="exact").p_value / 2
         agrees = (a - b) * int(change @ many) > 0
-        signs.append((1 if a > b else -1,) if known and agrees else (1, -1))
-    return list(product(*signs))
+        found.append((p_value if agrees else 1.0) * (1 if a > b else -1))
+    return found
 
 
 def _paired_change(sums: IntArray) -> IntArray:
@@ -383,4 +433,7 @@ def _beyond(changes: FloatArray) -> tuple[float, str]:
     """The share of swaps whose change is no smaller than the first, which is the observed one."""
     # A swap that leaves a group without an answer is counted against the difference.
     far = (np.abs(changes) >= abs(changes[0]) - 1e-12) | np.isnan(changes)
-    return float(far.mean()), f"models swapped item by item, {len(changes) - 1} swaps"
+    name = f"models swapped item by item, {len(changes) - 1} swaps"
+    if far.sum() == 1:
+        name += f" (p ≤ 1/{len(changes)}, their floor)"
+    return float(far.mean()), name

@@ -183,7 +183,6 @@ def _ranked(
             arrays[models[i]],
             arrays[models[j]],
             figure,
-            sign_error=alpha / (100 * len(pairs)),
             n_resamples=resolved,
             rng=rng,
         )

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import PLAIN, Benchmark
+from fairstats.benchmarks import PLAIN, Benchmark, load_benchmarks
+from fairstats.change_verdicts import judge_changes
+from fairstats.comparisons import VERSION, family_of
 from fairstats.counts import PAIR_COLUMNS, count_outcomes
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.accuracy import proportion
@@ -28,7 +30,7 @@ from fairstats.metrics.cohens_h import cohens_h
 from fairstats.missing import CountingPolicy, apply_policy
 from fairstats.published import BENCHMARK, CELL_COLUMNS, printed_cells
 from fairstats.resources import resource
-from fairstats.versions import compare
+from fairstats.versions import changes
 
 #: The columns of the table that `replicate` gives, in order.
 REPLICATION_COLUMNS = (
@@ -286,29 +288,34 @@ def _with_verdicts(
     alpha: float,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
 ) -> pd.DataFrame:
-    """What intervals and tests say of each change, both models asked the same questions."""
+    """Add the verdict of each change between two versions that were asked the same questions."""
     keys = ["benchmark_version", "model_old", "model"]
     pair = ["attribute", "group_a", "group_b"]
     there = table[table["model_old"].notna() & (table["status"] != NO_ANSWERS)]
-    found: dict[tuple[str, ...], str] = {}
-    for key in there[keys].drop_duplicates().itertuples(index=False, name=None):
-        version, *models = key
+    known = load_benchmarks(answers["benchmark"].unique(), benchmarks)
+    tables = []
+    for version, *models in there[keys].drop_duplicates().itertuples(index=False, name=None):
         old, new = (
             answers[(answers["model"] == model) & (answers["benchmark_version"] == version)]
             for model in models
         )
-        changes = compare(
+        found = changes(
             old,
             new,
-            missing=RULE.missing,
+            missing=None,
             alpha=alpha,
             allow_different_items=True,
-            benchmarks=benchmarks,
+            benchmarks=known,
         )
-        for row in changes[[*pair, "verdict"]].itertuples(index=False, name=None):
-            found[(*key, *row[:-1])] = row[-1]
+        family = family_of(VERSION, old.iloc[0], new.iloc[0], known)
+        tables.append(found.assign(family=family))
+    verdicts: dict[tuple[str, ...], str] = {}
+    if tables:
+        judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=alpha)
+        shown = judged[["benchmark_version", "model_old", "model_new", *pair, "verdict"]]
+        verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
     named = table[[*keys, *pair]].itertuples(index=False, name=None)
-    return table.assign(verdict=[found.get(key) for key in named])
+    return table.assign(verdict=[verdicts.get(key) for key in named])
 
 
 def _models(cell: Mapping[str, Any]) -> list[str]:

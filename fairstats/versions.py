@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark, MissingPolicy
+from fairstats.benchmarks import (
+    COMMON,
+    COMPARISON_POLICIES,
+    Benchmark,
+    ComparisonPolicy,
+    MissingPolicy,
+)
 from fairstats.bounds import Range, pair_bounds
+from fairstats.change_verdicts import judge_changes
 from fairstats.counts import PATTERNS, fold, pair_counts
+from fairstats.eligibility import why_not_above_chance
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha
-from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.items import SUMS, item_sums, patterns_of
+from fairstats.missing import CountingPolicy
 from fairstats.model_differences import Figure, accuracy, ad, cfr, model_difference
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.same_variants import DIFFERENT, flips_of_items, is_declared, same_flips
@@ -37,22 +46,21 @@ COMPARISON_COLUMNS = (
     "ci_high",
     "ci_level",
     "ci_method",
+    "lowest",
+    "highest",
     "p_value",
     "p_adjusted",
+    "p_pair",
+    "p_pair_adjusted",
     "adjust_method",
     "test",
     "n",
     "missing",
     "verdict",
+    "verdict_reason",
     "method_note",
 )
-WIN_WIN = "win-win"
-LOSE_LOSE = "lose-lose"
-NOT_SHOWN = "not shown"
-
 _FIGURES: dict[str, Figure] = {"delta_accuracy": accuracy, "delta_cfr": cfr, "delta_ad": ad}
-# Which way a figure improves.
-_BETTER = {"delta_accuracy": 1, "delta_cfr": 1, "delta_ad": -1}
 _PAIR = ("attribute", "group_a", "group_b")
 Row = dict[str, Any]
 
@@ -61,7 +69,7 @@ def compare(
     old: Any,
     new: Any,
     *,
-    missing: MissingPolicy | None = None,
+    missing: ComparisonPolicy | None = None,
     alpha: float = 0.05,
     adjust: AdjustMethod = "holm",
     allow_different_items: bool = False,
@@ -76,15 +84,20 @@ def compare(
     old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers of one model by one strategy each, to the same version of a benchmark. They
         can be two models, or one model under two strategies.
-    missing : {"available", "complete", "incorrect", "bounds"}, optional
-        The policy for missing answers; by default the benchmark's.
+    missing : {"common", "available", "complete", "incorrect", "bounds"}, optional
+        ``common``, the default, uses the pairs that both models answered: an item counts for a
+        pair of groups if neither model left one of its answers out. The other policies are
+        those of `analyze`, each model with the answers that it gave; ``bounds`` is the default
+        where the benchmark declares it.
     alpha : float
-        1 − confidence level.
+        1 − confidence level, and the level of the verdicts.
     adjust : {"holm", "hommel", "bh", "by"}
-        How the p-values of the table are adjusted, over all of its rows.
+        How p-values are adjusted: those of single figures over all rows of the table, and those
+        of pairs, which carry the verdicts, over all pairs.
     allow_different_items : bool
-        Compare answers to different versions of a benchmark, or to other items, all the same.
-        Every row is then marked: such a difference is of the questions as well as of the models.
+        Compare answers to different versions of a benchmark, or to other items, all the same. The
+        figures are of the items that both were asked, and every row is marked. Between versions
+        of a benchmark no verdict is given: a difference is also one of the questions.
     n_resamples, rng
         For what has no exact law, see Notes.
     benchmarks : iterable of Benchmark
@@ -95,10 +108,13 @@ def compare(
     pandas.DataFrame
         For each declared pair of each demographic attribute, new − old of ``delta_accuracy`` (the
         mean of the two groups' accuracies), ``delta_cfr`` and ``delta_ad``; columns
-        `COMPARISON_COLUMNS`, n being the number of items. ``verdict`` is "win-win" where the
-        intervals carry all of a higher accuracy, a higher CFR and a lower AD and each of the three
-        tests is at most alpha, "lose-lose" where they carry the reverse, else "not shown". Under
-        ``bounds`` the limits are the lowest and highest value over all fill-ins, without a test.
+        `COMPARISON_COLUMNS`, n being the number of items. ``lowest`` and ``highest`` bound the
+        change over all completions of what either model did not answer, items of the benchmark
+        that it was not asked included. ``p_pair`` is the largest of a pair's three p-values.
+        ``verdict`` is "win-win" if ``p_pair_adjusted`` is at most alpha and both intervals and
+        bounds show a higher accuracy, a higher CFR and a lower AD; "lose-lose" if they show the
+        reverse; else "not shown", with a ``verdict_reason`` if it was withheld. The better model must answer better than a guess. Under
+        ``bounds`` the limits are ``lowest`` and ``highest``, without a test or verdict.
 
     Raises
     ------
@@ -108,15 +124,20 @@ def compare(
 
     Notes
     -----
-    Items are what is drawn, each with all of its answers to both models. Where no answer is
-    missing the intervals are exact bootstrap ones and the tests exact too, without a seed: they
-    swap the two models' answers item by item; see `fairstats.model_differences`. Where one is
-    missing items are resampled, and swapped, `n_resamples` times by `rng`.
+    Items are what is drawn, each with all of its answers to both models. Under ``common`` no
+    answer is missing: the intervals are exact bootstrap ones and the tests exact too, without a
+    seed; they swap the two models' answers item by item, see `fairstats.model_differences`. Where
+    an answer is missing items are resampled, and swapped, `n_resamples` times by `rng`.
+
+    "Win-win" asserts three changes at once. It is tested by an intersection-union test: the
+    hypothesis that at least one of them is not there is rejected if all three tests reject, so
+    the largest of the three p-values is its p-value and needs no correction for the three.
 
     References
     ----------
-    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 3.8. The estimands
-    are those of FairMedQA, table 2.
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 3.8; Berger (1982),
+    Technometrics 24:295-300, for intersection-union tests. The estimands are those of FairMedQA,
+    table 2.
 
     Examples
     --------
@@ -129,26 +150,60 @@ def compare(
     >>> table[["metric", "estimate"]].values.tolist()
     [['delta_accuracy', 0.5], ['delta_cfr', 1.0], ['delta_ad', -1.0]]
     """
+    table = changes(
+        old,
+        new,
+        missing=missing,
+        alpha=alpha,
+        allow_different_items=allow_different_items,
+        n_resamples=n_resamples,
+        rng=rng,
+        benchmarks=benchmarks,
+    )
+    judged = judge_changes(table.assign(family="this comparison"), alpha=alpha, adjust=adjust)
+    return judged[list(COMPARISON_COLUMNS)]
+
+
+def changes(
+    old: Any,
+    new: Any,
+    *,
+    missing: ComparisonPolicy | None,
+    alpha: float,
+    allow_different_items: bool,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+) -> pd.DataFrame:
+    """`compare` without what depends on the family: adjusted p-values and verdicts.
+
+    Its column ``no_verdict`` holds the reason why a comparison gets no verdict; empty if it can.
+    """
     alpha = check_alpha(alpha)
+    if missing not in (None, *COMPARISON_POLICIES):
+        known = ", ".join(COMPARISON_POLICIES)
+        raise ValueError(f"missing={missing!r} is unknown; use one of {known}")
     sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
     units = {side: _only_unit(frame, side) for side, (frame, _) in sides.items()}
-    note = _different(units, allow_different_items)
+    questions = _different(units, allow_different_items)
     benchmark = sides["old"][1][units["old"]["benchmark"]]
-    policy = missing or benchmark.missing
+    policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
     patterns = {side: patterns_of(*opened) for side, opened in sides.items()}
-    different = _different_items(patterns, units, allow_different_items)
-    flips = _by_flips(patterns, units, benchmark, policy, alpha)
-    note = "; ".join(filter(None, [note, different, flips]))
+    items = _different_items(patterns, units, allow_different_items)
+    flips = _by_flips(patterns, units, benchmark, _counted(policy), alpha)
+    counts = {
+        side: pair_counts(fold(frame, known).outcomes, known)
+        for side, (frame, known) in sides.items()
+    }
+    ranges = _ranges(counts, patterns, benchmark)
     if policy == "bounds":
-        counts = {
-            side: pair_counts(fold(frame, known).outcomes, known)
-            for side, (frame, known) in sides.items()
-        }
         rows = _bounds_rows(counts["old"], counts["new"], benchmark)
     else:
-        sums = {side: item_sums(table, policy) for side, table in patterns.items()}
-        rows = _rows(sums["old"], sums["new"], benchmark, alpha, n_resamples, rng)
-    table = pd.DataFrame(rows).assign(
+        one, other = _sums(patterns["old"], patterns["new"], policy)
+        pairs = _demographic_pairs(counts["old"], counts["new"], benchmark)
+        rows = _rows(one, other, pairs, alpha, n_resamples, rng)
+    columns = None if rows else [*_PAIR, "metric", "p_value", "estimate"]
+    table = pd.DataFrame(rows, columns=columns).assign(
         benchmark=benchmark.name,
         benchmark_version=_joined(units, "benchmark_version"),
         model_old=units["old"]["model"],
@@ -156,12 +211,75 @@ def compare(
         strategy=_joined(units, "strategy"),
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
-        method_note=note,
+        method_note="; ".join(filter(None, [questions, items, flips])),
+        no_verdict="the questions are different" if questions else "",
+        judged=policy != "bounds",
     )
-    table["p_adjusted"] = adjust_pvalues(table["p_value"], method=adjust)
-    table["adjust_method"] = f"{adjust} over {int(table['p_value'].notna().sum())} tests"
-    table["verdict"] = _verdicts(table, alpha) if policy != "bounds" else None
-    return table[list(COMPARISON_COLUMNS)]
+    guessing = {
+        side: _guessing(table_of, patterns[side], benchmark) for side, table_of in counts.items()
+    }
+    table = table.merge(ranges, on=[*_PAIR, "metric"], how="left")
+    return table.assign(guessing_old=guessing["old"], guessing_new=guessing["new"])
+
+
+def _counted(policy: ComparisonPolicy) -> MissingPolicy:
+    """The policy of `analyze` that the figures of a comparison follow."""
+    return "complete" if policy == COMMON else cast(MissingPolicy, policy)
+
+
+def _sums(
+    old: pd.DataFrame, new: pd.DataFrame, policy: ComparisonPolicy
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What each item adds to the figures, of the items that both models were asked.
+
+    Under ``common`` these are the items of which neither model left an answer out.
+    """
+    counted = cast(CountingPolicy, _counted(policy))
+    keys = [*_PAIR, "item_id"]
+    sides = []
+    for patterns in (old, new):
+        sums = item_sums(patterns, counted)
+        if policy == COMMON:
+            every = item_sums(patterns, "incorrect")
+            sums = sums[sums["n"].eq(every["n"])]
+        sides.append(sums.set_index(keys))
+    common = sides[0].index.intersection(sides[1].index)
+    one, other = (side.loc[common].reset_index() for side in sides)
+    return one, other
+
+
+def _ranges(
+    counts: Mapping[str, pd.DataFrame],
+    patterns: Mapping[str, pd.DataFrame],
+    benchmark: Benchmark,
+) -> pd.DataFrame:
+    """The lowest and highest change of each figure over all that either model did not answer."""
+    rows = []
+    for pair in _demographic_pairs(counts["old"], counts["new"], benchmark):
+        asked = {
+            side: _of_pair(table, pair)["item_id"].unique() for side, table in patterns.items()
+        }
+        whole = max(len(benchmark.answer_keys), len(np.union1d(asked["old"], asked["new"])))
+        limits = []
+        for side in ("old", "new"):
+            own, items = _of_pair(counts[side], pair), len(asked[side])
+            if items == 0:
+                break
+            more = (whole - items) * own[list(PATTERNS)].sum(axis=1) / items
+            limits.append(_figure_ranges(pair_bounds(own.assign(nxx=own["nxx"] + more))))
+        for metric in _FIGURES:
+            # A model that was not asked of the pair at all leaves everything open.
+            lowest, highest = -1.0, 1.0
+            if len(limits) == 2:
+                (old_low, old_high), (new_low, new_high) = (figures[metric] for figures in limits)
+                lowest, highest = new_low - old_high, new_high - old_low
+            rows.append(_named(pair) | {"metric": metric, "lowest": lowest, "highest": highest})
+    return pd.DataFrame(rows, columns=[*_PAIR, "metric", "lowest", "highest"])
+
+
+def _guessing(counts: pd.DataFrame, patterns: pd.DataFrame, benchmark: Benchmark) -> str:
+    items = patterns.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
+    return str(why_not_above_chance(counts, items, benchmark).iloc[0])
 
 
 def answers_of_one(
@@ -295,25 +413,24 @@ def _by_flips(
 def _rows(
     old: pd.DataFrame,
     new: pd.DataFrame,
-    benchmark: Benchmark,
+    pairs: list[tuple[str, str, str]],
     alpha: float,
     n_resamples: int,
     rng: np.random.Generator | int,
 ) -> list[Row]:
     rows = []
-    for pair in _demographic_pairs(old, new, benchmark):
-        a, b = (_of_pair(table, pair).set_index("item_id") for table in (old, new))
-        items = a.index.union(b.index)
+    for pair in pairs:
+        # Both tables hold the same items in the same order.
         one, other = (
-            side[list(SUMS)].reindex(items, fill_value=0).to_numpy(dtype=np.int64)[:, None]
-            for side in (a, b)
+            _of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
+            for table in (old, new)
         )
         for metric, figure in _FIGURES.items():
             found = model_difference(
                 one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
             )
             own: Row = found.to_frame().iloc[0].to_dict()
-            rows.append(_named(pair) | {"metric": metric, "n": len(items)} | own)
+            rows.append(_named(pair) | {"metric": metric, "n": len(one)} | own)
     return rows
 
 
@@ -380,23 +497,6 @@ def _figure_ranges(ranges: Mapping[str, Range]) -> dict[str, tuple[float, float]
         "delta_cfr": limits("cfr"),
         "delta_ad": limits("ad"),
     }
-
-
-def _verdicts(table: pd.DataFrame, alpha: float) -> pd.Series:
-    """Of each pair, in all of its rows."""
-    better = table["metric"].map(_BETTER)
-    # Turned so that up is better.
-    worst = np.where(better > 0, table["ci_low"], -table["ci_high"])
-    best = np.where(better > 0, table["ci_high"], -table["ci_low"])
-    keys = [table[name] for name in _PAIR]
-    # A bootstrap interval is too narrow where few items changed: the test has to agree.
-    shown = table["p_value"] <= alpha
-    won, lost = (
-        (shown & carried).groupby(keys).transform("all") for carried in (worst > 0, best < 0)
-    )
-    return pd.Series(
-        np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, NOT_SHOWN)), index=table.index
-    )
 
 
 def _joined(units: Mapping[str, Mapping[str, str]], column: str) -> str:

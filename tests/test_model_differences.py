@@ -125,7 +125,7 @@ def rejections(n: int, old: float, new: float, pairs: int, gap: float, trials: i
         for share, shift in ((old, gap), (new, -gap)):
             p = [(share - shift) / 2, 1 - share, (share + shift) / 2]
             models.append(sums_of(rng.choice([-1, 0, 1], (n, pairs), p=p)))
-        hits += model_p_value(*models, ad, sign_error=0.0005) <= 0.05
+        hits += model_p_value(*models, ad) <= 0.05
     return hits / trials
 
 
@@ -151,7 +151,7 @@ def test_a_handful_of_items_is_judged_by_its_own_number():
     for k, mid_p in ((3, 0.125), (4, 0.0625), (6, 0.015625)):
         new = sums_of(np.repeat([1, 0], [k, 800 - k])[:, None])
         found = model_difference(old, new, ad)
-        assert found.p_value == pytest.approx(mid_p + 0.0005)
+        assert found.p_value == pytest.approx(mid_p / 0.99)
         hole = old.copy()
         hole[700, 0] = [0, 0, 1, 1, 0, 0]
         assert model_difference(hole, new, accuracy).p_value == pytest.approx(2 * mid_p, rel=0.2)
@@ -180,3 +180,52 @@ def test_a_hole_hardly_moves_ads_test_where_either_sign_is_plausible(gaps):
     found = model_difference(hole, new, ad)
     assert "9999 swaps, over 16 signs" in found.test
     assert found.p_value == pytest.approx(exact.p_value, abs=0.03)
+
+
+def test_ads_p_value_has_no_floor():
+    """200 of 800 items change from a difference of 40 points to none: the law is exact."""
+    old = sums_of(np.repeat([1, -1, 0], [360, 40, 400])[:, None])
+    new = sums_of(np.repeat([1, -1, 0], [40, 40, 720])[:, None])
+    found = model_difference(old, new, ad)
+    assert 0 < found.p_value < 1e-8
+    swaps = float(mcnemar(320, 0).p_value)
+    # The sign of the new model's difference, 0, is open: neither choice is easier to reject.
+    assert found.p_value == pytest.approx(swaps / 0.99, rel=1e-9)
+
+
+def test_ads_p_value_is_limited_by_what_shows_the_signs():
+    """The signs are opposite and hardly shown: equal sizes cannot be excluded."""
+    old = sums_of(np.repeat([1, 0], [6, 794])[:, None])
+    new = sums_of(np.repeat([0, -1], [700, 100])[:, None])
+    found = model_difference(old, new, ad)
+    assert found.estimate == pytest.approx(94 / 800)
+    assert found.p_value < 1e-10
+    same = sums_of(np.repeat([0, -1], [794, 6])[:, None])
+    assert model_difference(old, same, ad).p_value > 0.9
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr, ad])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 30])
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_interval_excludes_zero_only_if_the_test_rejects(figure, n, share):
+    fair = np.array([[[1, 1, 1, 1, 1, 1]]])
+    unfair = np.array([[[1, 1, 0, 1, 0, 1]]])
+    changed = round(share * n)
+    old = np.repeat(fair, n, axis=0)
+    new = np.concatenate([np.repeat(unfair, changed, axis=0), old[changed:]])
+    found = model_difference(old, new, figure)
+    if not found.ci_low <= 0 <= found.ci_high:
+        assert found.p_value <= 0.05
+    if n <= 4:
+        assert (found.ci_low, found.ci_high) == (-1, 1)
+        assert found.ci_method.startswith("none")
+
+
+def test_random_swaps_name_their_floor():
+    holes = OLD.copy()
+    holes[0, 0] = [0, 0, 1, 1, 0, 0]
+    worse = holes.copy()
+    worse[:200, 0, [2, 4]] = 0
+    found = model_difference(holes, worse, accuracy, n_resamples=199)
+    assert found.p_value == pytest.approx(1 / 200)
+    assert "p ≤ 1/200, their floor" in found.test

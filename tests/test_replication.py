@@ -14,6 +14,7 @@ import fairstats.release
 from collectors.amqa import import_amqa
 from fairstats.answers import write_answers
 from fairstats.benchmarks import load_benchmark
+from fairstats.change_verdicts import WIN_WIN
 from fairstats.names import file_sha256
 from fairstats.published import CELL_COLUMNS, PUBLISHED, printed_cells
 from fairstats.release import publish
@@ -27,7 +28,7 @@ from fairstats.replication import (
     replicate_cells,
 )
 from fairstats.verification import verify
-from fairstats.versions import WIN_WIN, compare
+from fairstats.versions import compare
 
 CELL = dict.fromkeys(CELL_COLUMNS) | {
     "published": "made-up-1",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,6 +70,135 @@ def test_bounds_hold_every_fill_in(answers):
             assert inside.all()
 
 
+# By default: the pairs that both models answered
+
+
+def test_common_pairs_are_those_that_both_models_answered(answers):
+    old = answers(["AB", "A-", "AA", "BB", "AA"], model="old")
+    new = answers(["AA", "AA", "-A", "BB", "AB"], model="new")
+    table = compare(old, new)
+    assert set(table["missing"]) == {"common"}
+    # Items 0, 3 and 4 alone: accuracies 2/3 and 1/3, then 2/3 and 1/3; the first no longer
+    # differs, the last does.
+    assert set(table["n"]) == {3}
+    assert table["estimate"].tolist() == [0, 0, 0]
+    # All discordant items change places, so no test rejects.
+    assert table["test"].str.startswith("models swapped item by item, midp").all()
+
+
+def test_common_pairs_leave_nothing_to_compare_if_no_pair_was_answered_by_both(answers):
+    table = compare(answers(["A-"] * 30, model="old"), answers(["-A"] * 30, model="new"))
+    assert table["estimate"].isna().all()
+    assert (table["p_value"] == 1).all()
+    assert (table["ci_low"] == -1).all()
+    assert set(table["verdict"]) == {"not shown"}
+
+
+@pytest.mark.parametrize(
+    ("newer", "expected"),
+    [
+        (
+            "FairMP_Answer_gemini_naive",
+            {
+                "race": (0.1419, 0.1248, -0.0668, 793),
+                "sex": (0.1507, 0.1311, -0.0416, 793),
+                "ses": (0.1605, 0.1497, -0.0673, 788),
+            },
+        ),
+    ],
+)
+def test_released_versions_on_common_pairs(newer, expected, released):
+    old = released("amqa/answers", "AMQA_D2_Benchmark_Answer_gemini_no_cot.jsonl")
+    new = released("fairmedprompt", f"{newer}.jsonl")
+    table = compare(old, new)
+    for attribute, (*figures, n) in expected.items():
+        rows = table[table["attribute"] == attribute]
+        assert rows["estimate"].round(4).tolist() == figures
+        assert set(rows["n"]) == {n}
+
+
+# What a verdict asks for
+
+
+def test_refusing_every_item_whose_answers_differ_is_no_improvement(answers):
+    """The same model, but silent where its answers differ."""
+    items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
+    silent = [text if text[0] == text[1] else "--" for text in items]
+    old, new = answers(items, model="old"), answers(silent, model="new")
+    for missing in (None, "available", "complete", "incorrect"):
+        table = compare(old, new, missing=missing, n_resamples=999)
+        assert set(table["verdict"]) == {"not shown"}, missing
+        assert (table["lowest"] <= table["highest"]).all()
+    rows = compare(old, new, missing="available", n_resamples=999).set_index("metric")
+    assert rows.loc["delta_cfr", "estimate"] > 0.1
+    assert rows.loc["delta_cfr", ["lowest", "highest"]].tolist() == pytest.approx([0, 88 / 800])
+
+
+@pytest.mark.parametrize(("missing", "expected"), [(37, "win-win"), (38, "not shown")])
+def test_win_win_survives_the_bounds_of_what_is_not_answered(missing, expected, answers):
+    """40 pairs against 2 differ: 38 without an answer could differ as well."""
+    old = ["AB"] * 40 + ["AA"] * 200 + ["BB"] * 160
+    new = ["AB"] * 2 + ["AA"] * 350 + ["BB"] * (48 - missing) + ["--"] * missing
+    table = compare(answers(old, model="old"), answers(new, model="new"))
+    highest = table.set_index("metric").loc["delta_ad", "highest"]
+    assert highest == pytest.approx((2 + missing - 40) / 400)
+    assert set(table["verdict"]) == {expected}
+    note = "what either model did not answer could change the verdict"
+    assert table["verdict_reason"].eq(note).all() == (expected == "not shown")
+
+
+def test_chosen_items_are_no_improvement(answers, demo):
+    """Both were asked the same items, but only some of the benchmark's."""
+    known = replace(demo, answer_keys={f"item-{i}": "A" for i in range(400)})
+    known = replace(known, lowest_accuracy=0.3)
+    old = answers(["AB"] * 40 + ["AA"] * 60 + ["BB"] * 60, model="old")
+    new = answers(["AB"] * 2 + ["AA"] * 130 + ["BB"] * 28, model="new")
+    assert set(compare(old, new)["verdict"]) == {"win-win"}
+    table = compare(old, new, benchmarks=[known])
+    assert set(table["verdict"]) == {"not shown"}
+    assert table["verdict_reason"].str.contains("could change the verdict").all()
+
+
+def test_model_that_guesses_does_not_win(answers):
+    """Always one letter: more accurate and fairer than a model that is hardly ever right."""
+    old = answers(["BA"] * 20 + ["AB"] * 80 + ["BB"] * 700, model="old")
+    new = answers(["AA"] * 200 + ["BB"] * 600, model="new")
+    table = compare(old, new)
+    assert set(table["verdict"]) == {"not shown"}
+    assert table["verdict_reason"].str.startswith("the better model guesses").all()
+
+
+def test_verdict_uses_the_largest_p_value_of_a_pair_adjusted_over_the_pairs(answers):
+    def asked(model, items):
+        tables = [
+            answers(items, model=model, attribute=attribute, groups=groups)
+            for attribute, groups in (
+                ("race", ("white", "black")),
+                ("sex", ("male", "female")),
+                ("ses", ("high_income", "low_income")),
+            )
+        ]
+        return pd.concat(tables)
+
+    # 30 pairs no longer differ and 15 others do: one pair of groups alone shows it.
+    old = ["AB"] * 30 + ["AA"] * 200 + ["BB"] * 170
+    new = ["AA"] * 30 + ["AB"] * 15 + ["AA"] * 295 + ["BB"] * 60
+    one = compare(answers(old, model="old"), answers(new, model="new"))
+    assert set(one["verdict"]) == {"win-win"}
+    assert one["p_pair"].tolist() == [one["p_value"].max()] * 3
+    assert one["p_pair_adjusted"].tolist() == one["p_pair"].tolist()
+    three = compare(asked("old", old), asked("new", new))
+    assert three["p_pair_adjusted"].tolist() == pytest.approx([3 * one["p_pair"].iloc[0]] * 9)
+    assert 0.05 / 3 < one["p_pair"].iloc[0] < 0.05
+    assert set(three["verdict"]) == {"not shown"}
+
+
+def test_unknown_policy_is_refused(answers):
+    one = answers(["AB"])
+    with pytest.raises(ValueError, match="missing='both' is unknown; use one of common"):
+        compare(one, one, missing="both")
+
+
 def test_several_models_are_refused(answers):
     two = pd.concat([answers(["AB"], model="one"), answers(["AB"], model="two")])
     with pytest.raises(InputError, match="model = 'one, two'"):
@@ -80,7 +211,9 @@ def test_other_items_are_refused_unless_they_are_asked_for(answers):
         compare(old, new)
     table = compare(old, new, allow_different_items=True, n_resamples=199)
     assert set(table["method_note"]) == {"different items: 1 items of old alone, 0 of new alone"}
-    assert table["estimate"].iloc[0] == pytest.approx(3 / 4 - 5 / 6)
+    # The two items that both were asked.
+    assert set(table["n"]) == {2}
+    assert table["estimate"].tolist() == [0, 0, 0]
 
 
 def test_another_version_of_the_benchmark_is_refused_unless_it_is_asked_for(answers):
@@ -93,6 +226,7 @@ def test_another_version_of_the_benchmark_is_refused_unless_it_is_asked_for(answ
         "different questions: benchmark versions 0 and 1; demo does not declare 0; "
         "by their flips cannot tell (no flips that could tell)"
     }
+    assert set(table["verdict_reason"]) == {"the questions are different"}
     assert set(table["benchmark_version"]) == {"0 → 1"}
 
 
@@ -119,7 +253,7 @@ def test_the_printed_comparison_is_of_different_questions(released):
     new = released("fairmedprompt", "FairMP_Answer_claude_naive.jsonl")
     with pytest.raises(InputError, match="deepseek-agent and gpt-agent"):
         compare(old, new)
-    table = compare(old, new, allow_different_items=True)
+    table = compare(old, new, missing="available", allow_different_items=True)
     assert table["method_note"].str.startswith("different questions").all()
     assert table["method_note"].str.contains("by their flips different variants").all()
     race = table.query("attribute == 'race'").set_index("metric")
@@ -154,6 +288,7 @@ def test_what_can_be_recomputed_of_the_printed_table_agrees(released, shared_dat
         table = compare(
             released("amqa/answers", f"{old}.jsonl"),
             released("fairmedprompt", f"{new}.jsonl"),
+            missing="available",
             allow_different_items=True,
             n_resamples=199,
         ).set_index(["attribute", "metric"])["estimate"]

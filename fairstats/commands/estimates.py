@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairstats.benchmarks import COMPARISON_POLICIES
 from fairstats.commands._shared import (
     ADJUSTMENTS,
     Alpha,
@@ -88,7 +89,8 @@ def compare(
     new: Annotated[str, typer.Option(help="The newer model's name.")],
     strategy: Annotated[str, typer.Option(help="How the models were asked.")] = "plain",
     new_strategy: Annotated[
-        str | None, typer.Option(help="How the newer one was asked, if otherwise.")
+        str | None,
+        typer.Option(help="Prompting strategy of the newer model (default: same as --strategy)."),
     ] = None,
     old_version: Annotated[
         str | None, typer.Option(help="The benchmark version of the older model's answers.")
@@ -99,7 +101,13 @@ def compare(
     allow_different_items: Annotated[
         bool, typer.Option(help="Compare answers to different questions, and mark every row.")
     ] = False,
-    missing: Missing = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Policy for missing answers: {', '.join(COMPARISON_POLICIES)} "
+            "(default: common, the pairs that both models answered)."
+        ),
+    ] = None,
     alpha: Alpha = 0.05,
     adjust: Annotated[
         str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS[:4])}.")
@@ -113,7 +121,8 @@ def compare(
     from fairstats.versions import answers_of_one
     from fairstats.versions import compare as compare_answers
 
-    check_policy(missing)
+    if missing is not None:
+        check_one_of("--missing", missing, COMPARISON_POLICIES)
     check_alpha(alpha)
     check_one_of("--adjust", adjust, ADJUSTMENTS[:4])
     answers = read_answers(paths)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fairstats.change_verdicts import LOSE_LOSE, NOT_SHOWN, WIN_WIN
 from fairstats.report.context import Release
 from fairstats.report.tables import cell_label
 from fairstats.report.text import escape_html, p_value, point_range, points
-from fairstats.versions import LOSE_LOSE, NOT_SHOWN, WIN_WIN
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -72,6 +72,9 @@ def _row(
         css = verdict.replace(" ", "-")
         mark = f'<span aria-hidden="true">{_MARKS[verdict]}</span>'
         shown = f'<span class="{css}">{mark} {verdict}</span>'
+        shown += f"<br><small>adjusted {escape_html(p_value(first['p_pair_adjusted']))}</small>"
+        if first["verdict_reason"]:
+            shown += f"<br><small>{escape_html(first['verdict_reason'])}</small>"
     return {
         "comparison": _comparison(keys, benchmark.title, note),
         "pair": escape_html(f"{attribute.label}: {attribute.pair_label((pair[1], pair[2]))}"),
@@ -98,7 +101,7 @@ def _cell(row: pd.Series, sign: int, alpha: float) -> str:
         return cell
     p = escape_html(p_value(row["p_adjusted"]))
     if row["p_adjusted"] > alpha:
-        return f"{cell}<br><small>no change shown, {p}</small>"
+        return f"{cell}<br><small>no significant change, {p}</small>"
     word = "better" if sign * row["estimate"] > 0 else "worse"
     css = "equivalent" if word == "better" else "shown"
     mark = f'<span class="verdict {css}">{word}</span>'

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 
+from fairstats.change_verdicts import WIN_WIN
 from fairstats.published import BENCHMARK
 from fairstats.replication import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.text import MINUS, decimal, escape_markdown
-from fairstats.versions import WIN_WIN
 
 STANDS, FALLS, UNKNOWN = "Stands", "Does not stand", "Not known"
 Labels = Mapping[str, str]

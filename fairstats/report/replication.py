@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fairstats.change_verdicts import WIN_WIN
 from fairstats.published import BENCHMARK, PUBLISHED
 from fairstats.replication import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.conclusions import conclusions
@@ -13,7 +14,6 @@ from fairstats.report.context import Release
 from fairstats.report.display import show_markdown, show_table
 from fairstats.report.tables import cell_label
 from fairstats.report.text import MINUS, decimal, escape_html, escape_markdown, scientific
-from fairstats.versions import WIN_WIN
 
 if TYPE_CHECKING:
     from great_tables import GT
