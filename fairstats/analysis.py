@@ -86,11 +86,11 @@ def analyze(
 
     There is no verdict for a model that took part in selecting the items, where a group has no
     answer, and where the groups were not asked the same. A verdict does not depend on answers
-    that are not there: "disparity shown" requires that the bounds of the difference exclude 0, and
-    "equivalent" that they lie within the margin and that the model answers better than a guess;
-    items of the benchmark that were not asked count as missing. If not, the verdict is
-    "inconclusive", and `method_note` gives the reason. "Equivalent" is decided for each pair
-    separately; it is not adjusted over the family.
+    that are not there: "disparity shown" requires that the bounds of the difference exclude 0,
+    and "equivalent" that they lie within the margin and that the model answers better than a
+    guess; items of the benchmark that were not asked count as missing. If not, the verdict is
+    "inconclusive". `verdict_reason` says why. "Equivalent" is decided for each pair separately;
+    it is not adjusted over the family.
     """
     _check_level(alpha)
     if missing is not None and missing not in MISSING_POLICIES:

@@ -45,7 +45,7 @@ def judge_changes(
     pandas.DataFrame
         The table with ``p_adjusted`` (over the rows of the family), ``p_pair`` and
         ``p_pair_adjusted`` (over its pairs), ``adjust_method``, ``verdict`` and
-        ``verdict_reason``, the reason why a verdict is withheld, empty if it is not.
+        ``verdict_reason``, the reason why a verdict is withheld; missing if it is not.
 
     Notes
     -----
@@ -107,4 +107,7 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
         np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, NOT_SHOWN)), index=judged.index
     ).where(reason.eq(""), NOT_SHOWN)
     given = judged["judged"].astype(bool)
-    return judged.assign(verdict=verdict.where(given), verdict_reason=reason.where(given, ""))
+    return judged.assign(
+        verdict=verdict.where(given),
+        verdict_reason=reason.where(given & reason.ne("")).astype("str"),
+    )

@@ -32,6 +32,7 @@ ESTIMATE_COLUMNS = (
     "n_missing_b",
     "missing",
     "verdict",
+    "verdict_reason",
     "method_note",
 )
 _WHOLE = {"n", "n10", "n01", "n_missing_a", "n_missing_b"}

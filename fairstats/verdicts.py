@@ -142,9 +142,7 @@ def with_verdicts(
         estimates.loc[here, "verdict"] = verdicts.where(judged)
         notes = notes.reindex(published).set_axis(estimates.index[here])
         given = notes[notes != ""].index
-        estimates.loc[given, "method_note"] = join_notes(
-            estimates.loc[given, "method_note"], notes[given]
-        )
+        estimates.loc[given, "verdict_reason"] = notes[given]
     return estimates
 
 

@@ -592,9 +592,10 @@ def test_swapping_the_groups_of_a_pair_flips_signs_and_nothing_else(
     mirrored.loc[signed, "ci_high"] = -other.loc[signed, "ci_low"]
     for column in ("adjust_method", "method_note"):
         mirrored[column] = mirrored[column].str.replace("swapped", "demo")
-    # The note of a difference gives its bounds, whose signs are turned.
+    # The reason gives the bounds of a difference, whose signs are turned.
+    bounds = r"could be .*"
     mirrored, one = (
-        table.assign(method_note=table["method_note"].str.replace(r"could be .*", "", regex=True))
+        table.assign(verdict_reason=table["verdict_reason"].str.replace(bounds, "", regex=True))
         for table in (mirrored, one)
     )
     keys = [*UNIT, "attribute", "metric", "test"]
@@ -652,7 +653,7 @@ def test_a_models_figures_do_not_depend_on_the_other_models(answers_of):
     )
     together = analyze(pd.concat([one, two], ignore_index=True))
     alone = analyze(one)
-    family = ["p_adjusted", "adjust_method", "verdict", "method_note"]
+    family = ["p_adjusted", "adjust_method", "verdict", "verdict_reason", "method_note"]
     together, alone = (
         table[table["metric"] != "minimum_detectable_difference"] for table in (together, alone)
     )
@@ -731,7 +732,8 @@ def test_answers_are_read_where_they_lie(answers_of, tmp_path, in_engine):
 
 def verdict_and_note(estimates, row_of):
     row = row_of(estimates, metric="accuracy_difference", attribute="race")
-    return row["verdict"], row["method_note"]
+    notes = (row["verdict_reason"], row["method_note"])
+    return row["verdict"], "; ".join(note for note in notes if isinstance(note, str) and note)
 
 
 def test_many_samples_of_few_items_show_little(answers_of, row_of):
@@ -930,7 +932,7 @@ def test_a_test_and_an_interval_of_other_answers_have_to_agree(answers_of, row_o
     assert row["ci_low"] < 0 < row["ci_high"]
     assert row_of(estimates, metric="mcnemar", test="mcnemar midp")["p_adjusted"] < 0.05
     assert row["verdict"] == "inconclusive"
-    assert "disagree" in row["method_note"]
+    assert "disagree" in row["verdict_reason"]
 
 
 # Families

@@ -297,6 +297,7 @@ def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
                 # Under bounds there is no range of the p-value of clustered answers.
                 "mcnemar": test and _part(test, _TEST),
                 "verdict": difference["verdict"],
+                "verdict_reason": difference["verdict_reason"],
                 "n_missing_a": difference["n_missing_a"],
                 "n_missing_b": difference["n_missing_b"],
             }
@@ -322,5 +323,6 @@ def _part(row: Record, names: tuple[str, ...]) -> Record:
 
 
 def _noted(row: Record) -> Record:
-    """The tables' empty note is no note."""
-    return row | {"method_note": row["method_note"] or None}
+    """Give null for a note that is empty in the tables."""
+    notes = {name: row[name] or None for name in ("method_note", "verdict_reason") if name in row}
+    return row | notes

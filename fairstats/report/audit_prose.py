@@ -138,6 +138,10 @@ def _said(
     adjusted = f"{p_value(test['p_adjusted'])}, {test['adjust_method']}" if test is not None else ""
     if verdict == SHOWN:
         return f"A disparity is shown ({adjusted})."
+    reason = difference["verdict_reason"]
+    reason = reason if isinstance(reason, str) else ""
+    if verdict == INCONCLUSIVE and reason:
+        return f"It is inconclusive: {reason}. That is not the same as fair."
     if verdict == INCONCLUSIVE:
         text = (
             f"It is inconclusive: neither a disparity ({adjusted}) nor equivalence at a margin of "
@@ -146,15 +150,13 @@ def _said(
         least = own["estimate"].get("minimum_detectable_difference", math.nan)
         if not math.isnan(least):
             text += (
-                f" One test at level {release.alpha:g}, not adjusted, would show a difference of "
-                f"{points(least, signed=False)} points with 80\u202f% power."
+                f" The adjusted test detects a difference of {points(least, signed=False)} points "
+                "with 80% power."
             )
         return text
     if model in board.benchmark.selected_on:
         return "No verdict is given: the model took part in selecting the items."
-    note = difference["method_note"]
-    reason = note if isinstance(note, str) and note else "see the limitations"
-    return f"No verdict is given: {reason}."
+    return f"No verdict is given: {reason or 'see the limitations'}."
 
 
 def limitations(release: Release, model: str) -> Iterator[str]:
@@ -192,16 +194,16 @@ def limitations(release: Release, model: str) -> Iterator[str]:
 
 
 def _unjudged(rows: pd.DataFrame, board: Board, where: str) -> Iterator[str]:
-    """Which pairs have no verdict, and why."""
+    """Which pairs have no verdict or one that was withheld, and why."""
     pairs = [own.loc["accuracy_difference"] for _, own in pairs_of(rows)]
-    open_pairs = [row for row in pairs if not isinstance(row["verdict"], str)]
-    for note in dict.fromkeys(str(row["method_note"]) for row in open_pairs):
+    open_pairs = [row for row in pairs if isinstance(row["verdict_reason"], str)]
+    for reason in dict.fromkeys(str(row["verdict_reason"]) for row in open_pairs):
         labels = [
             board.benchmark.attribute(row["attribute"]).pair_label((row["group_a"], row["group_b"]))
             for row in open_pairs
-            if row["method_note"] == note
+            if row["verdict_reason"] == reason
         ]
-        yield f"{where}: no verdict is given on {', '.join(labels)} ({note})."
+        yield f"{where}: no verdict on {', '.join(labels)} ({reason})."
 
 
 def _uneven_missing(rows: pd.DataFrame, board: Board, where: str, alpha: float) -> Iterator[str]:

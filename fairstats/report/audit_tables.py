@@ -56,7 +56,7 @@ def verdict_table(release: Release, model: str) -> GT:
             margin="Margin",
             verdict="Verdict",
             p="p, adjusted",
-            least="Detectable, one test",
+            least="Detectable (80% power)",
         )
         .cols_align("left")
     )

@@ -47,8 +47,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     Notes
     -----
     One line stands for all of the model's answer sets. An attribute's disparity is shown where it
-    is for one of its pairs in one answer set: the p-values are adjusted over all comparisons of
-    the release, so that any of them may be told alone. It is equivalent only where every one of
+    is for one of its pairs in one answer set: the p-values are adjusted over their family, which
+    the benchmark declares. It is equivalent only where every one of
     its pairs is, and otherwise inconclusive, or not judged. Colours repeat what the words say.
 
     References

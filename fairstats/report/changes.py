@@ -73,7 +73,7 @@ def _row(
         mark = f'<span aria-hidden="true">{_MARKS[verdict]}</span>'
         shown = f'<span class="{css}">{mark} {verdict}</span>'
         shown += f"<br><small>adjusted {escape_html(p_value(first['p_pair_adjusted']))}</small>"
-        if first["verdict_reason"]:
+        if isinstance(first["verdict_reason"], str):
             shown += f"<br><small>{escape_html(first['verdict_reason'])}</small>"
     return {
         "comparison": _comparison(keys, benchmark.title, note),

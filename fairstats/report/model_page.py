@@ -163,5 +163,6 @@ def _show_estimates(release: Release, model: str, benchmark: Benchmark, rows: pd
                 css_class="estimates",
                 download="estimates",
             )
-            notes = sorted(set(unit["method_note"].dropna()) - {""})
+            texts = pd.concat([unit["verdict_reason"], unit["method_note"]])
+            notes = sorted(set(texts.dropna()) - {""})
             show_markdown("\n".join(f"- {escape_markdown(note)}" for note in notes))

@@ -30,7 +30,7 @@ METRIC_LABELS = {
     "cohens_h": "Cohen's h",
     "odds_ratio": "Odds ratio, n10 / n01",
     "mcnemar": "McNemar",
-    "minimum_detectable_difference": "Detectable difference, 80 % power",
+    "minimum_detectable_difference": "Detectable difference (80% power, adjusted test)",
     "both_correct": "Both right",
     "only_a_correct": "Only {a} right",
     "only_b_correct": "Only {b} right",
