@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from great_tables._text import BaseText
 
 # Percent of the board's width that the columns beside the attributes take.
-_WIDTHS = {"model": 18, "rank": 6, "accuracy": 12, "missing": 10}
+_WIDTHS = {"model": 17, "rank": 9, "accuracy": 11, "missing": 9}
 
 #: The printed table whose rows a board shows where their answers were never released.
 PRINTED_BOARD = "fairmedqa-3"

@@ -53,9 +53,9 @@ def difference_matrix(board: Board, *, name: str) -> GT:
 def matrix_caption(release: Release) -> str:
     """State what the marks of the matrix mean."""
     return (
-        f"{_DIFFER} the two models differ in the mean absolute difference over the attributes "
-        f"(adjusted p of at most {release.alpha:g}); {_SAME} not significant. Numbers in cells "
-        "are adjusted p-values. Columns have the numbers of the rows."
+        f"{_DIFFER}: the two models differ in their mean absolute difference over the attributes "
+        f"(adjusted p at most {release.alpha:g}). {_SAME}: not significant. The numbers in the "
+        "cells are adjusted p-values. Columns are numbered like the rows."
     )
 
 
