@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from fairstats.policies import compare_policies as compare_policies
     from fairstats.problems import InputError as InputError
     from fairstats.problems import Problem as Problem
+    from fairstats.ranking import rank_differences as rank_differences
     from fairstats.ranking import rank_models as rank_models
     from fairstats.ratings.agreement import rating_agreement as rating_agreement
     from fairstats.ratings.bradley_terry import bradley_terry as bradley_terry
@@ -143,6 +144,7 @@ _HOMES = {
     "proportion_interval": "fairstats.inference.intervals",
     "publish": "fairstats.release",
     "randolph_kappa": "fairstats.agreement",
+    "rank_differences": "fairstats.ranking",
     "rank_models": "fairstats.ranking",
     "rank_sets": "fairstats.inference.ranks",
     "rater_regression": "fairstats.ratings.rater_models",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
@@ -15,7 +16,13 @@ from fairstats.counts import PAIR_COLUMNS
 from fairstats.estimates import ESTIMATE_COLUMNS
 from fairstats.flips import FLIP_COLUMNS, flips_of
 from fairstats.folding import UNIT_COLUMNS
-from fairstats.ranking import RANK_COLUMNS, rank_models
+from fairstats.ranking import (
+    RANK_COLUMNS,
+    RANK_DIFFERENCE_COLUMNS,
+    Ranking,
+    no_ranking,
+    rank_boards,
+)
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.replication import REPLICATION_COLUMNS, replicate
@@ -64,6 +71,17 @@ class ReleaseInputs:
     benchmarks: Mapping[str, Benchmark]
     rubrics: Mapping[str, Rubric]
 
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Ranks and comparisons of each board; empty where the policy gives ranges, not figures."""
+        policies = {name: self.missing or one.missing for name, one in self.benchmarks.items()}
+        ranked = [name for name, policy in policies.items() if policy != "bounds"]
+        rows = self.answers[self.answers["benchmark"].isin(ranked)]
+        if rows.empty:
+            return no_ranking()
+        policy = None if self.missing == "bounds" else self.missing
+        return rank_boards(rows, "ad", missing=policy, alpha=self.alpha, benchmarks=self.benchmarks)
+
 
 Make = Callable[[ReleaseInputs], pd.DataFrame]
 
@@ -89,17 +107,6 @@ class ReleaseTable:
 
 def _estimates(of: ReleaseInputs) -> pd.DataFrame:
     return analyze(of.answers, of.missing, of.alpha, benchmarks=of.benchmarks)
-
-
-def _ranks(of: ReleaseInputs) -> pd.DataFrame:
-    """The ranks and tiers of each board; none where fill-ins leave a range and no figure."""
-    policies = {name: of.missing or one.missing for name, one in of.benchmarks.items()}
-    ranked = [name for name, policy in policies.items() if policy != "bounds"]
-    rows = of.answers[of.answers["benchmark"].isin(ranked)]
-    if rows.empty:
-        return pd.DataFrame(columns=list(RANK_COLUMNS))
-    policy = None if of.missing == "bounds" else of.missing
-    return rank_models(rows, "ad", missing=policy, alpha=of.alpha, benchmarks=of.benchmarks)
 
 
 def _overlap(of: ReleaseInputs) -> pd.DataFrame:
@@ -136,7 +143,14 @@ TABLES: Mapping[str, ReleaseTable] = {
         _estimates,
     ),
     "ranks": ReleaseTable(
-        RANK_COLUMNS, ("benchmark", "benchmark_version", "strategy", "model", "metric"), _ranks
+        RANK_COLUMNS,
+        ("benchmark", "benchmark_version", "strategy", "model", "metric"),
+        lambda of: of.ranking.ranks,
+    ),
+    "rank_differences": ReleaseTable(
+        RANK_DIFFERENCE_COLUMNS,
+        ("benchmark", "benchmark_version", "strategy", "model_a", "model_b", "metric"),
+        lambda of: of.ranking.differences,
     ),
     "comparisons": ReleaseTable(
         RELEASE_COMPARISON_COLUMNS,

@@ -1,34 +1,92 @@
-"""Models ranked with the places that their answers leave possible."""
+"""Models ranked with the ranks that their answers leave possible."""
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.ranking import RANK_COLUMNS, rank_models
+from fairstats.items import item_patterns, item_sums
+from fairstats.model_differences import ad, model_p_value
+from fairstats.problems import InputError
+from fairstats.ranking import (
+    RANK_COLUMNS,
+    RANK_DIFFERENCE_COLUMNS,
+    rank_boards,
+    rank_differences,
+    rank_models,
+)
+
+METRICS = ["ad", "cfr", "accuracy"]
+FAIR = ["AA/A"] * 190 + ["AB/A"] * 5 + ["BA/A"] * 5
+NEARLY = ["AA/A"] * 188 + ["AB/A"] * 7 + ["BA/A"] * 5
+UNFAIR = ["AA/A"] * 140 + ["AB/A"] * 60
 
 
 @pytest.fixture(scope="module")
-def three_models(answers_of) -> pd.DataFrame:
-    tables = {
-        "fair": ["AA"] * 190 + ["AB"] * 5 + ["BA"] * 5,
-        "nearly": ["AA"] * 188 + ["AB"] * 7 + ["BA"] * 5,
-        "unfair": ["AA"] * 140 + ["AB"] * 60,
-    }
-    models = (answers_of(items, model=model) for model, items in tables.items())
-    return pd.concat(list(models), ignore_index=True)
+def board_of(answers_of):
+    """The answers of several models, each from the texts of its items."""
+
+    def build(**models: list[str]) -> pd.DataFrame:
+        tables = [answers_of(items, model=model) for model, items in models.items()]
+        return pd.concat(tables, ignore_index=True)
+
+    return build
 
 
-@pytest.mark.parametrize("metric", ["ad", "cfr", "accuracy"])
-def test_what_is_shown_holds_a_place_and_what_is_not_ties(metric, three_models):
+@pytest.fixture(scope="module")
+def three_models(board_of) -> pd.DataFrame:
+    return board_of(fair=FAIR, nearly=NEARLY, unfair=UNFAIR)
+
+
+def of(table: pd.DataFrame, model: str) -> pd.Series:
+    return table.set_index("model").loc[model]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_rank_ranges_separate_models_that_differ(metric, three_models):
     table = rank_models(three_models, metric)
     assert list(table.columns) == list(RANK_COLUMNS)
     assert table["model"].tolist() == ["fair", "nearly", "unfair"]
     assert table["rank"].tolist() == [1, 2, 3]
     assert table["rank_low"].tolist() == [1, 1, 3]
     assert table["rank_high"].tolist() == [2, 2, 3]
-    assert table["tier"].tolist() == [1, 1, 2]
+    assert table["may_be_best"].tolist() == [True, True, False]
+    assert table["n"].tolist() == [200, 200, 200]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_differences_have_one_row_per_pair_of_models(metric, three_models):
+    found = rank_boards(three_models, metric)
+    pairs, values = found.differences, found.ranks.set_index("model")["estimate"]
+    assert list(pairs.columns) == list(RANK_DIFFERENCE_COLUMNS)
+    named = list(pairs[["model_a", "model_b"]].itertuples(index=False, name=None))
+    assert named == [("fair", "nearly"), ("fair", "unfair"), ("nearly", "unfair")]
+    assert pairs["differ"].tolist() == [False, True, True]
+    for row in pairs.itertuples():
+        difference = values[row.model_a] - values[row.model_b]
+        assert row.difference == pytest.approx(difference, abs=1e-12)
+        assert row.bounds_low == pytest.approx(difference, abs=1e-12)
+        assert row.bounds_high == pytest.approx(difference, abs=1e-12)
+        assert row.p_value <= row.p_adjusted
+    assert set(pairs["n"]) == {200}
+    pd.testing.assert_frame_equal(rank_differences(three_models, metric), pairs)
+
+
+def test_without_missing_answers_the_test_is_that_of_the_items(three_models):
+    sums = item_sums(item_patterns(three_models), "available")
+    columns = ["correct_a", "n_a", "correct_b", "n_b", "same", "n"]
+    arrays = {}
+    for model, rows in sums[sums["attribute"] == "race"].groupby("model"):
+        arrays[model] = rows.sort_values("item_id")[columns].to_numpy()[:, None, :]
+    expected = model_p_value(arrays["fair"], arrays["unfair"], ad, sign_error=0.05 / 300)
+    found = rank_differences(three_models, "ad").set_index(["model_a", "model_b"])
+    assert found.loc[("fair", "unfair"), "p_value"] == expected
+    policies = [rank_models(three_models, missing=m) for m in ("available", "incorrect")]
+    pd.testing.assert_frame_equal(*(table.drop(columns="missing") for table in policies))
 
 
 def test_cfr_is_compared_without_a_seed(three_models):
@@ -38,28 +96,10 @@ def test_cfr_is_compared_without_a_seed(three_models):
     assert float(mcnemar(60, 10).p_value) < 0.05 / 3
 
 
-def test_a_model_that_selected_the_items_or_answered_nothing_has_no_rank(answers_of):
+def test_boards_are_ranked_separately(answers_of):
     answers = pd.concat(
         [
-            answers_of(["AB", "AA"], model="b", benchmark="fairmedqa", benchmark_version="v"),
-            answers_of(
-                ["AA", "AA"], model="GPT-4o-mini", benchmark="fairmedqa", benchmark_version="v"
-            ),
-            answers_of(["--", "--"], model="a", benchmark="fairmedqa", benchmark_version="v"),
-        ]
-    )
-    # The items are made, so that their keys are not the benchmark's own.
-    table = rank_models(answers)
-    assert table["model"].tolist() == ["b", "GPT-4o-mini", "a"]
-    assert table["rank"].tolist()[0] == 1
-    assert table["rank"].isna().tolist() == [False, True, True]
-    assert "selecting the items" in table["method_note"].iloc[1]
-
-
-def test_boards_are_ranked_apart(answers_of):
-    answers = pd.concat(
-        [
-            answers_of(["AB", "AA"], model=model, strategy=strategy)
+            answers_of(FAIR, model=model, strategy=strategy)
             for model in ("a", "b")
             for strategy in ("plain", "cot")
         ]
@@ -71,8 +111,10 @@ def test_boards_are_ranked_apart(answers_of):
 
 
 def test_one_model_alone_is_first_and_last(answers_of):
-    table = rank_models(answers_of(["AB", "AA"]))
-    assert table[["rank", "rank_low", "rank_high", "tier"]].iloc[0].tolist() == [1, 1, 1, 1]
+    found = rank_boards(answers_of(FAIR))
+    assert found.ranks[["rank", "rank_low", "rank_high"]].iloc[0].tolist() == [1, 1, 1]
+    assert found.differences.empty
+    assert list(found.differences.columns) == list(RANK_DIFFERENCE_COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +125,213 @@ def test_one_model_alone_is_first_and_last(answers_of):
         ({"missing": "bounds"}, "no figure to rank by"),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(options, match, answers_of):
+def test_options_that_cannot_rank_are_refused(options, match, answers_of):
     with pytest.raises(ValueError, match=match):
         rank_models(answers_of(["AB"]), **options)
+
+
+# --- Models without a rank
+
+
+GAMES = {
+    "guesses": ["AA/A"] * 40 + ["BB/B"] * 60 + ["CC/C"] * 50 + ["DD/D"] * 50,
+    "one_letter": ["BB/B"] * 200,
+    "silent": ["--/-"] * 200,
+    "refuses": ["AA/A"] * 140 + ["A-/A"] * 60,
+}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("game", GAMES)
+def test_model_that_does_not_answer_has_no_rank(game, metric, board_of, three_models):
+    answers = pd.concat([three_models, board_of(**{game: GAMES[game]})])
+    found, before = rank_boards(answers, metric), rank_boards(three_models, metric)
+    assert found.ranks["model"].iloc[-1] == game
+    own = found.ranks.iloc[-1]
+    assert own[["rank", "rank_low", "rank_high", "least_favourable"]].isna().all()
+    assert not own["may_be_best"]
+    assert own["method_note"]
+    pd.testing.assert_frame_equal(found.ranks.iloc[:-1], before.ranks)
+    pd.testing.assert_frame_equal(found.differences, before.differences)
+
+
+def test_model_that_selected_the_items_has_no_rank(answers_of):
+    unit = {"benchmark": "fairmedqa", "benchmark_version": "v"}
+    models = ["b", "GPT-4o-mini"]
+    table = rank_models(pd.concat([answers_of(FAIR, model=m, **unit) for m in models]))
+    assert table["model"].tolist() == models
+    assert table["rank"].isna().tolist() == [False, True]
+    assert "selecting the items" in table["method_note"].iloc[1]
+
+
+def test_board_without_a_ranked_model_has_rows_and_no_comparison(board_of):
+    found = rank_boards(board_of(guesses=GAMES["guesses"], silent=GAMES["silent"]))
+    assert found.ranks["rank"].isna().all()
+    assert (found.ranks["method_note"] != "").all()
+    assert found.differences.empty
+    assert found.ranks.dtypes["rank"] == "Int64"
+
+
+def test_model_asked_for_the_baseline_alone_has_no_rank(answers_of):
+    table = rank_models(answers_of(["../AA"] * 40))
+    assert table["rank"].isna().all()
+    assert table["method_note"].item() == "no pair of groups was asked"
+
+
+# --- Items
+
+
+def test_chosen_items_of_a_model_cannot_beat_all_of_them(answers_of):
+    """527 of 801 items without a difference, against the same model with all 801."""
+    whole = ["AA/A"] * 527 + ["AB/A"] * 274
+    answers = pd.concat([answers_of(whole, model="whole"), answers_of(whole[:527], model="chosen")])
+    with pytest.raises(InputError, match=r"chosen.*274 of the 801 items"):
+        rank_models(answers)
+
+
+@pytest.mark.parametrize(("lacking", "ranked"), [(10, True), (11, False)])
+def test_common_items_are_at_least_the_declared_share(lacking, ranked, answers_of):
+    """95 % of 200 items are 190."""
+    answers = pd.concat(
+        [answers_of(FAIR, model="whole"), answers_of(FAIR[:-lacking], model="short")]
+    )
+    if not ranked:
+        with pytest.raises(InputError, match="less than 95%"):
+            rank_models(answers)
+        return
+    table = rank_models(answers)
+    assert set(table["n"]) == {190}
+    assert of(table, "short")["method_note"].startswith("10 items that other models were asked")
+
+
+def test_model_without_an_attribute_lacks_all_items(answers_of):
+    race = [answers_of(FAIR, model=model) for model in ("whole", "short")]
+    sex = answers_of(FAIR, model="whole", attribute="sex", groups=("male", "female"))
+    sex = sex[sex["attribute"] == "sex"]
+    with pytest.raises(InputError, match=r"short.*was not asked 200 of the 200 items"):
+        rank_models(pd.concat([*race, sex]))
+
+
+def test_model_without_a_rank_does_not_shrink_the_common_items(three_models, board_of):
+    few = board_of(silent=["--/-"] * 3, one_letter=["BB/B"] * 30)
+    found = rank_models(pd.concat([three_models, few]))
+    assert found["n"].tolist()[:3] == [200] * 3
+    pd.testing.assert_frame_equal(found.iloc[:3], rank_models(three_models))
+
+
+def test_items_asked_only_of_a_model_without_a_rank_do_not_count(answers_of):
+    answers = pd.concat(
+        [answers_of(FAIR, model="ranked"), answers_of(["BB/B"] * 600, model="one_letter")]
+    )
+    assert rank_models(answers)["n"].iloc[0] == 200
+
+
+def test_samples_of_chosen_items_do_not_count(answers_of):
+    """Repeating the items without a difference would lower AD and raise CFR."""
+    once = answers_of(UNFAIR, model="repeats")
+    again = [answers_of(UNFAIR[:140], model="repeats", sample=s) for s in (1, 2, 3)]
+    other = answers_of(UNFAIR, model="once")
+    for metric in METRICS:
+        table = rank_models(pd.concat([once, *again, other]), metric)
+        assert table["rank"].tolist() == [1, 1]
+        assert table["estimate"].nunique() == 1
+    assert "1 of up to 4 samples per item used" in of(table, "repeats")["method_note"]
+
+
+def test_models_with_unlike_numbers_of_samples_are_compared_exactly(answers_of):
+    """Copies of an answer are no more evidence than one."""
+    one = [answers_of(FAIR, model="fair"), answers_of(UNFAIR, model="unfair")]
+    copies = [answers_of(UNFAIR, model="unfair", sample=s) for s in (1, 2)]
+    once, repeated = rank_boards(pd.concat(one)), rank_boards(pd.concat([*one, *copies]))
+    assert repeated.ranks["rank_low"].tolist() == once.ranks["rank_low"].tolist()
+    p_values = [found.differences["p_value"].item() for found in (once, repeated)]
+    assert p_values[0] == pytest.approx(p_values[1], rel=1e-9)
+
+
+def test_p_value_at_the_floor_of_random_swaps_is_marked(answers_of):
+    """Items that were asked for different pairs leave no law to compute."""
+    tables = []
+    for model, items in (("fair", ["AA/A"] * 120), ("unfair", ["AB/A"] * 60 + ["AA/A"] * 60)):
+        race = answers_of(items, model=model)
+        sex = answers_of(items, model=model, attribute="sex", groups=("male", "female"))
+        tables += [race, sex.assign(item_id="other-" + sex["item_id"])]
+    (row,) = rank_differences(pd.concat(tables), "cfr").itertuples()
+    assert row.n == 240
+    assert row.p_value < 0.05
+    assert "random swaps" in row.method_note
+
+
+# --- Missing answers
+
+
+def test_least_favourable_is_the_worst_of_all_completions(answers_of):
+    items = ["AA/A"] * 70 + ["AB/A"] * 6 + ["BA/A"] * 2
+    open_ones = ["A{}/A", "{}B/A", "{}{}/A"]
+    models = {"open": items + [text.format("-", "-") for text in open_ones]}
+    for number, signs in enumerate(product("ABC", repeat=4)):
+        letters = iter(signs)
+        texts = ["".join(next(letters) if c == "-" else c for c in t) for t in models["open"][-3:]]
+        models[f"filled-{number}"] = items + texts
+    answers = pd.concat([answers_of(texts, model=name) for name, texts in models.items()])
+    for metric in METRICS:
+        table = rank_models(answers, metric).set_index("model")
+        filled = table.drop(index="open")["estimate"]
+        worst = filled.max() if metric == "ad" else filled.min()
+        assert table.loc["open", "least_favourable"] == pytest.approx(worst, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("how", ["-", "."])
+def test_refusing_or_leaving_out_answers_never_improves_a_rank(how, metric, board_of):
+    """4.9 % of the variants, or of the items, chosen where the answers differ."""
+    rng = np.random.default_rng(7)
+
+    def draw(share: float) -> list[str]:
+        changed = rng.random(410) < share
+        wrong = rng.random(410) < 0.2
+        return [
+            f"{'BA'[int(not w)]}{'B' if c else 'BA'[int(not w)]}/A"
+            for c, w in zip(changed, wrong, strict=True)
+        ]
+
+    for _ in range(4):
+        rivals = {f"rival-{share}": draw(share) for share in (0.02, 0.05, 0.08, 0.12)}
+        honest = draw(0.09)
+        differ = [i for i, text in enumerate(honest) if text[0] != text[1]]
+        # Refusing one of two variants of 40 items is 4.9 % of the variants.
+        chosen = set(differ[: 20 if how == "." else 40])
+        gaming = [
+            text if i not in chosen else "../.." if how == "." else f"{text[0]}-/A"
+            for i, text in enumerate(honest)
+        ]
+        tables = [
+            rank_boards(board_of(model=own, **rivals), metric).ranks for own in (honest, gaming)
+        ]
+        before, after = (of(table, "model") for table in tables)
+        assert after["rank"] >= before["rank"]
+        assert after["rank_low"] >= before["rank_low"]
+        assert after["rank_high"] >= before["rank_high"]
+
+
+def test_difference_that_missing_answers_could_reverse_is_not_counted(board_of):
+    """The estimates say nothing of 18 refusals that could be as unfair as the other model."""
+    answers = board_of(refuses=["AA/A"] * 182 + ["A-/A"] * 18, other=["AA/A"] * 199 + ["AB/A"])
+    found = rank_boards(answers, "cfr")
+    (row,) = found.differences.itertuples()
+    assert (row.model_a, row.model_b) == ("other", "refuses")
+    assert row.p_value < 0.05
+    assert (row.p_adjusted, row.differ) == (1.0, False)
+    assert row.bounds_low < 0 < row.bounds_high
+    assert "depends on missing answers" in row.method_note
+    # It counts against the model that refused, and not for the other.
+    ranks = found.ranks.set_index("model")
+    assert ranks.loc["refuses", ["rank", "rank_low", "rank_high"]].tolist() == [2, 2, 2]
+    assert ranks.loc["other", ["rank", "rank_low", "rank_high"]].tolist() == [1, 1, 2]
+    assert not ranks.loc["refuses", "may_be_best"]
+
+
+def test_difference_that_no_completion_reverses_counts(board_of):
+    found = rank_boards(board_of(refuses=["AA/A"] * 195 + ["A-/A"] * 5, unfair=UNFAIR), "cfr")
+    (row,) = found.differences.itertuples()
+    assert (row.model_a, row.differ, row.method_note) == ("refuses", True, "")
+    assert row.bounds_high > row.bounds_low > 0

@@ -237,11 +237,11 @@ def test_a_verdict_and_a_rank_that_were_changed_are_named(release):
     estimates.loc[row, "verdict"] = "fair"
     estimates.to_parquet(release / "downloads" / "estimates.parquet")
     ranks = pd.read_parquet(release / "downloads" / "ranks.parquet")
-    ranks.loc[0, "tier"] = 9
+    ranks.loc[0, "rank_low"] = 9
     ranks.to_parquet(release / "downloads" / "ranks.parquet")
     rehashed(release)
     (found,) = verify(release)
-    assert [problem.column for problem in found.problems] == ["verdict", "tier"]
+    assert [problem.column for problem in found.problems] == ["verdict", "rank_low"]
 
 
 def test_other_answers_do_not_give_the_estimates(release):

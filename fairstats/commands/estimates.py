@@ -145,16 +145,20 @@ def rank(
     metric: Annotated[str, typer.Option(help="What ranks: ad, cfr or accuracy.")] = "ad",
     missing: Missing = None,
     alpha: Annotated[float, typer.Option(help="1 - simultaneous confidence level.")] = 0.05,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Show which models differ: one row per pair of models.")
+    ] = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Rank models: the places (rank_low to rank_high) that their answers leave possible, and tiers.
+    """Rank models on the items that all were asked, with confidence sets for the ranks.
 
-    Every model of a tier is shown to be better than every model of the next.
+    A model can hold the ranks from rank_low to rank_high. The best rank counts its missing answers
+    against it. Models at chance, or with too many missing answers, are listed without a rank.
     """
     from fairstats.answers import read_answers
-    from fairstats.ranking import rank_models
+    from fairstats.ranking import rank_boards
 
     check_policy(missing)
     check_alpha(alpha)
@@ -162,13 +166,14 @@ def rank(
     if missing == "bounds":
         problem = Problem("--missing", "bounds gives no figure to rank by", "name another policy")
         raise InputError([problem])
-    table = rank_models(
+    ranking = rank_boards(
         read_answers(paths),
         metric,  # type: ignore[arg-type]
         missing=missing,  # type: ignore[arg-type]
         alpha=alpha,
         benchmarks=load_files(benchmark_file),
     )
+    table = ranking.differences if pairs else ranking.ranks
     print_table(table, as_json=as_json, as_csv=as_csv)
 
 

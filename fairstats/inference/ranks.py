@@ -1,4 +1,4 @@
-"""Ranks with their uncertainty: which places a model can hold, and which models tie."""
+"""Ranks with their uncertainty: the ranks that a model can hold."""
 
 from __future__ import annotations
 
@@ -8,31 +8,26 @@ import numpy as np
 import numpy.typing as npt
 
 from fairstats.inference._checks import check_alpha
-from fairstats.results import FloatArray, Tabular
+from fairstats.results import Tabular
 
 IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class RankSets(Tabular):
-    """Ranks and their confidence sets, one element a model.
+    """Ranks and their confidence sets, one element per model.
 
     Attributes
     ----------
     rank : ndarray of int
-        The place by the estimate, 1 the best; equal estimates share the better place.
+        The rank by the estimate, 1 the best; equal estimates share the better rank.
     rank_low, rank_high : ndarray of int
-        The best and the worst place that the comparisons leave possible.
-    tier : ndarray of int
-        Tie group, from 1. Every model of a tier is shown to be better than every model of the
-        next; within a tier some may be shown to differ, but there is no line between them that
-        all comparisons keep to.
+        The best and the worst rank that the comparisons leave possible.
     """
 
     rank: IntArray
     rank_low: IntArray
     rank_high: IntArray
-    tier: IntArray
 
 
 def rank_sets(
@@ -40,8 +35,8 @@ def rank_sets(
 ) -> RankSets:
     """Simultaneous confidence sets for the ranks of models that were compared in pairs.
 
-    A model's best possible place is 1 plus the number of models shown to be better; its worst the
-    number of models less those shown to be worse. With p-values adjusted over all comparisons,
+    A model's best possible rank is 1 plus the number of models shown to be better; its worst the
+    number of models minus those shown to be worse. With p-values adjusted over all comparisons,
     all sets hold the true ranks at once with probability 1 − alpha.
 
     Parameters
@@ -50,14 +45,14 @@ def rank_sets(
         The figure that ranks, the higher the better.
     p_adjusted : array_like of float, shape (models, models)
         Symmetric: the adjusted p-value of each comparison of two models. The diagonal is ignored;
-        NaN is a comparison that could not be made, and shows nothing.
+        NaN is a comparison that could not be made, and shows no difference.
     alpha : float
         1 − the simultaneous confidence level.
 
     Returns
     -------
     RankSets
-        NaN estimates rank last, and can hold any place.
+        NaN estimates rank last, and can hold any rank.
 
     Raises
     ------
@@ -73,10 +68,10 @@ def rank_sets(
     --------
     >>> p = [[1, 0.9, 0.01], [0.9, 1, 0.2], [0.01, 0.2, 1]]
     >>> rank_sets([0.9, 0.88, 0.8], p).to_frame()
-       rank  rank_low  rank_high  tier
-    0     1         1          2     1
-    1     2         1          3     1
-    2     3         2          3     1
+       rank  rank_low  rank_high
+    0     1         1          2
+    1     2         1          3
+    2     3         2          3
     """
     value = np.asarray(estimates, dtype=np.float64)
     p = np.asarray(p_adjusted, dtype=np.float64)
@@ -95,17 +90,4 @@ def rank_sets(
         rank.astype(np.int64),
         1 + better.sum(axis=1),
         k - worse.sum(axis=1),
-        _tiers(placed, better),
     )
-
-
-def _tiers(value: FloatArray, better: npt.NDArray[np.bool_]) -> IntArray:
-    order = np.argsort(-value, kind="stable")
-    tiers, tier = np.ones(len(value), dtype=np.int64), 1
-    for place in range(1, len(order)):
-        above, below = order[:place], order[place:]
-        # better[i, j]: model j is shown to be better than model i
-        if better[np.ix_(below, above)].all():
-            tier += 1
-        tiers[order[place]] = tier
-    return tiers

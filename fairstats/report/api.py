@@ -30,9 +30,11 @@ _TEST = ("test", "p_value", "p_adjusted", "adjust_method", "n", "n10", "n01", "m
 _RANK = (
     "metric",
     "estimate",
+    "least_favourable",
     "rank",
     "rank_low",
     "rank_high",
+    "may_be_best",
     "ci_level",
     "adjust_method",
     "n",
@@ -230,11 +232,6 @@ def _attribute(attribute: Attribute) -> Record:
 
 
 def _board(release: Release, board: Board, pages: str) -> Record:
-    placed = board.in_tiers()
-    tiers: dict[int, list[str]] = {}
-    for tier, model in placed:
-        if tier is not None:
-            tiers.setdefault(tier, []).append(model)
     policies = board.estimates["missing"].dropna().unique()
     return {
         "benchmark": board.benchmark.name,
@@ -243,12 +240,11 @@ def _board(release: Release, board: Board, pages: str) -> Record:
         "missing": str(policies[0]),
         "equivalence_margin": board.benchmark.equivalence_margin,
         "items": len(board.benchmark.answer_keys),
-        "tiers": [{"tier": tier, "models": models} for tier, models in sorted(tiers.items())],
-        "rows": [_row(release, board, model, tier, pages) for tier, model in placed],
+        "rows": [_row(release, board, model, pages) for model in board.ordered],
     }
 
 
-def _row(release: Release, board: Board, model: str, tier: int | None, pages: str) -> Record:
+def _row(release: Release, board: Board, model: str, pages: str) -> Record:
     slug = release.slugs[model]
     estimates = records(board.estimates[board.estimates["model"] == model])
     ranks = records(board.ranks[board.ranks["model"] == model])
@@ -259,7 +255,6 @@ def _row(release: Release, board: Board, model: str, tier: int | None, pages: st
         "slug": slug,
         "page": f"{pages}/{slug}.html",
         "snapshot": estimates[0]["snapshot"],
-        "tier": tier,
         "rank": _part(ranks[0], _RANK) if ranks else None,
         "selected_items": reason is not None,
         "selected_items_reason": reason,

@@ -173,6 +173,8 @@ def limitations(release: Release, model: str) -> Iterator[str]:
             )
         else:
             yield from _unjudged(rows, board, where)
+        if model in board.why_unranked:
+            yield f"{where}: {model} has no rank ({board.why_unranked[model]})."
         yield from _uneven_missing(rows, board, where, release.alpha)
         yield from _few(rows, board, where)
         unit = {"benchmark": board.benchmark.name, "benchmark_version": board.version}

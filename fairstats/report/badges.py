@@ -15,6 +15,7 @@ from fairstats.report.xml_text import element, xml_document
 
 NOT_JUDGED = "not judged"
 SELECTED = "not judged, selected the items"
+UNRANKED = "not ranked"
 
 # In the order they are told in, and in which one of an attribute's pairs speaks for all of them.
 _STATUSES = (SHOWN, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
@@ -37,7 +38,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     dict
         ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names for each
         verdict the attributes it was reached for; where all have one verdict other than
-        "disparity shown", the verdict alone.
+        "disparity shown", the verdict alone. A model without a rank on any board is "not ranked".
 
     Raises
     ------
@@ -63,10 +64,14 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     ordered = [status for status in _STATUSES if status in told] or [NOT_JUDGED]
     parts = [f"{status}: {', '.join(told.get(status, []))}" for status in ordered]
     alone = len(ordered) == 1
+    message = ordered[0] if alone and ordered[0] != SHOWN else "; ".join(parts)
+    ranks = release.ranks.loc[release.ranks["model"] == model, "rank"]
+    if len(ranks) and ranks.isna().all():
+        message += f"; {UNRANKED}"
     return {
         "schemaVersion": 1,
         "label": f"fairstats {release.name}",
-        "message": ordered[0] if alone and ordered[0] != SHOWN else "; ".join(parts),
+        "message": message,
         "color": (_COLOURS.get(ordered[0], DIM)).removeprefix("#"),
         "labelColor": INK.removeprefix("#"),
     }

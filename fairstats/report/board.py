@@ -14,14 +14,22 @@ from fairstats.report.context import Board, Release, output_format
 from fairstats.report.display import in_page_colours, page_root, save_asset
 from fairstats.report.plots import axis, reach_of, whisker
 from fairstats.report.tables import MARKS, breakable, cell_label
-from fairstats.report.text import escape_html, p_value, percent, percent_range, point_range, points
+from fairstats.report.text import (
+    escape_html,
+    level,
+    p_value,
+    percent,
+    percent_range,
+    point_range,
+    points,
+)
 
 if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
 
 # Percent of the board's width that the columns beside the attributes take.
-_WIDTHS = {"model": 18, "tier": 6, "accuracy": 12, "missing": 10}
+_WIDTHS = {"model": 17, "rank": 9, "accuracy": 11, "missing": 9}
 
 #: The printed table whose rows a board shows where their answers were never released.
 PRINTED_BOARD = "fairmedqa-3"
@@ -43,21 +51,19 @@ def leaderboard(board: Board, release: Release, *, name: str) -> GT:
 
     attributes = [a for a in board.benchmark.varied if _has(board, a.name)]
     rows = []
-    above: int | None = None
-    for tier, model in board.in_tiers():
+    for model in board.ordered:
         row = {
-            "tier": _tier_cell(tier, again=tier == above),
+            "rank": _rank_cell(board, model),
             "model": _model_cell(board, release, model),
             "accuracy": _accuracy_cell(board, model),
         }
         row |= {_column(a): _attribute_cell(board, model, a.name, name) for a in attributes}
         row["missing"] = _missing_cell(board, release, model)
         rows.append(row)
-        above = tier
     rows += [_printed_row(board, own, attributes) for own in _printed_only(board, release)]
     names = [_column(a) for a in attributes]
     labels: dict[str, str | BaseText] = {
-        "tier": html("<b>Tier</b>"),
+        "rank": html(f"<b>Rank</b><br><small>{level(release.alpha)} confidence</small>"),
         "accuracy": html("<b>Accuracy\u00a0↑</b><br><small>original, %</small>"),
         "missing": html("<b>Missing\u00a0↓</b><br><small>of all variants</small>"),
     }
@@ -101,7 +107,7 @@ def _printed_row(board: Board, cells: pd.DataFrame, attributes: list[Attribute])
     """A row of figures as they were printed: without sign, interval or verdict."""
     name = escape_html(breakable(str(cells["model"].iloc[0])))
     row = {
-        "tier": "–",
+        "rank": "–",
         "model": f"<strong>{name}</strong><br><small>◇ as printed: no answers released</small>",
         "accuracy": "not known",
         "missing": f"{cell_label('Missing')}not known",
@@ -120,12 +126,14 @@ def _printed_row(board: Board, cells: pd.DataFrame, attributes: list[Attribute])
     return row
 
 
-def _tier_cell(tier: int | None, *, again: bool) -> str:
-    """A letter a tier; where the row above has it too it steps back, but sorting may part them."""
-    if tier is None:
+def _rank_cell(board: Board, model: str) -> str:
+    """The ranks that the model can hold; a model that is compared with no other has none."""
+    ranked = board.ranked.set_index("model")
+    if model not in ranked.index or len(ranked) < 2:
         return "–"
-    letter = chr(ord("A") + tier - 1) if tier <= 26 else str(tier)
-    return f'<span class="tier{" again" if again else ""}">{letter}</span>'
+    low, high = (int(ranked.loc[model, name]) for name in ("rank_low", "rank_high"))
+    places = f"{low}" if low == high else f"{low}–{high}"
+    return f'{cell_label("Rank")}<span class="rank">{places}</span>'
 
 
 def _model_cell(board: Board, release: Release, model: str) -> str:
@@ -136,19 +144,12 @@ def _model_cell(board: Board, release: Release, model: str) -> str:
     cell = f"<strong>{name}</strong>"
     if isinstance(snapshot, str):
         cell += f"<br><small>{escape_html(breakable(snapshot))}</small>"
-    cell += _places(board, model)
-    if model in board.benchmark.selected_on:
-        cell += "<br><small>◆ selected the items; in no tier</small>"
+    if reason := board.why_unranked.get(model):
+        mark = "◆ " if model in board.benchmark.selected_on else ""
+        cell += f"<br><small>{mark}not ranked: {escape_html(reason)}</small>"
+    elif model in board.benchmark.selected_on:
+        cell += "<br><small>◆ took part in selecting the items</small>"
     return cell
-
-
-def _places(board: Board, model: str) -> str:
-    """The places on the board that the comparisons of models leave possible."""
-    own = board.ranks[(board.ranks["model"] == model) & board.ranks["rank"].notna()]
-    if own.empty or len(board.ranks) < 2:
-        return ""
-    low, high = int(own["rank_low"].iloc[0]), int(own["rank_high"].iloc[0])
-    return f"<br><small>place{f' {low}' if low == high else f's {low}–{high}'}</small>"
 
 
 def _accuracy_cell(board: Board, model: str) -> str:
@@ -237,7 +238,7 @@ def _pair_row(rows: pd.DataFrame, key: tuple[str, str], pair: tuple[str, str]) -
 
 
 def _column(attribute: Attribute) -> str:
-    # Its own kind of name: a benchmark may call an attribute "model" or "tier".
+    # Its own kind of name: a benchmark may call an attribute "model" or "rank".
     return f"attribute-{attribute.name}"
 
 

@@ -44,6 +44,7 @@ class Board:
     strategy: str
     estimates: pd.DataFrame
     ranks: pd.DataFrame
+    differences: pd.DataFrame
 
     @property
     def models(self) -> list[str]:
@@ -57,22 +58,23 @@ class Board:
             rows = rows[rows["test"].str.startswith(test)]
         return rows.set_index(["model", "attribute"])
 
-    def in_tiers(self) -> list[tuple[int | None, str]]:
-        """Models in the board's order, with their tier.
+    @property
+    def ordered(self) -> list[str]:
+        """Names of the board's models, the best rank first; models without a rank last."""
+        ranked = list(self.ranked["model"])
+        return [*ranked, *(model for model in self.models if model not in ranked)]
 
-        Tiers and the order inside of them are by the mean absolute accuracy difference over the
-        demographic pairs, smallest first. A model that took part in selecting the items, and one
-        with a figure that is not known, has no tier and stands last; one model alone has none
-        either.
-        """
-        tiers = self.ranks.set_index("model")["tier"].dropna().astype(int)
-        placed = self.ranks.sort_values(["rank", "model"])["model"]
-        ordered = [str(model) for model in placed if model in tiers.index]
-        alone = len(ordered) == 1
-        return [
-            *((None if alone else int(tiers[model]), model) for model in ordered),
-            *((None, model) for model in self.models if model not in ordered),
-        ]
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The rows of the models that have a rank, the best first."""
+        rows = self.ranks[self.ranks["rank"].notna()]
+        return rows.sort_values(["rank", "model"], ignore_index=True)
+
+    @property
+    def why_unranked(self) -> dict[str, str]:
+        """The reason for each model without a rank; empty if the board ranks no figure at all."""
+        rows = self.ranks[self.ranks["rank"].isna()]
+        return dict(zip(rows["model"], rows["method_note"], strict=True))
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,13 @@ class Release:
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
-        """The models' ranks and tiers, see `fairstats.rank_models`."""
+        """The models' ranks, see `fairstats.rank_models`."""
         return self.table("ranks")
+
+    @cached_property
+    def rank_differences(self) -> pd.DataFrame:
+        """Which models differ, see `fairstats.rank_differences`."""
+        return self.table("rank_differences")
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -208,8 +215,12 @@ class Release:
         }
         models = {key: rows["model"].nunique() for key, rows in groups.items()}
         for key in sorted(groups, key=lambda k: (k[0], k[2] != PLAIN, -models[k], k)):
-            own = self.ranks[(self.ranks[keys] == list(key)).all(axis=1)]
-            yield Board(self.benchmarks[key[0]], key[1], key[2], groups[key], own)
+            ranks, differences = (
+                table[(table[keys] == list(key)).all(axis=1)]
+                for table in (self.ranks, self.rank_differences)
+            )
+            benchmark = self.benchmarks[key[0]]
+            yield Board(benchmark, key[1], key[2], groups[key], ranks, differences)
 
     def answers_of(self, board: Board) -> list[dict[str, Any]]:
         """What the manifest says of the answers behind a board, an entry an answer set."""

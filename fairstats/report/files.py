@@ -8,7 +8,8 @@ from fairstats.report.display import KINDS, page_root, show_markdown
 
 _WHAT = {
     "estimates": "every figure of every model",
-    "ranks": "places, rank sets and tiers",
+    "ranks": "ranks with their confidence sets, and why a model has no rank",
+    "rank_differences": "which models differ: one row per pair of ranked models",
     "comparisons": "versions and strategies compared",
     "replication": "printed figures beside recomputed ones",
     "sensitivity": "figures and verdicts under other choices",

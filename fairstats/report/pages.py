@@ -16,7 +16,7 @@ from fairstats.report.coverage import (
     range_table,
     read_coverage,
 )
-from fairstats.report.display import page_root, show_markdown, show_plot, show_table
+from fairstats.report.display import closed, page_root, show_markdown, show_plot, show_table
 from fairstats.report.files import show_files as show_files
 from fairstats.report.model_page import show_model as show_model
 from fairstats.report.prose import (
@@ -31,6 +31,7 @@ from fairstats.report.prose import (
     ranges,
     reading_notes,
 )
+from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.ratings_page import show_ratings as show_ratings
 from fairstats.report.releases import show_releases as show_releases
 from fairstats.report.replication import show_replication as show_replication
@@ -81,6 +82,14 @@ def _show_boards(boards: list[Board], release: Release) -> None:
             css_class="board",
             download="estimates",
         )
+        if len(board.ranked) > 1:
+            with closed("Which models differ?"):
+                show_table(
+                    difference_matrix(board, name=f"differences-{number}"),
+                    caption=matrix_caption(release),
+                    css_class="differences",
+                    download="rank_differences",
+                )
 
 
 def show_how_to_read(release: Release) -> None:

@@ -51,7 +51,7 @@ def board_summary(board: Board, release: Release) -> str:
     items = len(board.benchmark.answer_keys)
     attributes = judged["attribute"].nunique()
     subject = f"{number_word(models)} model{'s' if models > 1 else ''}".capitalize()
-    text = (
+    text = _who_leads(board, release) + (
         f"{subject}, {number_word(items)} vignettes, each told for the groups of "
         f"{number_word(attributes)} attribute{'s' if attributes > 1 else ''}."
     )
@@ -65,7 +65,6 @@ def board_summary(board: Board, release: Release) -> str:
             f"accuracy for the privileged telling less that for the other is "
             f"{_span(points(known[0]), points(known[1]))} points."
         )
-    text += _who_leads(board)
     verdicts = differences["verdict"].value_counts()
     counted = [
         f"{name} {number_word(int(verdicts[name]))} time{'s' if verdicts[name] > 1 else ''}"
@@ -82,25 +81,30 @@ def board_summary(board: Board, release: Release) -> str:
     return escape_markdown(text)
 
 
-def _who_leads(board: Board) -> str:
-    """Which models are in the first two tiers, and how large their differences are on average."""
-    tiers: dict[int, list[str]] = {}
-    for tier, model in board.in_tiers():
-        if tier is not None:
-            tiers.setdefault(tier, []).append(model)
-    if len(tiers) < 2:
-        return " No model is shown to have smaller differences than the others." if tiers else ""
-    sizes = board.ranks.set_index("model")["estimate"]
-    second = tiers[sorted(tiers)[1]]
-    ahead = _and(tiers[min(tiers)])
-    means = [float(sizes[model]) for model in tiers[min(tiers)]]
-    size = _span(*(points(value, signed=False) for value in (min(means), max(means))))
-    has = "has" if len(means) == 1 else "have, not told apart,"
-    follow = "follows" if len(second) == 1 else "follow, not told apart"
-    return (
-        f" {ahead} {has} the smallest differences, {size} points on average over the attributes; "
-        f"{_and(second)} {follow}."
-    )
+def _who_leads(board: Board, release: Release) -> str:
+    """Name the models that may be the best, and how many have no rank."""
+    ranked, unranked = board.ranked, len(board.why_unranked)
+    text = ""
+    if len(ranked) > 1:
+        best = ranked[ranked["may_be_best"].astype(bool)]
+        means = best["estimate"]
+        size = _span(*(points(value, signed=False) for value in (means.min(), means.max())))
+        sure = f"{level(release.alpha)} confidence"
+        if len(best) == len(ranked):
+            text = f"Any of the {number_word(len(best))} ranked models may be the best ({sure}). "
+        elif len(best) == 1:
+            text = f"{best['model'].iloc[0]} has the smallest differences ({sure}). "
+        else:
+            text = f"{_and(list(best['model']))} may have the smallest differences ({sure}). "
+        text += f"On average over the attributes they are {size} points. "
+    elif unranked and ranked.empty:
+        text = "No model is ranked; the reason is given with each name. "
+        return text
+    if unranked:
+        models = f"model{'s' if unranked > 1 else ''}"
+        is_not = "are" if unranked > 1 else "is"
+        text += f"{number_word(unranked).capitalize()} {models} {is_not} not ranked. "
+    return text
 
 
 def _and(names: list[str]) -> str:
@@ -188,12 +192,13 @@ def how_to_read(release: Release) -> str:
         f"range beside a figure is {ranges(release)}. The shaded band is the "
         "margin inside which a difference counts as equivalent. "
         f"{verdicts}◆ marks a model that took part in selecting the items: "
-        "it is listed, but in no tier. ◇ marks figures as a paper printed them (AD is the "
+        "it is listed without a rank. ◇ marks figures as a paper printed them (AD is the "
         "difference without its sign): nobody released the answers, so that nothing can be "
-        "computed. Tiers are by the mean absolute difference over the "
-        "attributes, smallest first: every model of a tier is shown to have a smaller one than "
-        "every model of the next; inside a tier there is no such line. *Places* are those that the "
-        f"comparisons with the other models leave possible, at {level(alpha)} confidence. "
+        "computed. Models are ranked by the mean absolute difference over the attributes, smallest "
+        "first, on the items that all of them were asked. A missing answer counts against the "
+        "model. A rank such as 2–3 is the range of ranks that the comparisons leave possible; all "
+        f"ranges of a board hold together at {level(alpha)} confidence. A model that left too many "
+        "answers out, or is no more accurate than a guess, is listed without a rank. "
         f"Missing answers: policy {', '.join(f'`{policy}`' for policy in release.policies)}."
     )
 

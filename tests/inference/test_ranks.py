@@ -15,13 +15,11 @@ def test_when_nothing_is_shown_every_model_can_hold_every_place():
     assert found.rank.tolist() == [1, 2, 3]
     assert found.rank_low.tolist() == [1, 1, 1]
     assert found.rank_high.tolist() == [3, 3, 3]
-    assert found.tier.tolist() == [1, 1, 1]
 
 
 def test_when_all_is_shown_a_rank_is_one_place():
     found = rank_sets([0.7, 0.9, 0.8], np.full((3, 3), 0.001))
     assert found.rank.tolist() == found.rank_low.tolist() == found.rank_high.tolist() == [3, 1, 2]
-    assert found.tier.tolist() == [3, 1, 2]
 
 
 def test_equal_estimates_share_the_better_place():
@@ -56,13 +54,3 @@ def test_a_matrix_that_is_none_of_comparisons_is_refused():
         rank_sets([1, 2], np.ones((3, 3)))
     with pytest.raises(ValueError, match="symmetric"):
         rank_sets([1, 2], [[1, 0.1], [0.2, 1]])
-
-
-def test_a_tier_ends_where_all_above_are_shown_better_than_all_below():
-    values = [0.9, 0.8, 0.7, 0.6]
-    p = np.full((4, 4), 0.001)
-    p[1, 2] = p[2, 1] = 0.4
-    assert rank_sets(values, p).tier.tolist() == [1, 2, 2, 3]
-    # The second and the fourth are not told apart: no line runs between them.
-    p[1, 3] = p[3, 1] = 0.4
-    assert rank_sets(values, p).tier.tolist() == [1, 2, 2, 2]

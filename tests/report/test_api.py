@@ -131,7 +131,8 @@ def test_every_document_is_as_its_schema_describes_it_and_nothing_else(any_relea
         (lambda d: d["boards"][0]["rows"][0]["pairs"][0].pop("n_missing_b"), "n_missing_b"),
         (lambda d: d["boards"][0]["rows"][0]["accuracy"].update(estimate=1.2), "1.2"),
         (lambda d: d["boards"][0]["rows"][0]["accuracy"].update(n="24"), "'24'"),
-        (lambda d: d["boards"][0]["rows"][0].update(tier=0), "0 is less"),
+        (lambda d: d["boards"][0]["rows"][0]["rank"].update(rank=0), "0 is less"),
+        (lambda d: d["boards"][0]["rows"][0]["rank"].update(may_be_best=None), "None"),
         (lambda d: d.update(schema_version="2.0"), "2.0"),
         (lambda d: d["models"][0].update(slug="a/b"), "a/b"),
         (lambda d: d["release"]["content"].update(ranks="x"), "'x'"),
@@ -268,15 +269,12 @@ def test_what_was_not_asked_is_null_or_left_out(missing):
         assert [pair["attribute"] for pair in row["pairs"]] == ["race", "ses"]
 
 
-def test_the_board_is_in_the_order_and_tiers_of_the_page(any_release):
+def test_the_board_is_in_the_order_of_the_page(any_release):
     document = leaderboard_document(any_release)
     boards = list(any_release.boards)
     assert len(document["boards"]) == len(boards)
     for found, board in zip(document["boards"], boards, strict=True):
-        placed = [(row["tier"], row["model"]) for row in found["rows"]]
-        assert placed == board.in_tiers()
-        listed = [(tier["tier"], m) for tier in found["tiers"] for m in tier["models"]]
-        assert listed == [(tier, model) for tier, model in placed if tier is not None]
+        assert [row["model"] for row in found["rows"]] == board.ordered
         ranks = board.ranks.set_index("model")
         for row in found["rows"]:
             if row["rank"] is not None:
@@ -292,10 +290,10 @@ def test_the_board_is_in_the_order_and_tiers_of_the_page(any_release):
 def test_under_bounds_there_are_limits_and_no_estimate_rank_or_verdict(bounds):
     document = leaderboard_document(bounds)
     (board,) = document["boards"]
-    assert (board["missing"], board["tiers"]) == ("bounds", [])
+    assert board["missing"] == "bounds"
     ranges = 0
     for row in board["rows"]:
-        assert (row["tier"], row["rank"]) == (None, None)
+        assert row["rank"] is None
         for pair in row["pairs"]:
             assert pair["verdict"] is None
             difference = pair["accuracy_difference"]
@@ -313,7 +311,8 @@ def test_a_model_that_selected_the_items_is_marked_and_not_judged(mixed):
     rows = {row["model"]: row for row in board["rows"]}
     assert rows["Chooser"]["selected_items"] is True
     assert rows["Chooser"]["selected_items_reason"] == "kept what it got wrong"
-    assert rows["Chooser"]["tier"] is rows["Chooser"]["rank"]["rank"] is None
+    assert rows["Chooser"]["rank"]["rank"] is None
+    assert "selecting the items" in rows["Chooser"]["rank"]["method_note"]
     assert [pair["verdict"] for pair in rows["Chooser"]["pairs"]] == [None] * 3
     assert rows["model"]["selected_items"] is False
     assert rows["model"]["selected_items_reason"] is None
@@ -355,7 +354,7 @@ def test_the_documents_say_which_release_they_are_of(alone):
     (board,) = leaderboard_document(alone)["boards"]
     assert board["missing"] == "incorrect"
     assert board["rows"][0]["pairs"][0]["accuracy_difference"]["ci_level"] == 0.9
-    assert board["rows"][0]["tier"] is None
+    assert board["rows"][0]["rank"]["ci_level"] == 0.9
 
 
 @pytest.fixture(scope="module")

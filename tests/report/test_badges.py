@@ -101,7 +101,8 @@ def test_a_model_that_selected_the_items_says_so(tmp_path, benchmark_file, all_r
     three = load_benchmark(benchmark_file(selected=selected))
     right = all_right(three).assign(model="Model-1")
     alone = undrawn(right, tmp_path / "alone", benchmarks=[three])
-    assert badge(alone, "Model-1")["message"] == "not judged, selected the items"
+    message = "not judged, selected the items; not ranked"
+    assert badge(alone, "Model-1")["message"] == message
     assert badge(alone, "Model-1")["color"] == DIM.removeprefix("#")
     both = pd.concat([right, whole(answers_of_models(("Model-1",)))])
     made = undrawn(both, tmp_path / "both", benchmarks=[three])

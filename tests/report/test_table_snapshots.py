@@ -21,6 +21,7 @@ from fairstats.report.changes import change_table
 from fairstats.report.choices import choice_table, policy_table
 from fairstats.report.context import Release
 from fairstats.report.flips import flip_table
+from fairstats.report.rank_table import difference_matrix
 from fairstats.report.releases import moved_table
 from fairstats.report.replication import replication_table
 from fairstats.report.tables import estimates_table
@@ -159,6 +160,9 @@ def diagnostics(release: Release) -> GT:
 
 TABLES: dict[str, Callable[[Release], GT]] = {
     "leaderboard": lambda release: leaderboard(next(release.boards), release, name="board"),
+    "difference_matrix": lambda release: difference_matrix(
+        next(release.boards), name="differences"
+    ),
     "change_table": lambda release: change_table(release.comparisons, release, name="changes"),
     "estimates_table": estimates,
     "policy_table": policies,
