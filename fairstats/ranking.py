@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.folding import open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.ranks import rank_sets
 from fairstats.item_counts import pooled_pairs
@@ -110,8 +110,8 @@ def rank_models(
     >>> ranks[["model", "rank", "rank_low", "rank_high", "tier"]].values.tolist()
     [['fair', 1, 1, 2, 1], ['unfair', 2, 1, 2, 1]]
     """
-    if metric not in _FIGURES:
-        raise ValueError(f"metric={metric!r} is unknown; use {', '.join(_FIGURES)}")
+    check_choice("metric", metric, _FIGURES)
+    check_resampling(n_resamples, rng)
     if adjust not in ("holm", "hommel"):
         raise ValueError(f"adjust={adjust!r} does not hold all ranks at once; use holm or hommel")
     alpha = check_alpha(alpha)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fairstats.benchmarks import Benchmark
+from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.folding import open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.items import patterns_of
 from fairstats.missing import CountingPolicy
 from fairstats.problems import InputError, Problem
@@ -90,7 +90,7 @@ def gee_logistic(
         there, an item (or variant) that was asked has no covariate or stands there twice, or a
         covariate is not a number.
     ValueError
-        For the policy ``bounds``.
+        For the policy ``bounds`` or an unknown one, or alpha outside (0, 1).
 
     Notes
     -----
@@ -120,6 +120,8 @@ def gee_logistic(
     1.75
     """
     alpha = check_alpha(alpha)
+    if missing is not None:
+        check_choice("missing", missing, get_args(MissingPolicy))
     frame, known = open_answers(answers, benchmarks)
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.bounds import Range, pair_bounds
 from fairstats.counts import PATTERNS, fold, pair_counts
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.items import SUMS, item_sums, patterns_of
 from fairstats.model_differences import Figure, accuracy, ad, cfr, model_difference
@@ -129,7 +129,8 @@ def compare(
     >>> table[["metric", "estimate"]].values.tolist()
     [['delta_accuracy', 0.5], ['delta_cfr', 1.0], ['delta_ad', -1.0]]
     """
-    alpha = check_alpha(alpha)
+    alpha, adjust = check_alpha(alpha), check_choice("adjust", adjust, get_args(AdjustMethod))
+    check_resampling(n_resamples, rng)
     sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
     units = {side: _only_unit(frame, side) for side, (frame, _) in sides.items()}
     note = _different(units, allow_different_items)
