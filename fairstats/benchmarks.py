@@ -217,10 +217,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
 
 
-def refuse_unknown_keys(
+def unknown_keys(
     declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
-) -> None:
-    """Refuse keys that nothing reads: a misspelt key would otherwise change nothing.
+) -> list[Problem]:
+    """List the keys that nothing reads: a misspelt key would change nothing.
 
     Parameters
     ----------
@@ -233,10 +233,10 @@ def refuse_unknown_keys(
     table : str
         The name of the table, if it is not the top level of the file.
 
-    Raises
-    ------
-    InputError
-        Names every unknown key, and the known key that is closest to it.
+    Returns
+    -------
+    list of Problem
+        One per unknown key, with the known key that is closest to it.
     """
     problems = []
     for key in declared:
@@ -246,7 +246,25 @@ def refuse_unknown_keys(
         remedy = f"did you mean {closest[0]}?" if closest else f"known keys: {', '.join(known)}"
         name = f"{table}.{key}" if table else key
         problems.append(Problem(str(path), "unknown key", remedy, column=name))
-    if problems:
+    return problems
+
+
+def refuse_unknown_keys(
+    declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
+) -> None:
+    """Refuse the keys that `unknown_keys` lists.
+
+    Parameters
+    ----------
+    declared, known, path, table
+        As for `unknown_keys`.
+
+    Raises
+    ------
+    InputError
+        Names every unknown key, and the known key that is closest to it.
+    """
+    if problems := unknown_keys(declared, known, path, table=table):
         raise InputError(problems)
 
 
@@ -404,6 +422,8 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         value = getattr(benchmark, key)
         if value is not None and not 0 <= value <= 1:
             raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
+    if not isinstance(declared.get("publish_items", False), bool):
+        raise wrong("has to be true or false", "write one of them", "publish_items")
     if not benchmark.options:
         raise wrong("has none", "declare at least one", "options")
     return benchmark

@@ -52,6 +52,15 @@ def test_rule_outside_its_range_is_refused(tmp_path, line, key):
     assert [problem.column for problem in caught.value.problems] == [key]
 
 
+@pytest.mark.parametrize("value", ['"yes"', "1"])
+def test_publish_items_that_is_not_true_or_false_is_refused(tmp_path, value):
+    line = f"publish_items = {value}"
+    text = (resource("data", "benchmarks") / "fairmedqa.toml").read_text(encoding="utf-8")
+    assert "publish_items" not in text
+    with pytest.raises(InputError, match="publish_items: has to be true or false"):
+        load_benchmark(changed(tmp_path, "[versions]", f"{line}\n[versions]"))
+
+
 def test_ranking_rules_have_defaults():
     benchmark = load_benchmark("fairmedqa")
     assert benchmark.family == "board"
