@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import tomllib
 from collections import Counter
@@ -84,6 +85,10 @@ class Benchmark:
         The policy for missing answers that its figures are published under.
     equivalence_margin : float
         The margin δ: a signed accuracy difference inside ±δ counts as equivalent.
+    same_variants_odds_ratio : float or None
+        The smallest odds ratio of shared flips at which two answer sets are of the same variants
+        (`fairstats.vignettes.same_variants`); None if it has not been derived, and then no verdict
+        is given.
     selected_on : Mapping[str, str]
         Models that took part in selecting the items, each with how. Their own figures on this
         benchmark say nothing about them.
@@ -122,6 +127,7 @@ class Benchmark:
     answer_keys: Mapping[str, str]
     missing: MissingPolicy
     equivalence_margin: float
+    same_variants_odds_ratio: float | None
     selected_on: Mapping[str, str]
     family: Family
     largest_missing: float
@@ -314,6 +320,7 @@ _KEYS = (
     "publish_items",
     "missing",
     "equivalence_margin",
+    "same_variants_odds_ratio",
     "family",
     "ranking",
     "sources",
@@ -372,6 +379,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             answer_keys=MappingProxyType(_answer_keys(keys_file)),
             missing=declared["missing"],
             equivalence_margin=float(declared["equivalence_margin"]),
+            same_variants_odds_ratio=_number_or_none(declared.get("same_variants_odds_ratio")),
             selected_on=MappingProxyType(dict(declared.get("selected_on", {}))),
             family=declared.get("family", "board"),
             largest_missing=float(ranking.get("largest_missing", 0.05)),
@@ -416,6 +424,10 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
     if not 0 < benchmark.equivalence_margin < 1:
         raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
+    smallest = declared.get("same_variants_odds_ratio", 2.5)
+    if isinstance(smallest, bool | str) or not 1 < smallest < math.inf:
+        message, remedy = "must be a number above 1", "correct it, or leave it out"
+        raise wrong(message, remedy, "same_variants_odds_ratio")
     if benchmark.family not in FAMILIES:
         raise wrong("unknown family", f"use one of {', '.join(FAMILIES)}", "family")
     for key in _RANKING_KEYS:

@@ -279,12 +279,16 @@ def _by_flips(
     policy: MissingPolicy,
     alpha: float,
 ) -> str:
-    """What the flips say of the versions: always where these differ or are not declared, and of
-    one declared version where they contradict it."""
+    """Report what the flips show about the versions: always if these differ or are not declared,
+    and for one declared version if they contradict it. Flips are not judged for a benchmark that
+    does not declare ``same_variants_odds_ratio``."""
     versions = [units[side]["benchmark_version"] for side in ("old", "new")]
     undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    smallest = benchmark.same_variants_odds_ratio
+    if smallest is None:
+        return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
     old, new = (flips_of_items(patterns[side], benchmark, policy) for side in ("old", "new"))
-    found = same_flips(old, new, alpha=alpha)
+    found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
     if versions[0] == versions[1] and not undeclared:
         if found.verdict != DIFFERENT:
             return ""
