@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from collectors.limits import Price
+from fairstats.benchmarks import read_toml, refuse_unknown_keys
 from fairstats.problems import InputError, Problem
 
 _FILE = Path(__file__).with_name("models.toml")
@@ -46,6 +46,11 @@ class KnownModel:
     snapshot: str | None = None
 
 
+_KEYS = ("prices_source", "prices_date", "services", "models")
+_SERVICE_KEYS = ("base_url", "key")
+_MODEL_KEYS = ("service", "model", "snapshot", "settings", "thinking", "price")
+
+
 def known_models() -> Mapping[str, KnownModel]:
     """Every model of ``models.toml``, by its name.
 
@@ -54,9 +59,13 @@ def known_models() -> Mapping[str, KnownModel]:
     >>> known_models()["GPT-4.1"].model
     'gpt-4.1-2025-04-14'
     """
-    content = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    content = read_toml(_FILE)
+    refuse_unknown_keys(content, _KEYS, _FILE)
+    for name, service in content["services"].items():
+        refuse_unknown_keys(service, _SERVICE_KEYS, _FILE, table=f"services.{name}")
     models = {}
     for name, entry in content["models"].items():
+        refuse_unknown_keys(entry, _MODEL_KEYS, _FILE, table=f"models.{name}")
         service = content["services"][entry["service"]]
         takes = entry["settings"]
         names: dict[str, str | None] = {

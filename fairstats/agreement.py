@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.inference._checks import check_choice
 from fairstats.inference.agreement_intervals import Agreement, coefficients_of
 from fairstats.inference.rating_counts import Coefficient, Level, RatingCounts, rating_counts
 
@@ -360,8 +361,7 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha(ratings, "ordinal", categories=severity).estimate, 4)
     0.5972
     """
-    if level not in get_args(Level):
-        raise ValueError(f"level={level!r} is unknown; use {', '.join(get_args(Level))}")
+    check_choice("level", level, get_args(Level))
     table = rating_counts(ratings, categories, ordered=level != "nominal")
     if level == "interval" and any(isinstance(label, str) for label in table.categories):
         raise ValueError("labels of an interval level have to be numbers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from fairstats.design_effects import design_effects
 from fairstats.eligibility import why_not_above_chance
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.item_counts import fold_all_pairs, fold_items, fold_pooled
 from fairstats.joint_adjustment import joint_pvalues
@@ -93,6 +93,8 @@ def analyze(
     it is not adjusted over the family.
     """
     _check_level(alpha)
+    check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))
+    check_resampling(n_resamples, rng)
     if missing is not None and missing not in MISSING_POLICIES:
         raise ValueError(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import tomllib
 from collections import Counter
@@ -88,6 +89,10 @@ class Benchmark:
         The policy for missing answers that its figures are published under.
     equivalence_margin : float
         The margin δ: a signed accuracy difference inside ±δ counts as equivalent.
+    same_variants_odds_ratio : float or None
+        The smallest odds ratio of shared flips at which two answer sets are of the same variants
+        (`fairstats.vignettes.same_variants`); None if it has not been derived, and then no verdict
+        is given.
     selected_on : Mapping[str, str]
         Models that took part in selecting the items, each with how. Their own figures on this
         benchmark say nothing about them.
@@ -126,6 +131,7 @@ class Benchmark:
     answer_keys: Mapping[str, str]
     missing: MissingPolicy
     equivalence_margin: float
+    same_variants_odds_ratio: float | None
     selected_on: Mapping[str, str]
     family: Family
     largest_missing: float
@@ -221,10 +227,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
 
 
-def refuse_unknown_keys(
+def unknown_keys(
     declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
-) -> None:
-    """Refuse keys that nothing reads: a misspelt key would otherwise change nothing.
+) -> list[Problem]:
+    """List the keys that nothing reads: a misspelt key would change nothing.
 
     Parameters
     ----------
@@ -237,10 +243,10 @@ def refuse_unknown_keys(
     table : str
         The name of the table, if it is not the top level of the file.
 
-    Raises
-    ------
-    InputError
-        Names every unknown key, and the known key that is closest to it.
+    Returns
+    -------
+    list of Problem
+        One per unknown key, with the known key that is closest to it.
     """
     problems = []
     for key in declared:
@@ -250,7 +256,25 @@ def refuse_unknown_keys(
         remedy = f"did you mean {closest[0]}?" if closest else f"known keys: {', '.join(known)}"
         name = f"{table}.{key}" if table else key
         problems.append(Problem(str(path), "unknown key", remedy, column=name))
-    if problems:
+    return problems
+
+
+def refuse_unknown_keys(
+    declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
+) -> None:
+    """Refuse the keys that `unknown_keys` lists.
+
+    Parameters
+    ----------
+    declared, known, path, table
+        As for `unknown_keys`.
+
+    Raises
+    ------
+    InputError
+        Names every unknown key, and the known key that is closest to it.
+    """
+    if problems := unknown_keys(declared, known, path, table=table):
         raise InputError(problems)
 
 
@@ -300,6 +324,7 @@ _KEYS = (
     "publish_items",
     "missing",
     "equivalence_margin",
+    "same_variants_odds_ratio",
     "family",
     "ranking",
     "sources",
@@ -358,6 +383,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             answer_keys=MappingProxyType(_answer_keys(keys_file)),
             missing=declared["missing"],
             equivalence_margin=float(declared["equivalence_margin"]),
+            same_variants_odds_ratio=_number_or_none(declared.get("same_variants_odds_ratio")),
             selected_on=MappingProxyType(dict(declared.get("selected_on", {}))),
             family=declared.get("family", "board"),
             largest_missing=float(ranking.get("largest_missing", 0.05)),
@@ -402,12 +428,18 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
     if not 0 < benchmark.equivalence_margin < 1:
         raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
+    smallest = declared.get("same_variants_odds_ratio", 2.5)
+    if isinstance(smallest, bool | str) or not 1 < smallest < math.inf:
+        message, remedy = "must be a number above 1", "correct it, or leave it out"
+        raise wrong(message, remedy, "same_variants_odds_ratio")
     if benchmark.family not in FAMILIES:
         raise wrong("unknown family", f"use one of {', '.join(FAMILIES)}", "family")
     for key in _RANKING_KEYS:
         value = getattr(benchmark, key)
         if value is not None and not 0 <= value <= 1:
             raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
+    if not isinstance(declared.get("publish_items", False), bool):
+        raise wrong("has to be true or false", "write one of them", "publish_items")
     if not benchmark.options:
         raise wrong("has none", "declare at least one", "options")
     return benchmark

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from fairstats.counts import PATTERNS
+from fairstats.inference._checks import check_choice, check_counts, check_parts
 
 IntArray = npt.NDArray[np.int64]
 
@@ -73,12 +74,18 @@ def paired_counts(
     Returns
     -------
     PairedCounts
+
+    Raises
+    ------
+    ValueError
+        For a count that is not one, and fewer pairs with the same letter than with both correct,
+        or more than with both correct or both wrong.
     """
-    cells = np.broadcast_arrays(
-        *(np.asarray(cell, dtype=np.int64) for cell in (n11, n10, n01, n00)),
-        np.asarray(n11 if same is None else same, dtype=np.int64),
+    n11, n10, n01, n00, alike = check_counts(
+        n11=n11, n10=n10, n01=n01, n00=n00, same=n11 if same is None else same
     )
-    n11, n10, n01, n00, alike = cells
+    check_parts("n11", n11, "same", alike)
+    check_parts("same", alike, "n11 + n00", n11 + n00)
     n = n11 + n10 + n01 + n00
     return PairedCounts(n11, n10, n01, n00, alike, n11 + n10, n, n11 + n01, n)
 
@@ -104,6 +111,7 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
     ValueError
         For another policy.
     """
+    check_choice("missing", missing, get_args(CountingPolicy))
     c = {name: counts[name].to_numpy(dtype=np.int64) for name in counts if name.startswith("n")}
     n11, n10, n01 = c["n11"], c["n10"], c["n01"]
     n00 = c["n00_same"] + c["n00_different"]
@@ -112,8 +120,6 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
         n10 = n10 + c["n1x"]
         n01 = n01 + c["nx1"]
         n00 = n00 + c["n0x"] + c["nx0"] + c["nxx"]
-    elif missing not in ("available", "complete"):
-        raise ValueError(f"missing={missing!r} is unknown; use available, complete or incorrect")
     correct_a, correct_b = n11 + n10, n11 + n01
     n_a = n_b = n11 + n10 + n01 + n00
     if missing == "available":

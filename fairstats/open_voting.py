@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairstats.benchmarks import BASELINE
 from fairstats.folding import UNIT_COLUMNS
+from fairstats.inference._checks import check_choice, check_number, check_numbers
 from fairstats.problems import InputError, Problem
 from fairstats.schema import REQUIRED_COLUMNS
 from fairstats.strategies import MAJORITY_VOTE, votes_among
@@ -75,11 +76,11 @@ def largest_cluster(
     from scipy.cluster.hierarchy import linkage as agglomerate
     from scipy.spatial.distance import squareform
 
-    vectors = np.asarray(embeddings, dtype=np.float64)
-    if linkage not in get_args(Linkage):
-        raise ValueError(f"linkage={linkage!r} is unknown; use average or complete")
-    if not -1 < similarity <= 1:
-        raise ValueError(f"similarity={similarity!r} must lie in (-1, 1], e.g. 0.8")
+    vectors = check_numbers("embeddings", embeddings)
+    check_choice("linkage", linkage, get_args(Linkage))
+    similarity = check_number("similarity", similarity, low=-1, high=1, example="0.8")
+    if similarity == -1:
+        raise ValueError(f"similarity={similarity!r} must be above -1, e.g. 0.8")
     if vectors.size == 0:
         return None
     if vectors.ndim != 2:

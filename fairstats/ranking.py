@@ -16,7 +16,7 @@ from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.bounds import pair_bounds
 from fairstats.counts import MISSING, PATTERNS
 from fairstats.folding import open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.ranks import rank_sets
 from fairstats.items import SUMS
@@ -263,8 +263,8 @@ def rank_boards(
     >>> len(ranking.ranks), len(ranking.differences)
     (1, 0)
     """
-    if metric not in _FIGURES:
-        raise ValueError(f"metric={metric!r} is unknown; use {', '.join(_FIGURES)}")
+    check_choice("metric", metric, _FIGURES)
+    check_resampling(n_resamples, rng)
     if adjust not in ("holm", "hommel"):
         raise ValueError(f"adjust={adjust!r} does not hold all ranks at once; use holm or hommel")
     alpha = check_alpha(alpha)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fairstats.benchmarks import Benchmark
+from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.folding import open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice
+from fairstats.inference.choices import separating_direction
 from fairstats.items import patterns_of
 from fairstats.missing import CountingPolicy
 from fairstats.problems import InputError, Problem
@@ -90,13 +91,16 @@ def gee_logistic(
         there, an item (or variant) that was asked has no covariate or stands there twice, or a
         covariate is not a number.
     ValueError
-        For the policy ``bounds``.
+        For the policy ``bounds`` or an unknown one, or alpha outside (0, 1).
 
     Notes
     -----
-    Where all answers are right, all are wrong or a group's are (separation), or where one term
-    follows from the others (a constant or doubled covariate), there is no estimate: the rows are
-    NaN, and the note says why.
+    If right and wrong answers are separated by the terms (all answers are right, all of a group's
+    are, or all where a covariate is large), or if one term follows from the others (a constant or
+    doubled covariate), there is no estimate: the rows are NaN, and the note says why. With working
+    independence the estimates solve the same equations as an ordinary logistic regression, so
+    Albert and Anderson's condition decides whether they are finite, by linear programming
+    (`fairstats.inference.choices.separating_direction`).
 
     A variant's covariate may lie between the group and the answer, as what its text adds does. The
     term ``group`` is then what is left of the difference among variants alike in it, and rests on
@@ -104,7 +108,8 @@ def gee_logistic(
 
     References
     ----------
-    Liang & Zeger (1986), Biometrika 73:13-22; computed by `statsmodels.api.GEE`, checked against
+    Liang & Zeger (1986), Biometrika 73:13-22; Albert & Anderson (1984), Biometrika 71:1-10, for
+    separation; computed by `statsmodels.api.GEE`, checked against
     R's geepack (tests/r/gee.R).
 
     Examples
@@ -120,6 +125,8 @@ def gee_logistic(
     1.75
     """
     alpha = check_alpha(alpha)
+    if missing is not None:
+        check_choice("missing", missing, get_args(MissingPolicy))
     frame, known = open_answers(answers, benchmarks)
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():
@@ -268,11 +275,11 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
         cov_struct=sm.cov_struct.Independence(),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of divergence, which is looked for here
+        # A fit near separation may take fitted probabilities to 0 or 1 on its way.
+        warnings.simplefilter("ignore")
         result = model.fit(cov_type="robust")
-    errors = result.bse
-    if not (result.converged and np.isfinite(errors).all() and (errors < 100).all()):
-        reason = "no finite estimate: right and wrong are separated by the terms"
+    if not (result.converged and np.isfinite(result.bse).all()):
+        reason = "no estimate: the fit did not converge"
         return GeeFit(terms, nothing, nothing[None], reason)
     chance = result.fittedvalues
     bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
@@ -316,14 +323,17 @@ def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
     rates = data.groupby("group")["correct"].agg(["mean", "size"])
     if len(rates) < 2:
         return "a group has no answer"
-    if rates["mean"].isin([0, 1]).any():
-        return "no finite estimate: a group's answers are all right or all wrong"
-    if data["item_id"].nunique() < 2:
-        return "one item alone has no standard error"
     design = data[terms[1:]].to_numpy(dtype=float)
-    # Scaled, so that the rank does not depend on the covariates' units.
+    # Scaled, so that neither the rank nor the separation depends on the covariates' units.
     spread = design.std(axis=0)
     scaled = (design - design.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    with_intercept = np.column_stack([np.ones(len(scaled)), scaled])
+    if separating_direction(with_intercept, (data["correct"] == 1).to_numpy()) is not None:
+        if rates["mean"].isin([0, 1]).any():
+            return "no finite estimate: a group's answers are all right or all wrong"
+        return "no finite estimate: right and wrong are separated by the terms"
+    if data["item_id"].nunique() < 2:
+        return "one item alone has no standard error"
     if np.linalg.matrix_rank(scaled) < design.shape[1]:
         return "no estimate: a covariate is constant, or follows from the others"
     return ""

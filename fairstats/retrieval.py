@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, POOLED, Benchmark
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_whole
 from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.problems import InputError, Problem
 from fairstats.retrieved_lists import Lists, open_retrievals
@@ -183,9 +183,9 @@ def usual_depths(depth: int) -> list[int]:
 def _depths(lists: Lists, top_k: Iterable[int] | None) -> list[int]:
     if top_k is None:
         return usual_depths(lists.depth)
-    asked = sorted(set(top_k))
-    if not asked or asked[0] < 1:
-        raise ValueError(f"top_k={top_k!r} must name ranks, 1 or more")
+    if isinstance(top_k, str | int | float) or not (listed := list(top_k)):
+        raise ValueError(f"top_k={top_k!r} must be a list of ranks of at least 1, e.g. [5, 10]")
+    asked = sorted({check_whole("top_k", k, example=10) for k in listed})
     if asked[-1] > lists.depth:
         message = f"the lists by {lists.retriever} end at rank {lists.depth}"
         problem = Problem("top_k", message, "ask for less, or retrieve more", value=str(asked[-1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from fairstats.change_verdicts import judge_changes
 from fairstats.counts import PATTERNS, fold, pair_counts
 from fairstats.eligibility import why_not_above_chance
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.items import SUMS, item_sums, patterns_of
 from fairstats.missing import CountingPolicy
@@ -151,6 +151,7 @@ def compare(
     >>> table[["metric", "estimate"]].values.tolist()
     [['delta_accuracy', 0.5], ['delta_cfr', 1.0], ['delta_ad', -1.0]]
     """
+    check_choice("adjust", adjust, get_args(AdjustMethod))
     table = changes(
         old,
         new,
@@ -181,9 +182,9 @@ def changes(
     Its column ``no_verdict`` holds the reason why a comparison gets no verdict; empty if it can.
     """
     alpha = check_alpha(alpha)
-    if missing not in (None, *COMPARISON_POLICIES):
-        known = ", ".join(COMPARISON_POLICIES)
-        raise ValueError(f"missing={missing!r} is unknown; use one of {known}")
+    check_resampling(n_resamples, rng)
+    if missing is not None:
+        check_choice("missing", missing, COMPARISON_POLICIES)
     sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
     units = {side: _only_unit(frame, side) for side, (frame, _) in sides.items()}
     questions = _different(units, allow_different_items)
@@ -397,12 +398,16 @@ def _by_flips(
     policy: MissingPolicy,
     alpha: float,
 ) -> str:
-    """What the flips say of the versions: always where these differ or are not declared, and of
-    one declared version where they contradict it."""
+    """Report what the flips show about the versions: always if these differ or are not declared,
+    and for one declared version if they contradict it. Flips are not judged for a benchmark that
+    does not declare ``same_variants_odds_ratio``."""
     versions = [units[side]["benchmark_version"] for side in ("old", "new")]
     undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    smallest = benchmark.same_variants_odds_ratio
+    if smallest is None:
+        return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
     old, new = (flips_of_items(patterns[side], benchmark, policy) for side in ("old", "new"))
-    found = same_flips(old, new, alpha=alpha)
+    found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
     if versions[0] == versions[1] and not undeclared:
         if found.verdict != DIFFERENT:
             return ""

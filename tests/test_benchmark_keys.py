@@ -52,6 +52,30 @@ def test_rule_outside_its_range_is_refused(tmp_path, line, key):
     assert [problem.column for problem in caught.value.problems] == [key]
 
 
+@pytest.mark.parametrize("value", ['"yes"', "1"])
+def test_publish_items_that_is_not_true_or_false_is_refused(tmp_path, value):
+    line = f"publish_items = {value}"
+    text = (resource("data", "benchmarks") / "fairmedqa.toml").read_text(encoding="utf-8")
+    assert "publish_items" not in text
+    with pytest.raises(InputError, match="publish_items: has to be true or false"):
+        load_benchmark(changed(tmp_path, "[versions]", f"{line}\n[versions]"))
+
+
+@pytest.mark.parametrize("value", ["1", "0.5", "-2", "true", '"2.5"', "inf", "nan"])
+def test_same_variants_odds_ratio_that_is_no_number_above_1_is_refused(tmp_path, value):
+    path = changed(
+        tmp_path, "same_variants_odds_ratio = 2.5", f"same_variants_odds_ratio = {value}"
+    )
+    with pytest.raises(InputError, match="same_variants_odds_ratio: must be a number above 1"):
+        load_benchmark(path)
+
+
+def test_same_variants_odds_ratio_is_declared_by_fairmedqa_alone():
+    assert load_benchmark("fairmedqa").same_variants_odds_ratio == 2.5
+    for name in ("demo", "medperturb"):
+        assert load_benchmark(name).same_variants_odds_ratio is None
+
+
 def test_ranking_rules_have_defaults():
     benchmark = load_benchmark("fairmedqa")
     assert benchmark.family == "board"

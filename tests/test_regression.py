@@ -175,3 +175,43 @@ def test_each_items_part_of_the_fit_gives_the_robust_covariance():
     expected = pd.read_csv(R / "gee_variants.csv")["std_error"].iloc[:4]
     np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance)), expected, atol=1e-8)
     np.testing.assert_allclose(fit.influence.sum(axis=0), 0, atol=1e-8)
+
+
+def separated_by_a_covariate(answers_of):
+    """Every answer to an item with x = 1 is right; the others are mixed in both groups."""
+    texts = ["AA"] * 4 + ["AA", "AB", "BA", "BB"] * 3
+    answers = answers_of(texts)
+    covariates = pd.DataFrame(
+        {
+            "item_id": [f"item-{place}" for place in range(len(texts))],
+            "x": [1] * 4 + [0] * 12,
+            "z": np.random.default_rng(1).normal(size=len(texts)),
+        }
+    )
+    return answers, covariates
+
+
+def test_separation_by_a_covariate_has_no_estimate(answers_of):
+    """The robust errors of such a fit are small, so their size does not show that it diverges."""
+    answers, covariates = separated_by_a_covariate(answers_of)
+    table = gee_logistic(answers, covariates=covariates)
+    assert table["estimate"].isna().all()
+    assert table["p_value"].isna().all()
+    reason = "no finite estimate: right and wrong are separated by the terms"
+    assert table["method_note"].str.startswith(reason).all()
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("origin", [0.0, 100.0])
+def test_one_answer_against_the_rule_gives_a_finite_estimate(answers_of, scale, origin):
+    """With one wrong answer where x = 1 there is a maximum, whatever the unit and origin of x."""
+    answers, covariates = separated_by_a_covariate(answers_of)
+    answers.loc[0, "answer"] = "B"
+    covariates = covariates.assign(x=origin + scale * covariates["x"])
+    table = gee_logistic(answers, covariates=covariates)
+    assert table["estimate"].notna().all()
+    plain = separated_by_a_covariate(answers_of)[1]
+    same = gee_logistic(answers, covariates=plain).set_index("term")["estimate"]
+    found = table.set_index("term")["estimate"]
+    assert found["group"] == pytest.approx(same["group"], rel=1e-6)
+    assert found["covariate x"] * scale == pytest.approx(same["covariate x"], rel=1e-6)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from collectors.vignettes.pronouns import PRONOUN, is_pronoun
+from fairstats.benchmarks import read_toml, refuse_unknown_keys
 from fairstats.resources import resource
 
 #: Nouns for a person, before which an adjective like "white" speaks of a person.
@@ -67,7 +67,9 @@ class Words:
 def demographic_words() -> dict[str, Words]:
     """The words of every attribute, by its name."""
     path = resource("data", "vignettes", "demographic_words.toml")
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = read_toml(path)
+    for name, table in tables.items():
+        refuse_unknown_keys(table, ("replace", "drop", "always", "mark"), path, table=name)
     return {
         name: Words(
             attribute=name,

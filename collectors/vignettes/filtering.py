@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +15,7 @@ from collectors.vignettes.mentions import NotFound, find_mention
 from collectors.vignettes.neutralizing import neutralize
 from collectors.vignettes.pronouns import PRONOUN, is_pronoun
 from collectors.vignettes.screening import sex_specific_words
-from fairstats.benchmarks import NEUTRALIZED
+from fairstats.benchmarks import NEUTRALIZED, read_toml, refuse_unknown_keys
 from fairstats.resources import resource
 from fairstats.vignettes.items import Item
 
@@ -142,7 +141,9 @@ def _patient(text: str) -> Iterator[Decision]:
 @lru_cache(maxsize=1)
 def _dependencies() -> dict[str, dict[str, Any]]:
     path = resource("data", "vignettes", "dependent.toml")
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = read_toml(path)
+    for name, table in tables.items():
+        refuse_unknown_keys(table, ("tie", "exclude", "ask"), path, table=name)
     return {
         name: {"tie": table["tie"]}
         | {kind: _pattern(table[kind]) for kind in ("exclude", "ask") if kind in table}

@@ -9,7 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, POOLED, Attribute, read_toml
+from fairstats.benchmarks import (
+    BASELINE,
+    NEUTRALIZED,
+    POOLED,
+    Attribute,
+    read_toml,
+    refuse_unknown_keys,
+    unknown_keys,
+)
 from fairstats.problems import InputError, Problem
 
 #: The variants that items come with.
@@ -47,10 +55,16 @@ def load_groups(path: Path) -> Groups:
         When there is no such file, or it lacks or contradicts what it has to declare.
     """
     declared = read_toml(path)
+    refuse_unknown_keys(declared, ("attributes",), path)
     tables = declared.get("attributes")
     if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
         tables = {}
     problems = [
+        problem
+        for name, table in tables.items()
+        for problem in unknown_keys(table, _KEYS, path, table=f"attributes.{name}")
+    ]
+    problems += [
         Problem(str(path), message, remedy, column=column)
         for column, message, remedy in _faults(tables)
     ]
@@ -93,7 +107,7 @@ def _reference_first(attribute: Attribute) -> list[str]:
     return [reference, *(group for group in attribute.groups if group != reference)]
 
 
-_KEYS = {"label", "groups", "reference", "crosses", "sex_specific", "minimum_age"}
+_KEYS = ("label", "groups", "reference", "crosses", "sex_specific", "minimum_age")
 
 
 def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
@@ -106,8 +120,6 @@ def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str,
         where = f"attributes.{name}"
         if name in (BASELINE, POOLED):
             yield where, "is a name that benchmarks keep for themselves", "use another"
-        for key in sorted(set(table) - _KEYS):
-            yield f"{where}.{key}", "is not known", f"use {', '.join(sorted(_KEYS))}"
         if not _is_name(table.get("label")):
             yield f"{where}.label", "has to be a text", "name it for readers"
         if not isinstance(table.get("sex_specific", False), bool):

@@ -1,77 +1,405 @@
-"""Input checks that the statistics share."""
+"""Input checks that the statistics share.
+
+Every message names the argument, the value that was refused and what it must be. The rules are
+stated positively (``array >= 0``), so NaN is refused by each of them.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Choice = TypeVar("Choice", bound=str)
+
+#: The largest count. Floating point holds every whole number up to 2⁵³, so the sum of a paired
+#: table's four counts is still exact in it; a count beyond is a mistake.
+MOST = 2**50
+# Limits and sums that were computed may miss the end of their scale by rounding.
+_ROUNDING = 1e-9
 
 
 def check_counts(**counts: npt.ArrayLike) -> list[IntArray]:
-    """Counts as integer arrays of one shape.
+    """Return counts as integer arrays of one shape.
 
     Raises
     ------
     ValueError
-        Names the argument that is negative or not whole.
+        For a count that is negative, fractional, not finite, above `MOST` or not a number, and for
+        shapes that cannot be broadcast.
     """
-    arrays = []
-    for name, value in counts.items():
-        array = np.asarray(value)
-        if array.size and not (np.all(np.isfinite(array)) and np.all(array == np.floor(array))):
-            raise ValueError(f"{name} must hold whole numbers")
-        if np.any(array < 0):
-            raise ValueError(f"{name} must not be negative")
-        arrays.append(array.astype(np.int64))
-    return list(np.broadcast_arrays(*arrays))
+    must = f"be a whole number from 0 to {MOST}, e.g. 12"
+    return _broadcast({name: _whole(name, value, 0, must) for name, value in counts.items()})
+
+
+def check_integers(**values: npt.ArrayLike) -> list[IntArray]:
+    """Return whole numbers, which may be negative, as integer arrays of one shape.
+
+    Raises
+    ------
+    ValueError
+        For a value that is fractional, not finite, beyond ±`MOST` or not a number, and for shapes
+        that cannot be broadcast.
+    """
+    must = f"be a whole number from -{MOST} to {MOST}, e.g. -1"
+    return _broadcast({name: _whole(name, value, -MOST, must) for name, value in values.items()})
+
+
+def _whole(name: str, value: npt.ArrayLike, least: int, must: str) -> IntArray:
+    array = _numbers(name, value, must)
+    with np.errstate(invalid="ignore"):
+        _refuse(name, array, (array >= least) & (array <= MOST) & (array == np.floor(array)), must)
+    return array.astype(np.int64)
+
+
+def check_parts(name: str, parts: IntArray, whole_name: str, whole: IntArray) -> None:
+    """Refuse parts that are more than their whole, e.g. more successes than trials.
+
+    Raises
+    ------
+    ValueError
+        Names both, with the first values that contradict each other.
+    """
+    if np.any(parts > whole):
+        part, total = (side[parts > whole][0] for side in np.broadcast_arrays(parts, whole))
+        raise ValueError(
+            f"{name}={part} must not exceed {whole_name}={total}: check the order of the arguments"
+        )
 
 
 def check_multiplicity(multiplicity: npt.ArrayLike | None, size: int) -> IntArray:
-    """How many times each of `size` things stands there; by default once."""
-    counts = np.ones(size, dtype=np.int64) if multiplicity is None else multiplicity
-    return check_counts(multiplicity=counts)[0]
+    """Return how many times each of `size` things occurs; by default once.
+
+    Raises
+    ------
+    ValueError
+        For counts that are not counts, or not of shape (size,).
+    """
+    if multiplicity is None:
+        return np.ones(size, dtype=np.int64)
+    (counts,) = check_counts(multiplicity=multiplicity)
+    if counts.shape != (size,):
+        raise ValueError(
+            f"multiplicity must have the shape of values, ({size},); got {counts.shape}"
+        )
+    return counts
+
+
+def check_numbers(
+    name: str,
+    value: npt.ArrayLike,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    nan: bool = False,
+    booleans: bool = False,
+    kind: str = "number",
+    example: str = "0.5",
+) -> FloatArray:
+    """Return finite numbers from `low` to `high`; with `nan` a missing one is NaN.
+
+    With `booleans` the values may be judgements, true where something was reported.
+
+    Raises
+    ------
+    ValueError
+        For a number outside the range, or a value that is not a number.
+    """
+    scale = f"finite {kind}"
+    if np.isfinite(low) and np.isfinite(high):
+        scale = f"{kind} from {low:g} to {high:g}"
+    elif np.isfinite(low):
+        scale = f"finite {kind} of at least {low:g}"
+    must = f"be a {scale}{' or NaN' if nan else ''}, e.g. {example}"
+
+    def allowed(x: FloatArray) -> BoolArray:
+        return np.isfinite(x) & (x >= low) & (x <= high) | (nan & np.isnan(x))
+
+    if booleans and np.asarray(value).dtype == bool:
+        value = np.asarray(value, dtype=np.float64)
+    return _floats(name, value, must, allowed)
+
+
+def check_number(
+    name: str,
+    value: float,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    nan: bool = False,
+    example: str = "0.5",
+) -> float:
+    """Return one number, as `check_numbers` does several.
+
+    Raises
+    ------
+    ValueError
+        As `check_numbers`, and for several numbers.
+    """
+    if np.ndim(value):
+        raise ValueError(f"{name}={_shown(value)} must be one number, e.g. {example}")
+    return float(check_numbers(name, value, low=low, high=high, nan=nan, example=example))
+
+
+def check_share(
+    name: str, value: npt.ArrayLike, *, booleans: bool = False, example: str = "0.12"
+) -> FloatArray:
+    """Return shares or probabilities, from 0 to 1; with `booleans` also judgements.
+
+    Raises
+    ------
+    ValueError
+        For a number outside [0, 1] or NaN: 12 points are given as 0.12.
+    """
+    return check_numbers(
+        name, value, low=0, high=1, booleans=booleans, kind="share", example=example
+    )
+
+
+def check_p_values(name: str, value: npt.ArrayLike) -> FloatArray:
+    """Return p-values, from 0 to 1; NaN is a test that was not possible.
+
+    Raises
+    ------
+    ValueError
+        For a number outside [0, 1].
+    """
+    return check_numbers(name, value, low=0, high=1, nan=True, kind="p-value", example="0.03")
+
+
+def check_limits(
+    low: npt.ArrayLike, high: npt.ArrayLike, *, lowest: float, highest: float, example: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of intervals on a scale; NaN is a limit that could not be computed.
+
+    Raises
+    ------
+    ValueError
+        For a limit outside the scale, and a lower limit above its upper one.
+    """
+
+    def allowed(x: FloatArray) -> BoolArray:
+        return np.isnan(x) | ((x >= lowest - _ROUNDING) & (x <= highest + _ROUNDING))
+
+    must = f"be a limit from {lowest:g} to {highest:g}, e.g. {example}"
+    sides = [
+        np.clip(_floats(name, value, must, allowed), lowest, highest)
+        for name, value in (("low", low), ("high", high))
+    ]
+    low, high = _broadcast(dict(zip(("low", "high"), sides, strict=True)))
+    if np.any(swapped := low > high):
+        raise ValueError(
+            f"low={low[swapped][0]} must not exceed high={high[swapped][0]}: "
+            "were the limits swapped?"
+        )
+    return low, high
+
+
+def check_margin(margin: npt.ArrayLike) -> FloatArray:
+    """Return equivalence margins, shares between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        For a margin outside (0, 1): 2 percentage points are given as 0.02.
+    """
+    must = "be a share between 0 and 1, e.g. 0.02 for 2 percentage points"
+    return _floats("margin", margin, must, lambda x: (x > 0) & (x < 1))
+
+
+def check_design_effect(design_effect: npt.ArrayLike) -> FloatArray:
+    """Return design effects, finite and above 0.
+
+    Raises
+    ------
+    ValueError
+        For a number that is not positive, or not finite.
+    """
+    must = "be positive and finite, e.g. 1.0 where answers are independent"
+    return _floats("design_effect", design_effect, must, lambda x: (x > 0) & np.isfinite(x))
+
+
+def check_alpha(alpha: float, *, below: float = 1) -> float:
+    """Return an error rate in (0, 1), or below a stricter bound.
+
+    Raises
+    ------
+    ValueError
+        When it is not a number between these.
+    """
+    return check_between("alpha", alpha, high=below, example="0.05")
+
+
+def check_power(power: float) -> float:
+    """Return a power in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        When it is not a number between 0 and 1.
+    """
+    return check_between("power", power, example="0.8")
+
+
+def check_between(
+    name: str, value: float, *, low: float = 0, high: float = 1, example: str
+) -> float:
+    """Return one number strictly between `low` and `high`.
+
+    Raises
+    ------
+    ValueError
+        When it is not, or not one number.
+    """
+    must = f"lie between {low:g} and {high:g}, e.g. {example}"
+    return _one(name, value, must, lambda x: (x > low) & (x < high))
+
+
+def check_whole(
+    name: str, value: int, *, least: int = 1, most: int = MOST, example: int = 9999
+) -> int:
+    """Return one whole number from `least` to `most`.
+
+    Raises
+    ------
+    ValueError
+        When it is not, or not one number.
+    """
+    bound = f"at least {least}" if most == MOST else f"from {least} to {most}"
+    must = f"be {bound} and whole, e.g. {example}"
+    return int(_one(name, value, must, lambda x: (x >= least) & (x <= most) & (x == np.floor(x))))
+
+
+def check_choice(name: str, value: Choice, choices: Iterable[str]) -> Choice:
+    """Return an option that is among the known ones.
+
+    Raises
+    ------
+    ValueError
+        For another one.
+    """
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        listed = f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0]
+        raise ValueError(f"{name}={value!r} is unknown; use {listed}")
+    return value
 
 
 def check_resampling(
     n_resamples: int, rng: np.random.Generator | int | None
 ) -> np.random.Generator:
-    """The source of resamples.
+    """Return the source of resamples.
 
     Raises
     ------
     ValueError
-        Without a source, or for fewer resamples than one.
+        Without a source, for one that is neither a seed nor a generator, and for fewer resamples
+        than one.
     """
     if rng is None:
         raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples={n_resamples!r} must be at least 1, e.g. 9999")
-    return np.random.default_rng(rng)
+    check_whole("n_resamples", n_resamples)
+    return check_rng(rng)
 
 
-def check_design_effect(design_effect: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """A positive number.
+def check_rng(rng: np.random.Generator | int) -> np.random.Generator:
+    """Return a generator of random numbers, from a seed or as it is.
 
     Raises
     ------
     ValueError
-        When it is not positive.
+        For what is neither a seed nor a generator.
     """
-    array = np.asarray(design_effect, dtype=np.float64)
-    if not np.all(array > 0):
-        raise ValueError("design_effect must be positive")
+    try:
+        if rng is None or isinstance(rng, bool | str | float):
+            raise TypeError
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"rng={rng!r} must be a seed of at least 0 or a numpy.random.Generator, e.g. 1"
+        ) from None
+
+
+def _numbers(name: str, value: npt.ArrayLike, must: str) -> npt.NDArray[Any]:
+    """Return an array of integers or floating-point numbers; text and booleans are neither."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name}={_shown(value)} must {must}, in an array of one shape") from None
+    if array.dtype == object:
+        array = _of_objects(name, array, must)
+    if array.size and array.dtype.kind not in "iuf":
+        _refuse(name, array, np.zeros(array.shape, dtype=bool), must)
+    return array.astype(np.float64) if not array.size else array
+
+
+def _floats(
+    name: str, value: npt.ArrayLike, must: str, allowed: Callable[[FloatArray], BoolArray]
+) -> FloatArray:
+    given = _numbers(name, value, must)
+    array = given.astype(np.float64)
+    # The value is shown as it was given: 2, not 2.0.
+    _refuse(name, given, allowed(array), must)
     return array
 
 
-def check_alpha(alpha: float) -> float:
-    """An error rate in (0, 1).
+def _one(
+    name: str, value: npt.ArrayLike, must: str, allowed: Callable[[FloatArray], BoolArray]
+) -> float:
+    if np.ndim(value):
+        raise ValueError(f"{name}={_shown(value)} must be one number and {must}")
+    return float(_floats(name, value, must, allowed))
+
+
+def _of_objects(name: str, array: npt.NDArray[Any], must: str) -> npt.NDArray[Any]:
+    """Return numbers that came as Python objects, such as a nullable column's."""
+    kinds = (int, float, np.integer, np.floating)
+    there = np.array(
+        [isinstance(cell, kinds) and not isinstance(cell, bool) for cell in array.ravel()],
+        dtype=bool,
+    ).reshape(array.shape)
+    _refuse(name, array, there, must)
+    # No float holds a whole number of 400 digits; it is refused as too large below.
+    cells = [float(cell) if abs(cell) < 1e300 else np.inf for cell in array.ravel()]
+    return np.array(cells, dtype=np.float64).reshape(array.shape)
+
+
+def _refuse(
+    name: str, array: npt.NDArray[Any], allowed: npt.NDArray[np.bool_] | np.bool_, must: str
+) -> None:
+    if np.all(allowed):
+        return
+    place = tuple(int(i) for i in np.argwhere(~np.atleast_1d(allowed))[0])
+    cell = array[place] if array.ndim else array[()]
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    at = f"[{', '.join(map(str, place))}]" if array.ndim else ""
+    raise ValueError(f"{name}{at}={_shown(cell)} must {must}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _broadcast(arrays: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    try:
+        return list(np.broadcast_arrays(*arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"shapes must fit each other; got {shapes}") from None
+
+
+def check_shapes(**arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Return arrays broadcast to one shape.
 
     Raises
     ------
     ValueError
-        When it is not between 0 and 1.
+        Names every argument and its shape, if they do not fit each other.
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha!r} must lie between 0 and 1, e.g. 0.05")
-    return float(alpha)
+    return _broadcast(arrays)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from fairstats.inference._checks import check_alpha
 from fairstats.inference.agreement_intervals import BY_MARGINS, Agreement, unvaried_limits
 from fairstats.inference.crossed import wilson_limits
 from fairstats.inference.rating_counts import (
@@ -144,6 +145,7 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     arXiv:2406.08880; Aronow, Samii & Assenova (2015), Political Analysis 23:564-577, for pairs
     with a member in common.
     """
+    alpha = check_alpha(alpha)
     if np.isnan(found.estimate):
         return found.ci_low, found.ci_high, found.ci_method
     clusters, unknown = _clusters(left)

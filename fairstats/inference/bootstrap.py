@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from fairstats.inference._checks import check_alpha, check_counts, check_resampling
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_counts,
+    check_resampling,
+)
 from fairstats.inference.effect_sizes import cohens_h_interval, odds_ratio
 from fairstats.inference.intervals import wilson
 from fairstats.inference.lattice import discrete_law, plane_law, sum_law
@@ -150,13 +155,12 @@ def bootstrap(
     (0.125, 0.03125, 0.21875, 'bootstrap bca, exact')
     """
     alpha = check_alpha(alpha)
-    if method not in ("bca", "percentile", "basic"):
-        raise ValueError(f"method={method!r} is unknown; use bca, percentile or basic")
+    check_choice("method", method, get_args(BootstrapMethod))
     (cells,) = check_counts(counts=counts)
     if cells.ndim == 0 or cells.shape[-1] == 0:
         raise ValueError("counts must have the categories on its last axis")
     named = _named(statistic, cells)
-    if n_resamples == "exact":
+    if isinstance(n_resamples, str) and n_resamples == "exact":
         if named is None:
             raise ValueError(
                 "the exact law is known for the named statistics; for a function give "
@@ -199,7 +203,7 @@ def bootstrap(
 def _named(statistic: object, cells: IntArray) -> _Statistic | None:
     if callable(statistic):
         return None
-    if statistic not in _STATISTICS:
+    if not isinstance(statistic, str) or statistic not in _STATISTICS:
         raise ValueError(
             f"statistic={statistic!r} is unknown; use {', '.join(_STATISTICS)} or a function"
         )
@@ -248,6 +252,7 @@ def interval_of_law(
     law: Law, estimate: float, acceleration: float, method: BootstrapMethod, alpha: float
 ) -> tuple[float, float, str]:
     """The limits that a method takes from one law, and the method really used."""
+    method, alpha = check_choice("method", method, get_args(BootstrapMethod)), check_alpha(alpha)
     levels = _levels(np.asarray(law.share_below(estimate)), acceleration, method, alpha)
     low, high = law.lower_quantile(float(levels.low)), law.upper_quantile(float(1 - levels.high))
     low, high = float(np.asarray(low)), float(np.asarray(high))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_alpha, check_multiplicity
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_multiplicity,
+    check_share,
+)
 from fairstats.inference.bootstrap import BootstrapMethod, interval_of_law, mean_acceleration
 from fairstats.inference.intervals import wilson
 from fairstats.inference.lattice import fine_sum_law
@@ -80,17 +86,11 @@ def bounded_mean_interval(
     [0.525, 0.479, 0.578]
     """
     alpha = check_alpha(alpha)
-    x = np.asarray(values, dtype=np.float64)
+    x = check_share("values", values, booleans=True)
     if x.ndim != 1:
         raise ValueError(f"values must have shape (k,); got {x.shape}")
     many = check_multiplicity(multiplicity, len(x))
-    if many.shape != x.shape:
-        raise ValueError("multiplicity must have the shape of values")
-    if method not in ("bca", "percentile", "basic"):
-        raise ValueError(f"method={method!r} is unknown; use bca, percentile or basic")
-    # Written so that NaN is refused too.
-    if not np.all((x >= 0) & (x <= 1)):
-        raise ValueError("values must lie between 0 and 1")
+    check_choice("method", method, get_args(BootstrapMethod))
     n = int(many.sum())
 
     def result(estimate: float, low: float, high: float, name: str) -> Estimate:

@@ -70,6 +70,36 @@ def diverging_direction(features: FloatArray, chosen: npt.NDArray[np.int64]) -> 
     return np.asarray(found.x)
 
 
+def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> FloatArray | None:
+    """Find along which terms yes and no are separated; None if a logistic regression has a maximum.
+
+    Parameters
+    ----------
+    design : ndarray, shape (n, p)
+        The terms of each answer, with a column of ones for the intercept. Columns are best centred
+        and scaled, so that neither origin nor unit decides what counts as rounding.
+    yes : ndarray of bool, shape (n,)
+        Which answers are yes.
+
+    Returns
+    -------
+    ndarray, shape (p,), or None
+        A direction d with x·d ≥ 0 where the answer is yes, ≤ 0 where it is no, and not 0 in one.
+
+    Notes
+    -----
+    This is the one rule for separation, also quasi-complete separation: no fit is needed. The
+    standard errors of a fit that diverges do not show it, since robust ones shrink where fitted
+    probabilities reach 0 or 1.
+
+    References
+    ----------
+    Albert & Anderson (1984), Biometrika 71:1-10, theorems 1 to 3.
+    """
+    features = np.stack([design, np.zeros_like(design)], axis=1)
+    return diverging_direction(features, np.where(yes, 0, 1))
+
+
 def rank_of_choices(features: FloatArray, chosen: npt.NDArray[np.int64]) -> int:
     """How many parameters the choices tell of."""
     rows = _behind(features, chosen).reshape(-1, features.shape[-1])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from fairstats.inference._checks import (
     check_alpha,
+    check_choice,
     check_counts,
+    check_integers,
     check_multiplicity,
     check_resampling,
+    check_whole,
 )
 from fairstats.inference.bootstrap import (
     BootstrapMethod,
@@ -75,11 +78,13 @@ def cluster_bootstrap(
     (0.3, 0.225, 0.385)
     """
     alpha = check_alpha(alpha)
+    check_choice("method", method, get_args(BootstrapMethod))
     (cells,) = check_counts(clusters=clusters)
     if cells.ndim != 2:
         raise ValueError(f"clusters must have shape (k, categories); got {cells.shape}")
     many = check_multiplicity(multiplicity, len(cells))
-    if not callable(statistic) and len(_PER_PAIR.get(statistic, ())) != cells.shape[1]:
+    per_pair = () if callable(statistic) else _PER_PAIR.get(str(statistic), ())
+    if not callable(statistic) and len(per_pair) != cells.shape[1]:
         raise ValueError(
             f"statistic={statistic!r}: use difference with clusters of shape (k, 4), "
             "proportion with (k, 2), or a function"
@@ -154,7 +159,8 @@ def mean_interval(
     Raises
     ------
     ValueError
-        For values that are not whole, or that exceed `largest`.
+        For values that are not whole, or that exceed `largest`; for a multiplicity that is not a
+        count or of another shape, alpha outside (0, 1), or an unknown method.
 
     References
     ----------
@@ -166,13 +172,15 @@ def mean_interval(
     >>> float(found.estimate), float(found.ci_low), float(found.ci_high)
     (0.3, 0.15, 0.46)
     """
-    whole = np.asarray(values)
+    largest = check_whole("largest", largest, example=2)
+    check_choice("method", method, get_args(BootstrapMethod))
+    (whole,) = check_integers(values=values)
+    if whole.ndim != 1:
+        raise ValueError(f"values must have shape (k,); got {whole.shape}")
     many = check_multiplicity(multiplicity, len(whole))
-    if not np.all(whole == np.floor(whole)):
-        raise ValueError("values must be whole numbers")
-    if whole.size and np.abs(whole).max() > largest:
-        raise ValueError(f"largest={largest} is exceeded by a value")
-    return _bootstrap_mean(whole.astype(np.int64), many, method, check_alpha(alpha), largest)
+    if np.any(beyond := np.abs(whole) > largest):
+        raise ValueError(f"largest={largest} is exceeded by a value, {whole[beyond][0]}")
+    return _bootstrap_mean(whole, many, method, check_alpha(alpha), largest)
 
 
 def _bootstrap_mean(

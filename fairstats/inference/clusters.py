@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_multiplicity
+from fairstats.inference._checks import (
+    MOST,
+    check_choice,
+    check_counts,
+    check_integers,
+    check_multiplicity,
+    check_numbers,
+)
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.results import Tabular
 
@@ -64,7 +71,8 @@ def sign_flip_test(
     Raises
     ------
     ValueError
-        For a difference that is not whole, or an unknown method.
+        For a difference that is not whole, a multiplicity that is not a count or of another shape,
+        or an unknown method.
 
     Notes
     -----
@@ -81,14 +89,18 @@ def sign_flip_test(
     >>> sign_flip_test([1, -1], [7, 1]).p_value
     0.0390625
     """
-    d = np.asarray(differences)
-    if not np.all(d == np.floor(d)):
-        raise ValueError("differences must hold whole numbers")
-    d = d.astype(np.int64).ravel()
+    (d,) = check_integers(differences=differences)
+    d = d.ravel()
     many = check_multiplicity(multiplicity, len(d))
-    if method not in ("midp", "exact", "asymptotic"):
-        raise ValueError(f"method={method!r} is unknown; use midp, exact or asymptotic")
-    total, squares = int(d @ many), int(d**2 @ many)
+    check_choice("method", method, ("midp", "exact", "asymptotic"))
+    size = float(np.abs(d).astype(np.float64) @ many)
+    if size > MOST:
+        raise ValueError(
+            f"differences and multiplicity must have a sum of |differences| of at most {MOST}; "
+            f"got {size:.3g}"
+        )
+    # In floating point: squares of billions do not fit into 64 bits.
+    total, squares = int(d @ many), float(d.astype(np.float64) ** 2 @ many)
     # Sums of multiples have the law of the numbers without their common factor.
     factor = max(int(np.gcd.reduce(d[many > 0])), 1) if (many > 0).any() else 1
     d = d // factor
@@ -146,7 +158,7 @@ def design_effect(
     Raises
     ------
     ValueError
-        Where the shapes do not fit each other.
+        If a count is not one, an influence is not finite, or the shapes do not fit each other.
 
     References
     ----------
@@ -158,8 +170,8 @@ def design_effect(
     >>> design_effect([[2, 0], [0, 2]], [5, 5], [1, -1])
     2.111111111111111
     """
-    cells, many = np.asarray(clusters, dtype=np.float64), np.asarray(multiplicity)
-    psi = np.asarray(influence, dtype=np.float64)
+    (whole,), (many,) = check_counts(clusters=clusters), check_counts(multiplicity=multiplicity)
+    cells, psi = whole.astype(np.float64), check_numbers("influence", influence)
     if cells.ndim != 2 or cells.shape != (*many.shape, *psi.shape):
         raise ValueError(
             "clusters must have shape (k, patterns), multiplicity (k,) and influence (patterns,); "

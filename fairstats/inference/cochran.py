@@ -43,7 +43,8 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     Raises
     ------
     ValueError
-        For fewer than two groups, or patterns other than of 0 and 1.
+        For fewer than two groups, patterns other than of 0 and 1, counts that are not counts, or
+        shapes that do not fit each other.
 
     Notes
     -----
@@ -60,16 +61,21 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     >>> result.statistic, result.df
     (28.0, 2)
     """
-    (states,) = check_counts(patterns=patterns)
+    right = np.asarray(patterns)
+    # Right and wrong may come as booleans here; a count may not.
+    (states,) = check_counts(patterns=right.astype(int) if right.dtype == bool else patterns)
     (many,) = check_counts(counts=counts)
-    if states.ndim != 2 or states.shape[1] < 2 or len(states) != len(many):
-        raise ValueError("patterns must have shape (m, k), k at least 2, and counts (m,)")
+    if states.ndim != 2 or states.shape[1] < 2 or many.shape != states.shape[:1]:
+        raise ValueError(
+            "patterns must have shape (m, k), k at least 2, and counts (m,); "
+            f"got {states.shape} and {many.shape}"
+        )
     if np.any(states > 1):
-        raise ValueError("patterns must hold 0 and 1 alone")
+        raise ValueError(f"patterns holds {states.max()}; it must hold 0 and 1 alone")
     k = states.shape[1]
     # Python's own whole numbers: squares of billions do not fit into 64 bits.
     groups = [int(group) for group in many @ states]
-    total, items = sum(groups), int(many @ states.sum(axis=1) ** 2)
+    total, items = sum(groups), int(many.astype(object) @ states.sum(axis=1) ** 2)
     spread = k * total - items
     q = (k - 1) * (k * sum(group**2 for group in groups) - total**2) / spread if spread else 0.0
     return CochranResult(float(q), k - 1, float(stats.chi2.sf(q, k - 1)), int(many.sum()))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 
-from fairstats.inference._checks import check_alpha, check_resampling
+from fairstats.inference._checks import check_alpha, check_between, check_resampling, check_share
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
 from fairstats.inference.lattice import discrete_law
@@ -164,8 +164,7 @@ def crossed_test(
     >>> round(found.p_value, 3), found.method
     (0.28, 'two-way clusters, score t')
     """
-    if not 0 < null < 1:
-        raise ValueError(f"null={null!r} must lie between 0 and 1, e.g. 0.5")
+    null = check_between("null", null, example="0.5")
     x, crossing = _checked(values, items, raters)
     if len(x) == 0:
         return CrossedTest(float("nan"), float("nan"), float("nan"), "none (no rating)")
@@ -251,12 +250,9 @@ def pigeonhole_bootstrap(
 def _checked(
     values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike
 ) -> tuple[FloatArray, Crossing]:
-    x = np.asarray(values, dtype=np.float64)
+    x = check_share("values", values, booleans=True, example="1; leave missing ones out")
     if x.ndim != 1:
         raise ValueError(f"values must have shape (n,); got {x.shape}")
-    # Written so that NaN is refused too.
-    if not np.all((x >= 0) & (x <= 1)):
-        raise ValueError("values must lie between 0 and 1; leave missing ones out")
     return x, Crossing.of(items, raters, len(x))
 
 

@@ -7,7 +7,12 @@ import numpy.typing as npt
 
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.intervals import proportion_interval
-from fairstats.inference.paired_intervals import corrected_phi, overlap, square_and_add
+from fairstats.inference.paired_intervals import (
+    check_own_answers,
+    corrected_phi,
+    overlap,
+    square_and_add,
+)
 from fairstats.results import Estimate, Interval
 
 
@@ -34,7 +39,8 @@ def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -
     Raises
     ------
     ValueError
-        When a count is negative or not whole.
+        When a count is negative, not whole, not finite, above 2⁵⁰ or not a number, or alpha is
+        outside (0, 1).
 
     References
     ----------
@@ -104,7 +110,7 @@ def cohens_h_interval(
     Raises
     ------
     ValueError
-        For a count that is no count, alpha outside (0, 1), or a design effect that is not positive.
+        As `partly_paired_interval`.
 
     References
     ----------
@@ -124,6 +130,9 @@ def cohens_h_interval(
         n_a=n if n_a is None else n_a,
         correct_b=n11 + n01 if correct_b is None else correct_b,
         n_b=n if n_b is None else n_b,
+    )
+    check_own_answers(
+        n, n11 + n10, n11 + n01, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
     )
     alpha = check_alpha(alpha)
     low, high = square_and_add(

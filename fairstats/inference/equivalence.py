@@ -5,6 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fairstats.inference._checks import (
+    check_alpha,
+    check_limits,
+    check_margin,
+    check_p_values,
+    check_shapes,
+)
+
 SHOWN = "disparity shown"
 EQUIVALENT = "equivalent"
 INCONCLUSIVE = "inconclusive"
@@ -23,14 +31,16 @@ def verdict(
     Parameters
     ----------
     p_adjusted : array_like of float
-        p-values of the test of no difference, adjusted over their family.
+        p-values of the test of no difference, adjusted over their family, in [0, 1]; NaN if no
+        test was possible.
     low, high : array_like of float
-        Limits of the 1 − 2α interval: lying inside ±δ is the same as both one-sided tests
-        rejecting at level α.
+        Limits of the 1 − 2α interval, shares in [−1, 1] (2 percentage points are 0.02): lying
+        inside ±δ is the same as both one-sided tests rejecting at level α. NaN if there is no
+        interval; the difference is then never equivalent.
     margin : array_like of float
-        The margin δ > 0.
+        The margin δ, a share in (0, 1).
     alpha : float
-        The level of either decision.
+        The level of either decision, in (0, 0.5).
 
     Returns
     -------
@@ -42,7 +52,8 @@ def verdict(
     Raises
     ------
     ValueError
-        For a margin that is not positive.
+        For a margin outside (0, 1), a limit outside [−1, 1], a lower limit above the upper one, a
+        p-value outside [0, 1], an alpha outside (0, 0.5), or shapes that do not fit each other.
 
     References
     ----------
@@ -53,10 +64,12 @@ def verdict(
     >>> verdict([1e-9, 0.6, 0.6], [0.1, -0.01, -0.1], [0.2, 0.01, 0.1], margin=0.02).tolist()
     ['disparity shown', 'equivalent', 'inconclusive']
     """
-    p, low, high = np.asarray(p_adjusted), np.asarray(low), np.asarray(high)
-    delta = np.asarray(margin)
-    if np.any(delta <= 0):
-        raise ValueError("margin must be positive, e.g. 0.02 for 2 points")
+    alpha = check_alpha(alpha, below=0.5)
+    p, delta = check_p_values("p_adjusted", p_adjusted), check_margin(margin)
+    low, high = check_limits(
+        low, high, lowest=-1, highest=1, example="0.02 for 2 percentage points"
+    )
+    p, low, high, delta = check_shapes(p_adjusted=p, low=low, high=high, margin=delta)
     inside = (low > -delta) & (high < delta)
     judged = np.where(inside, EQUIVALENT, np.where(p <= alpha, SHOWN, INCONCLUSIVE))
     # Without a test there was nothing to judge.

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_alpha, check_counts, check_design_effect
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_counts,
+    check_design_effect,
+    check_parts,
+    check_shapes,
+)
 from fairstats.results import Interval
 
 ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys"]
@@ -47,7 +54,8 @@ def proportion_interval(
     Raises
     ------
     ValueError
-        When there are more successes than trials, a count is no count, or the method is unknown.
+        When there are more successes than trials, a count is not one, alpha is outside (0, 1), a
+        design effect is not positive, or the method is unknown.
 
     References
     ----------
@@ -65,12 +73,11 @@ def proportion_interval(
     from statsmodels.stats.proportion import proportion_confint
 
     successes, n = check_counts(successes=successes, n=n)
-    if np.any(successes > n):
-        raise ValueError("successes must not exceed n")
-    if method not in _STATSMODELS:
-        raise ValueError(f"method={method!r} is unknown; use {', '.join(_STATSMODELS)}")
+    check_parts("successes", successes, "n", n)
+    check_choice("method", method, get_args(ProportionMethod))
     alpha = check_alpha(alpha)
     effect = check_design_effect(design_effect)
+    check_shapes(successes=successes, design_effect=effect)
     low, high = proportion_confint(
         successes / effect, np.maximum(n, 1) / effect, alpha=alpha, method=_STATSMODELS[method]
     )

@@ -15,6 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft, special
 
+from fairstats.inference._checks import (
+    check_counts,
+    check_integers,
+    check_share,
+    check_whole,
+)
 from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
@@ -142,6 +148,11 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     -------
     SumLaw
 
+    Raises
+    ------
+    ValueError
+        For n or values that are not whole, n below 1, or a probability outside [0, 1].
+
     Notes
     -----
     The cost does not grow with n: of the window's frequencies only those below a few standard
@@ -153,9 +164,16 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     >>> [round(float(law.cdf(x)), 12) for x in (-1, 0, 1, 2)]
     [0.0, 0.25, 0.75, 1.0]
     """
-    n = np.asarray(n, dtype=np.int64)
-    values = np.asarray(values, dtype=np.int64)
-    p = np.broadcast_to(np.asarray(probabilities, dtype=np.float64), (*n.shape, len(values)))
+    (n,), (values,) = check_counts(n=n), check_integers(values=values)
+    if np.any(n < 1):
+        raise ValueError(f"n={n.min()} must be at least 1: without a draw there is no law")
+    p = check_share("probabilities", probabilities)
+    if values.ndim != 1 or p.shape[-1:] != values.shape:
+        raise ValueError(
+            f"values must have shape (k,) and probabilities (..., k); got {values.shape} and "
+            f"{p.shape}"
+        )
+    p = np.broadcast_to(p, (*n.shape, len(values)))
     mean, second, third = np.moveaxis(p @ (values[:, None] ** np.arange(1, 4)), -1, 0)
     variance = np.maximum(second - mean**2, 0.0)
     # Steps are counted from a whole number near the mean, where φ(t)ⁿ loses no digits.
@@ -288,6 +306,11 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     DiscreteLaw
         On every whole number of the window that holds all but a negligible part of it.
 
+    Raises
+    ------
+    ValueError
+        As `sum_law`.
+
     Notes
     -----
     `sum_law` looks at each frequency for each value, which is best for a few small numbers; here
@@ -300,8 +323,13 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     >>> law.lower_quantile(0.25), law.lower_quantile(0.26), law.upper_quantile(0.25)
     (0.0, 5000.0, 10000.0)
     """
-    values = np.asarray(values, dtype=np.int64)
-    p = np.asarray(probabilities, dtype=np.float64)
+    n = check_whole("n", n, example=100)
+    (values,) = check_integers(values=values)
+    p = check_share("probabilities", probabilities)
+    if values.ndim != 1 or p.shape != values.shape:
+        raise ValueError(
+            f"values and probabilities must have one shape (k,); got {values.shape} and {p.shape}"
+        )
     lowest = int(values.min())
     # Steps that all values share are one step.
     unit = max(int(np.gcd.reduce(values - lowest)), 1)

@@ -54,7 +54,8 @@ def bowker(table: npt.ArrayLike) -> LetterTestResult:
     >>> float(result.statistic.round(4)), int(result.df)
     (2.6667, 1)
     """
-    cells = _square(table)
+    # In floating point: squares of billions do not fit into 64 bits.
+    cells = _square(table).astype(np.float64)
     upper = np.triu_indices(cells.shape[-1], 1)
     there = cells[..., *upper]
     back = np.swapaxes(cells, -1, -2)[..., *upper]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_integers
 from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
@@ -139,9 +139,12 @@ def matched_patterns(
     (9, 3.0, 0.0012)
     """
     alpha = check_alpha(alpha)
-    sides = [_whole(side) for side in (first, second)]
+    sides = [*check_integers(first=first), *check_integers(second=second)]
     if sides[0].ndim != 2 or sides[0].shape != sides[1].shape:
-        raise ValueError("first and second must have one shape, (items, places)")
+        raise ValueError(
+            "first and second must have one shape, (items, places); "
+            f"got {sides[0].shape} and {sides[1].shape}"
+        )
     everything = _strata(*sides)
     strata = [stratum for stratum in everything if stratum.is_open]
     n, n_informative = len(sides[0]), sum(int(stratum.first.sum()) for stratum in strata)
@@ -174,13 +177,6 @@ def matched_patterns(
     return MatchedPatterns(
         matched, expected, odds_ratio, low, high, 1 - alpha, p_value, *names, n, n_informative
     )
-
-
-def _whole(side: npt.ArrayLike) -> IntArray:
-    array = np.asarray(side)
-    if array.size and not np.array_equal(array, np.floor(array)):
-        raise ValueError("marks must be whole numbers")
-    return array.astype(np.int64)
 
 
 def _strata(first: IntArray, second: IntArray) -> list[_Stratum]:

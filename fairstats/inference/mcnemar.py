@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_counts
+from fairstats.inference._checks import check_choice, check_counts
 from fairstats.results import FloatArray, Tabular
 
 McNemarMethod = Literal["midp", "exact", "asymptotic", "asymptotic_cc"]
@@ -49,7 +49,8 @@ def mcnemar(
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or the method is unknown.
+        When a count is negative, not whole, not finite, above 2⁵⁰ or not a number, or the method
+        is unknown.
 
     Notes
     -----
@@ -71,6 +72,7 @@ def mcnemar(
     >>> float(mcnemar(0, 0).p_value)
     1.0
     """
+    check_choice("method", method, get_args(McNemarMethod))
     n10, n01 = check_counts(n10=n10, n01=n01)
     n, fewer = n10 + n01, np.minimum(n10, n01)
     if method in ("midp", "exact"):
@@ -81,15 +83,11 @@ def mcnemar(
         statistic = fewer.astype(np.float64)
         # Where n10 = n01 both tails hold the middle and rounding may leave the sum beside 1.
         p_value = np.where(n10 == n01, 1.0, np.minimum(p_value, 1.0))
-    elif method in ("asymptotic", "asymptotic_cc"):
+    else:
         correction = 1.0 if method == "asymptotic_cc" else 0.0
         distance = np.maximum(np.abs(n10 - n01) - correction, 0.0)
         statistic = distance**2 / np.maximum(n, 1)
         p_value = stats.chi2.sf(statistic, df=1)
-    else:
-        raise ValueError(
-            f"method={method!r} is unknown; use midp, exact, asymptotic or asymptotic_cc"
-        )
     # A p-value that underflows is not 0.
     p_value = np.maximum(p_value, np.finfo(np.float64).tiny)
     return McNemarResult(np.asarray(statistic), np.asarray(p_value), method)

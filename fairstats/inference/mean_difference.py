@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_number, check_numbers
 from fairstats.inference.intervals import wilson
 
 
@@ -61,7 +61,8 @@ def mean_difference(
     Raises
     ------
     ValueError
-        For a value that is not finite or beyond `largest`.
+        For a value that is not finite or beyond `largest`, a `largest` that is not a number of at
+        least 0, or alpha outside (0, 1).
 
     Notes
     -----
@@ -81,9 +82,11 @@ def mean_difference(
     1.0
     """
     alpha = check_alpha(alpha)
-    values = np.asarray(differences, dtype=np.float64)
-    if values.ndim != 1 or not np.isfinite(values).all() or (np.abs(values) > largest).any():
-        raise ValueError("differences must be finite numbers within ±largest, one an item")
+    if np.ndim(largest) or largest != np.inf:
+        largest = check_number("largest", largest, low=0, example="1, or infinite")
+    values = check_numbers("differences", differences, low=-largest, high=largest)
+    if values.ndim != 1:
+        raise ValueError(f"differences must have shape (n,), one per item; got {values.shape}")
     n = len(values)
     if n == 0:
         return MeanDifference(

@@ -9,6 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats.inference._checks import (
+    check_choice,
+    check_integers,
+    check_p_values,
+    check_resampling,
+)
 from fairstats.results import FloatArray, Tabular
 
 AdjustMethod = Literal["holm", "hommel", "bh", "by"]
@@ -53,12 +59,9 @@ def adjust_pvalues(p_values: npt.ArrayLike, *, method: AdjustMethod = "holm") ->
     >>> adjust_pvalues([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    if method not in _METHODS:
-        raise ValueError(f"method={method!r} is unknown; use {', '.join(_METHODS)}")
-    p = np.asarray(p_values, dtype=np.float64)
+    check_choice("method", method, _METHODS)
+    p = check_p_values("p_values", p_values)
     there = ~np.isnan(p)
-    if np.any((p[there] < 0) | (p[there] > 1)):
-        raise ValueError("p_values must lie in [0, 1]")
     adjusted = np.full(p.shape, np.nan)
     if there.any():
         adjusted[there] = np.minimum(_adjusted(p[there], method), 1.0)
@@ -119,7 +122,8 @@ def max_t(
     Raises
     ------
     ValueError
-        For differences that are not whole numbers of shape (items, tests).
+        For differences that are not whole numbers of shape (items, tests), `n_resamples` that is
+        not a whole number of at least 1, or an `rng` that is neither a seed nor a generator.
 
     Notes
     -----
@@ -137,13 +141,16 @@ def max_t(
     >>> max_t(d, rng=1, n_resamples=999).p_adjusted
     array([0.001, 0.001])
     """
-    d = np.asarray(differences)
-    if d.ndim != 2 or not np.all(d == np.floor(d)):
-        raise ValueError("differences must be whole numbers of shape (items, tests)")
-    kinds, many = np.unique(d.astype(np.int64), axis=0, return_counts=True)
+    generator = check_resampling(n_resamples, rng)
+    (d,) = check_integers(differences=differences)
+    if d.ndim != 2:
+        raise ValueError(f"differences must have shape (items, tests); got {d.shape}")
+    whole, many = np.unique(d, axis=0, return_counts=True)
+    # In floating point: squares of billions do not fit into 64 bits.
+    kinds = whole.astype(np.float64)
     scale = np.sqrt(np.maximum(many @ kinds**2, 1))
     statistic = many @ kinds / scale
-    flips = 2 * np.random.default_rng(rng).binomial(many, 0.5, (n_resamples, len(many))) - many
+    flips = 2 * generator.binomial(many, 0.5, (n_resamples, len(many))) - many
     flipped = np.abs(flips @ kinds) / scale
     size = np.abs(statistic)
     # A flip that gives the observed value counts as one as far out.

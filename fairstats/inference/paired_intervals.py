@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_alpha, check_counts
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_counts,
+    check_parts,
+    check_shapes,
+)
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.tango import tango
 from fairstats.results import FloatArray, Interval
@@ -48,7 +54,7 @@ def difference_interval(
     Raises
     ------
     ValueError
-        For a count that is no count, or an unknown method.
+        For a count that is not one, alpha outside (0, 1), or an unknown method.
 
     Notes
     -----
@@ -68,6 +74,7 @@ def difference_interval(
     >>> float(interval.low.round(5)), float(interval.high.round(5))
     (-0.50692, -0.02556)
     """
+    check_choice("method", method, get_args(DifferenceMethod))
     n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
     n = n11 + n10 + n01 + n00
     if method == "tango":
@@ -78,14 +85,10 @@ def difference_interval(
         return _wald(n10, n01, n, check_alpha(alpha), n > 0, method)
     if method == "newcombe":
         return _newcombe(n11, n10, n01, n00, alpha)
-    if method == "bootstrap":
-        from fairstats.inference.bootstrap import bootstrap
+    from fairstats.inference.bootstrap import bootstrap
 
-        found = bootstrap(np.stack([n11, n10, n01, n00], axis=-1), alpha=alpha)
-        return Interval(found.ci_low, found.ci_high, found.ci_level, found.ci_method)
-    raise ValueError(
-        f"method={method!r} is unknown; use tango, bonett_price, newcombe, wald or bootstrap"
-    )
+    found = bootstrap(np.stack([n11, n10, n01, n00], axis=-1), alpha=alpha)
+    return Interval(found.ci_low, found.ci_high, found.ci_level, found.ci_method)
 
 
 def _wald(
@@ -157,8 +160,9 @@ def partly_paired_interval(
     Raises
     ------
     ValueError
-        Where n_a or n_b is less than the pairs, for a count that is no count, or a design effect
-        that is not positive.
+        If a group's answers (or its correct answers, or its wrong ones) are fewer than those of
+        the pairs; for a count that is not one, alpha outside (0, 1), or a design effect that is
+        not positive.
 
     Notes
     -----
@@ -183,8 +187,9 @@ def partly_paired_interval(
         correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
     )
     n = n11 + n10 + n01 + n00
-    if np.any(n > np.minimum(n_a, n_b)):
-        raise ValueError("n_a and n_b must count the answers of the pairs too")
+    check_own_answers(
+        n, n11 + n10, n11 + n01, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
+    )
     correlation = corrected_phi(n11, n10, n01, n00) * overlap(n, n_a, n_b)
     low, high = square_and_add(
         correct_a,
@@ -196,6 +201,42 @@ def partly_paired_interval(
         design_effect=design_effect,
     )
     return Interval(low, high, 1 - alpha, "newcombe, partly paired")
+
+
+def check_own_answers(
+    n: IntArray,
+    correct_of_pairs_a: IntArray,
+    correct_of_pairs_b: IntArray,
+    *,
+    correct_a: IntArray,
+    n_a: IntArray,
+    correct_b: IntArray,
+    n_b: IntArray,
+) -> None:
+    """Refuse groups' own counts that do not include the answers of the pairs.
+
+    Raises
+    ------
+    ValueError
+        Names the count that is too small, or the correct answers that are too many.
+    """
+    check_shapes(pairs=n, own=n_a)
+    for group, of_pairs, correct, own in (
+        ("a", correct_of_pairs_a, correct_a, n_a),
+        ("b", correct_of_pairs_b, correct_b, n_b),
+    ):
+        check_parts(f"correct_{group}", correct, f"n_{group}", own)
+        for name, least, most, meaning in (
+            (f"n_{group}", n, own, "answers"),
+            (f"correct_{group}", of_pairs, correct, "correct answers"),
+            (f"n_{group} - correct_{group}", n - of_pairs, own - correct, "wrong answers"),
+        ):
+            few, there = np.broadcast_arrays(most, least)
+            if np.any(few < there):
+                raise ValueError(
+                    f"{name}={few[few < there][0]} must count the {meaning} of the pairs too, "
+                    f"{there[few < there][0]}"
+                )
 
 
 def corrected_phi(n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray) -> FloatArray:

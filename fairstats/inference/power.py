@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from fairstats.inference._checks import check_alpha, check_counts
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_counts,
+    check_power,
+    check_shapes,
+    check_share,
+)
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.results import FloatArray
 
@@ -55,7 +63,8 @@ def power_mcnemar(
     Raises
     ------
     ValueError
-        For probabilities that are none, or that sum to more than 1.
+        For p10 or p01 outside [0, 1] or a sum of both above 1, a count that is not one, alpha
+        outside (0, 1), or an unknown method.
 
     Notes
     -----
@@ -72,14 +81,30 @@ def power_mcnemar(
     0.911
     """
     (n,) = check_counts(n=n)
-    alpha = check_alpha(alpha)
-    n, p10, p01 = np.broadcast_arrays(n, np.asarray(p10, np.float64), np.asarray(p01, np.float64))
-    if np.any((p10 < 0) | (p01 < 0) | ~(p10 + p01 <= 1 + 1e-12)):
-        raise ValueError("p10 and p01 must be probabilities whose sum is at most 1")
-    critical = _Critical(alpha, method)
+    critical = _critical(alpha, method)
+    n, p10, p01 = check_shapes(n=n, **_probabilities(p10, p01))
     flat = zip(n.ravel(), p10.ravel(), p01.ravel(), strict=True)
     powers = [_power(int(pairs), float(a), float(b), critical) for pairs, a, b in flat]
     return np.array(powers).reshape(n.shape)
+
+
+def _probabilities(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]:
+    """The probabilities of discordant pairs, checked."""
+    shares = {
+        "p10": check_share("p10", p10, example="0.08"),
+        "p01": check_share("p01", p01, example="0.04"),
+    }
+    both = check_shapes(**shares)
+    if np.any(over := both[0] + both[1] > 1 + 1e-12):
+        raise ValueError(
+            f"p10={both[0][over][0]} and p01={both[1][over][0]} must sum to at most 1: they are "
+            "the shares of pairs that only a, and only b, answers correctly"
+        )
+    return shares
+
+
+def _critical(alpha: float, method: McNemarMethod) -> _Critical:
+    return _Critical(check_alpha(alpha), check_choice("method", method, get_args(McNemarMethod)))
 
 
 class _Critical:
@@ -160,9 +185,10 @@ def samplesize_mcnemar(
     Parameters
     ----------
     p10, p01 : float
-        Probabilities that only a, and only b, is correct; different from each other.
+        Probabilities that only a, and only b, is correct; different from each other, in [0, 1],
+        with a sum of at most 1.
     power : float
-        The power to reach.
+        The power to reach, in (0, 1): 80% is 0.8.
     alpha : float
         Level of the two-sided test.
     method : str
@@ -177,7 +203,8 @@ def samplesize_mcnemar(
     Raises
     ------
     ValueError
-        Where p10 = p01: no number of items shows a difference that is none.
+        If p10 = p01, since no number of items can show a difference of 0; for p10 or p01 outside
+        [0, 1] or a sum above 1; for power or alpha outside (0, 1); for an unknown method.
 
     References
     ----------
@@ -188,15 +215,16 @@ def samplesize_mcnemar(
     >>> samplesize_mcnemar(0.08, 0.04)
     577
     """
+    shares = _probabilities(p10, p01)
+    if any(share.ndim for share in shares.values()):
+        raise ValueError(f"p10={p10!r} and p01={p01!r} must each be one number, e.g. 0.08 and 0.04")
+    p10, p01 = (float(share) for share in shares.values())
     if p10 == p01:
-        raise ValueError("p10 and p01 must differ: there is no difference to show")
-    if not 0 < power < 1:
-        raise ValueError(f"power={power!r} must lie between 0 and 1, e.g. 0.8")
+        raise ValueError(f"p10={p10} and p01={p01} must differ: there is no difference to show")
+    power, critical = check_power(power), _critical(alpha, method)
 
     def enough(n: int) -> bool:
         return _power(n, p10, p01, critical) >= power
-
-    critical = _Critical(check_alpha(alpha), method)
 
     high = 1
     while not enough(high):
@@ -232,7 +260,7 @@ def minimum_detectable_difference(
         The share of discordant pairs, p10 + p01, in [0, 1]. A difference cannot exceed it: for
         larger ones the share is taken to be the difference itself.
     power : float
-        The power to reach.
+        The power to reach, in (0, 1): 80% is 0.8.
     alpha : float
         Level of the two-sided test.
     method : str
@@ -246,7 +274,8 @@ def minimum_detectable_difference(
     Raises
     ------
     ValueError
-        For a count that is no count, or a share outside [0, 1].
+        For a count that is not one, a share outside [0, 1], power or alpha outside (0, 1), or an
+        unknown method.
 
     References
     ----------
@@ -258,11 +287,8 @@ def minimum_detectable_difference(
     0.034
     """
     (n,) = check_counts(n=n)
-    alpha = check_alpha(alpha)
-    n, share = np.broadcast_arrays(n, np.asarray(discordant, dtype=np.float64))
-    if np.any((share < 0) | (share > 1)):
-        raise ValueError("discordant must be a share, in [0, 1]")
-    critical = _Critical(alpha, method)
+    n, share = check_shapes(n=n, discordant=check_share("discordant", discordant))
+    power, critical = check_power(power), _critical(alpha, method)
     found = [
         _smallest(int(pairs), float(psi), power, critical)
         for pairs, psi in zip(n.ravel(), share.ravel(), strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_numbers, check_p_values
 from fairstats.results import Tabular
 
 IntArray = npt.NDArray[np.int64]
@@ -73,8 +73,8 @@ def rank_sets(
     1     2         1          3
     2     3         2          3
     """
-    value = np.asarray(estimates, dtype=np.float64)
-    p = np.asarray(p_adjusted, dtype=np.float64)
+    value = check_numbers("estimates", estimates, nan=True)
+    p = check_p_values("p_adjusted", p_adjusted)
     alpha = check_alpha(alpha)
     k = len(value)
     if p.shape != (k, k):

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.inference._checks import check_counts
 from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
@@ -177,7 +178,7 @@ def item_terms(counts: IntArray, sizes: IntArray | None = None) -> FloatArray:
 
 def counts_of_kinds(categories: Sequence[Hashable], counts: npt.ArrayLike) -> RatingCounts:
     """Items with these counts, of shape (items, K); those with fewer than two ratings left out."""
-    rows = np.asarray(counts, dtype=np.int64).reshape(-1, len(categories))
+    rows = check_counts(counts=counts)[0].reshape(-1, len(categories))
     rows = rows[rows.sum(axis=1) >= 2]
     # Ascending, so that neither the order of items nor that of raters moves a resample.
     kinds, many = np.unique(rows, axis=0, return_counts=True)

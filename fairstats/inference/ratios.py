@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy import stats
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_number
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,13 @@ def fieller(
     Returns
     -------
     Ratio
+        NaN if one of the estimates, variances or covariance is.
+
+    Raises
+    ------
+    ValueError
+        For an estimate, variance or covariance that is neither a finite number nor NaN, a negative
+        variance, or alpha outside (0, 1).
 
     Notes
     -----
@@ -72,9 +79,16 @@ def fieller(
     (0.617, 0.917)
     """
     alpha = check_alpha(alpha)
+    numerator = check_number("numerator", numerator, nan=True)
+    denominator = check_number("denominator", denominator, nan=True)
+    variance_numerator = check_number("variance_numerator", variance_numerator, low=0, nan=True)
+    variance_denominator = check_number(
+        "variance_denominator", variance_denominator, low=0, nan=True
+    )
+    covariance = check_number("covariance", covariance, nan=True)
     z2 = float(stats.norm.isf(alpha / 2)) ** 2
     square = denominator**2 - z2 * variance_denominator
-    if not square > 0:  # NaN is none either
+    if not square > 0 or math.isnan(numerator + variance_numerator + covariance):
         return Ratio(math.nan, math.nan, math.nan, 1 - alpha)
     middle = numerator * denominator - z2 * covariance
     least = numerator**2 - z2 * variance_numerator

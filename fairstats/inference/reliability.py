@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_numbers
 from fairstats.results import Tabular
 
 
@@ -66,9 +66,9 @@ def cronbach_alpha(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Reliability
     0.75
     """
     alpha = check_alpha(alpha)
-    table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or not np.isfinite(table).all():
-        raise ValueError("scores must be finite numbers of shape (takers, items)")
+    table = check_numbers("scores", scores, booleans=True, example="1")
+    if table.ndim != 2:
+        raise ValueError(f"scores must have shape (takers, items); got {table.shape}")
     takers, items = table.shape
     total = float(table.sum(axis=1).var(ddof=1)) if takers > 1 else 0.0
     if items < 2 or total <= 1e-20:

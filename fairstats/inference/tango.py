@@ -6,7 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats.inference._checks import check_alpha, check_counts, check_design_effect
+from fairstats.inference._checks import (
+    check_alpha,
+    check_counts,
+    check_design_effect,
+    check_parts,
+    check_shapes,
+)
 from fairstats.results import FloatArray, Interval
 
 # Halving [-1, 1] this often ends between two neighbouring floating-point numbers.
@@ -48,7 +54,8 @@ def tango(
     Raises
     ------
     ValueError
-        When n10 + n01 exceeds n, or a count is no count.
+        When n10 + n01 exceeds n, a count is not one, alpha is outside (0, 1), or a design effect
+        is not positive.
 
     Notes
     -----
@@ -66,9 +73,9 @@ def tango(
     (-0.51723, -0.026)
     """
     n10, n01, n = check_counts(n10=n10, n01=n01, n=n)
-    if np.any(n10 + n01 > n):
-        raise ValueError("n10 + n01 must not exceed n")
+    check_parts("n10 + n01", n10 + n01, "n", n)
     alpha, effect = check_alpha(alpha), check_design_effect(design_effect)
+    check_shapes(n=n, design_effect=effect)
     return _limits(n10 / effect, n01 / effect, n / effect, alpha)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairstats.inference._checks import check_numbers
 from fairstats.results import Tabular
 
 _SINGULAR = 1e-9
@@ -79,12 +80,12 @@ def variance_components(
     >>> round(found.item, 4), round(found.residual, 4), round(found.item_icc, 4)
     (0.1667, 0.1667, 0.5)
     """
-    y = np.asarray(values, dtype=np.float64)
+    y = check_numbers("values", values, booleans=True, example="1; leave out what was not judged")
+    shapes = y.shape, np.shape(items), np.shape(raters)
+    if y.ndim != 1 or len(set(shapes)) > 1:
+        got = " and ".join(map(str, shapes))
+        raise ValueError(f"values, items and raters must have one shape (n,); got {got}")
     n = len(y)
-    if y.ndim != 1 or np.shape(items) != y.shape or np.shape(raters) != y.shape:
-        raise ValueError("values, items and raters must have one shape (n,)")
-    if not np.isfinite(y).all():
-        raise ValueError("values must be finite: leave out what was not judged")
     nan = float("nan")
     if n < 2:
         return VarianceComponents(nan, nan, nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_counts
+from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.intervals import wilson
 from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.tango import tango
@@ -16,6 +16,7 @@ from fairstats.results import Estimate, FloatArray
 def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
     """successes / n, and NaN where n is 0."""
     successes, n = check_counts(successes=successes, n=n)
+    check_parts("successes", successes, "n", n)
     return np.where(n > 0, successes / np.maximum(n, 1), np.nan)
 
 
@@ -64,7 +65,8 @@ def accuracy(
     Raises
     ------
     ValueError
-        When more answers are correct than there are.
+        When more answers are correct than there are, a count is not one, alpha is outside (0, 1),
+        or a design effect is not positive.
 
     Examples
     --------

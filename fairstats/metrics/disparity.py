@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.inference._checks import check_alpha, check_choice, check_counts
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.missing import CountingPolicy, PairedCounts
 from fairstats.results import Estimate, FloatArray
@@ -72,26 +74,51 @@ def pair_differences(
     PairDifferences
         `pairs` are those of `itertools.combinations` of the groups; n is the number of items with
         an answer that counts for both.
+
+    Raises
+    ------
+    ValueError
+        For patterns of fewer than two groups, of other signs or of unlike lengths, counts of items
+        that are not counts, an unknown policy, alpha outside (0, 1), a design effect that is not
+        positive, or one of a pair of groups that does not exist.
     """
+    alpha = check_alpha(alpha)
+    check_choice("missing", missing, get_args(CountingPolicy))
+    k = _groups_of(outcomes)
     rows = outcomes if condition is None else outcomes[condition(outcomes)]
-    k = len(outcomes["outcomes"].iloc[0])
     signs = rows["outcomes"]
     if missing == "complete":
         rows = rows[~signs.str.contains("x")]
         signs = rows["outcomes"]
     elif missing == "incorrect":
         signs = signs.str.replace("x", "0")
-    weights = rows["n"].to_numpy(dtype=np.int64)
+    (weights,) = check_counts(n=rows["n"])
     # states[i, g]: the sign of pattern i for group g
     states = np.array([list(text) for text in signs], dtype="<U1").reshape(len(rows), k)
     pairs = tuple(combinations(range(k), 2))
     cells = np.array([_cells(states[:, a], states[:, b], weights) for a, b in pairs])
+    if unknown := set(design_effects or {}) - set(pairs):
+        raise ValueError(f"design_effects has {min(unknown)}; use pairs of places among {pairs}")
     effects = [(design_effects or {}).get(pair, 1.0) for pair in pairs]
     estimate = accuracy_difference(
         PairedCounts(*cells.T), alpha=alpha / len(pairs), design_effect=effects
     )
     whole = int(weights[(states != "x").all(axis=1)].sum()) if len(rows) else 0
     return PairDifferences(pairs, estimate, whole)
+
+
+def _groups_of(outcomes: pd.DataFrame) -> int:
+    """The number of groups that the patterns are of, checked."""
+    if outcomes.empty:
+        raise ValueError("outcomes has no row: give the patterns of one unit and attribute")
+    k = len(str(outcomes["outcomes"].iloc[0]))
+    for pattern in outcomes["outcomes"]:
+        if not isinstance(pattern, str) or len(pattern) != k or k < 2 or set(pattern) - set("10x"):
+            raise ValueError(
+                f"outcomes={pattern!r} must have one of 1, 0 and x for each of the same two or "
+                "more groups, e.g. '10'"
+            )
+    return k
 
 
 @dataclass(frozen=True)
@@ -193,6 +220,13 @@ _PARAMETERS = """
     Returns
     -------
     Disparity
+
+    Raises
+    ------
+    ValueError
+        For patterns of fewer than two groups, of other signs or of unlike lengths, counts of items
+        that are not counts, an unknown policy, alpha outside (0, 1), a design effect that is not
+        positive, or one of a pair of groups that does not exist.
     """
 
 demographic_parity = disparity(

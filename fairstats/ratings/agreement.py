@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.agreement_intervals import COEFFICIENTS, Agreement, coefficients_of
 from fairstats.inference.agreement_jackknife import Limits, crossed_agreement, leave_one_out
 from fairstats.inference.rating_counts import Coefficient, Level, counts_of_kinds
@@ -172,8 +172,7 @@ def rating_agreement(
     ([0.556], [3])
     """
     alpha = check_alpha(alpha)
-    if repeats not in get_args(Repeats):
-        raise ValueError(f"repeats={repeats!r} is unknown; use {', '.join(get_args(Repeats))}")
+    check_choice("repeats", repeats, get_args(Repeats))
     checked, known = checked_ratings(ratings, rubrics)
     # Of a rater's judgements of a task the first stands first.
     checked = checked.sort_values("repeat", kind="stable")

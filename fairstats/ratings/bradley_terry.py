@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special, stats
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_number
 from fairstats.inference.choices import (
     diverging_direction,
     fit_choices,
@@ -165,8 +165,7 @@ def bradley_terry(
     [0.949, -0.014, -0.935]
     """
     alpha = check_alpha(alpha)
-    if not pseudo_wins >= 0:
-        raise ValueError(f"pseudo_wins={pseudo_wins!r} must not be negative")
+    pseudo_wins = check_number("pseudo_wins", pseudo_wins, low=0)
     frame = preferences(ratings, rubrics)
     if len(frame) and dimension not in set(frame["dimension"]):
         known = ", ".join(frame["dimension"].unique())

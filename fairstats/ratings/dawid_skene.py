@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import sparse, special
 
+from fairstats.inference._checks import check_choice, check_number, check_whole
 from fairstats.problems import InputError, Problem
 from fairstats.results import FloatArray
 
@@ -143,12 +144,12 @@ def dawid_skene(
     >>> cy["probability"].round(4).tolist()
     [0.5, 0.5]
     """
-    if not smoothing >= 0:
-        raise ValueError(f"smoothing={smoothing!r} must not be negative")
-    if start not in ("votes", "highest"):
-        raise ValueError(f"start={start!r} is unknown; use votes or highest")
-    if not tolerance > 0 or max_iterations < 1:
-        raise ValueError("tolerance and max_iterations must be positive")
+    smoothing = check_number("smoothing", smoothing, low=0, example="0.01")
+    check_choice("start", start, get_args(Start))
+    tolerance = check_number("tolerance", tolerance, low=0, example="1e-8")
+    if tolerance == 0:
+        raise ValueError("tolerance=0 must be positive, e.g. 1e-8: EM would not stop")
+    max_iterations = check_whole("max_iterations", max_iterations, example=10_000)
     long = _long(ratings, dimension)
     names = sorted(long["value"].unique()) if categories is None else list(map(str, categories))
     said = pd.Index(names).get_indexer(pd.Index(long["value"]))

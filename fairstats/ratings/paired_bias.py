@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed import crossed_interval
 from fairstats.problems import InputError, Problem
@@ -156,9 +156,9 @@ def paired_bias_rates(
      'one_or_more': [1.0, 0.0, 0.75, 0.5]}
     """
     alpha = check_alpha(alpha)
-    wanted = tuple(aggregations)
-    if unknown := [name for name in wanted if name not in AGGREGATIONS]:
-        raise ValueError(f"aggregation {unknown[0]!r} is unknown; use {', '.join(AGGREGATIONS)}")
+    # One name is a name, not the letters that it has.
+    named = (aggregations,) if isinstance(aggregations, str) else tuple(aggregations)
+    wanted = tuple(check_choice("aggregations", name, AGGREGATIONS) for name in named)
     frame, known = ratings_comparing(ratings, "nothing", rubrics)
     if pairs is None:
         pairs = counterfactual_pairs(ratings, rubrics=rubrics)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats.inference._checks import check_alpha
 from fairstats.results import FloatArray
 
 # What differs by less differs by floating point alone.
@@ -105,7 +106,7 @@ class PlannedStudy:
 
 def t_quantile(alpha: float, df: FloatArray) -> FloatArray:
     """Student's, and the normal one where there are no degrees of freedom."""
-    return np.asarray(stats.t.isf(alpha / 2, np.where(np.isnan(df), np.inf, df)))
+    return np.asarray(stats.t.isf(check_alpha(alpha) / 2, np.where(np.isnan(df), np.inf, df)))
 
 
 def wilson_width(p: FloatArray, n: FloatArray, quantile: FloatArray) -> FloatArray:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import (
+    check_alpha,
+    check_counts,
+    check_numbers,
+    check_shapes,
+    check_share,
+    check_whole,
+)
 from fairstats.ratings.planned_width import (
     PlannedStudy,
     binomial_size,
@@ -16,6 +23,9 @@ from fairstats.ratings.planned_width import (
     wilson_width,
 )
 from fairstats.results import FloatArray, Tabular
+
+# A number of raters, or of their ratings, that follows from the others.
+_NOT_GIVEN = np.asarray(np.nan)
 
 
 @dataclass(frozen=True)
@@ -155,27 +165,32 @@ def plan_ratings(
         raise ValueError("give rater_icc or rater_sd, not both")
     if n_raters is not None and ratings_per_rater is not None:
         raise ValueError("give n_raters or ratings_per_rater, not both")
-    p, w, m, of_items, of_raters, sd, k, load = np.broadcast_arrays(
-        *(
-            np.asarray(np.nan if value is None else value, dtype=np.float64)
-            for value in (
-                *(rate, width, raters_per_item, item_icc),
-                *(0.0 if rater_icc is None else rater_icc, rater_sd, n_raters, ratings_per_rater),
-            )
-        )
+    p, w, m, of_items, of_raters, sd, k, load = check_shapes(
+        rate=check_share("rate", rate),
+        width=_checked_width(width),
+        raters_per_item=_numbers_of("raters_per_item", raters_per_item),
+        item_icc=check_share("item_icc", item_icc),
+        rater_icc=check_share("rater_icc", 0.0 if rater_icc is None else rater_icc),
+        rater_sd=check_numbers("rater_sd", 0.0 if rater_sd is None else rater_sd, low=0),
+        n_raters=_NOT_GIVEN if n_raters is None else _numbers_of("n_raters", n_raters),
+        ratings_per_rater=_NOT_GIVEN
+        if ratings_per_rater is None
+        else _numbers_of("ratings_per_rater", ratings_per_rater),
     )
-    _check_rate(p, w)
     if rater_sd is not None:
-        if np.any(~(sd >= 0) | (sd**2 > p * (1 - p))):
-            raise ValueError("rater_sd must lie between 0 and √(rate (1 − rate))")
+        if np.any(over := sd**2 > p * (1 - p)):
+            raise ValueError(
+                f"rater_sd={sd[over][0]} must lie between 0 and √(rate (1 − rate)), "
+                f"{np.sqrt(p * (1 - p))[over][0]:.3g}"
+            )
         of_raters = np.divide(sd**2, p * (1 - p), out=np.zeros_like(p), where=sd > 0)
-    if np.any(~(of_items >= 0) | ~(of_raters >= 0) | (of_items + of_raters > 1)):
-        raise ValueError("item_icc and rater_icc must be shares, and their sum at most 1")
-    for name, value in (("raters_per_item", m), ("n_raters", k), ("ratings_per_rater", load)):
-        if np.any((value < 1) | (value != np.floor(value)) & ~np.isnan(value)):
-            raise ValueError(f"{name} must hold whole numbers, 1 or more")
-    if np.any(k < m):
-        raise ValueError("n_raters must not be below raters_per_item")
+    if np.any(over := of_items + of_raters > 1):
+        raise ValueError(
+            f"item_icc={of_items[over][0]} and rater_icc={of_raters[over][0]:.3g} must sum to at "
+            "most 1: they are shares of one variance"
+        )
+    if np.any(few := k < m):
+        raise ValueError(f"n_raters={k[few][0]:g} must not be below raters_per_item={m[few][0]:g}")
     if n_raters is None and ratings_per_rater is None and np.any(of_raters > 0):
         raise ValueError("raters differ: give n_raters or ratings_per_rater")
     study = PlannedStudy(p, m, of_items, of_raters, alpha)
@@ -257,18 +272,20 @@ def plan_agreement(
     245.0
     """
     alpha = check_alpha(alpha)
-    if categories is not None and categories < 2:
-        raise ValueError("categories must be 2 or more")
-    scale = 1.0 if categories is None else 1 - 1 / categories
-    given = np.nan if sd is None else sd
-    p, w, spread = np.broadcast_arrays(
-        *(np.asarray(value, dtype=np.float64) for value in (agreement, width, given))
+    scale = 1.0
+    if categories is not None:
+        scale = 1 - 1 / check_whole("categories", categories, least=2, example=3)
+    p, w = check_shapes(
+        agreement=check_share("agreement", agreement), width=_checked_width(width, scale)
     )
-    _check_rate(p, w * scale)
     most = np.sqrt(p * (1 - p))
-    spread = np.where(np.isnan(spread), most, spread)
-    if np.any((spread < 0) | (spread > most + 1e-12)):
-        raise ValueError("sd must lie between 0 and √(agreement (1 − agreement))")
+    spread = most if sd is None else check_numbers("sd", sd, low=0)
+    p, w, most, spread = check_shapes(agreement=p, width=w, most=most, sd=spread)
+    if np.any(over := spread > most + 1e-12):
+        raise ValueError(
+            f"sd={spread[over][0]} must lie between 0 and √(agreement (1 − agreement)), "
+            f"{most[over][0]:.3g}"
+        )
     # Where all agree there is no spread, and Wilson's width is that of so many items.
     effect = np.divide(spread**2, most**2, out=np.ones_like(p), where=most > 0)
     effect = np.maximum(effect, np.finfo(float).tiny)
@@ -278,8 +295,19 @@ def plan_agreement(
     return AgreementPlan(p, w, spread, items, planned)
 
 
-def _check_rate(p: FloatArray, width: FloatArray) -> None:
-    if np.any(~((p >= 0) & (p <= 1))):
-        raise ValueError("the rate must lie between 0 and 1")
-    if np.any(~((width > 0) & (width < 1))):
-        raise ValueError("the width must lie between 0 and 1")
+def _checked_width(width: npt.ArrayLike, scale: float = 1.0) -> FloatArray:
+    """Return wanted widths, which lie between 0 and that of the whole scale."""
+    array = check_numbers("width", width, low=0, high=1 / scale, example="0.1")
+    if np.any(outside := (array <= 0) | (array * scale >= 1)):
+        raise ValueError(
+            f"width={array[outside][0]} must lie between 0 and {1 / scale:.3g}, e.g. 0.1"
+        )
+    return array
+
+
+def _numbers_of(name: str, value: npt.ArrayLike) -> FloatArray:
+    """Return numbers of raters or ratings, 1 or more."""
+    (array,) = check_counts(**{name: value})
+    if np.any(array < 1):
+        raise ValueError(f"{name}={array[array < 1][0]} must be 1 or more")
+    return array.astype(np.float64)

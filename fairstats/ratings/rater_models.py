@@ -11,7 +11,7 @@ from scipy import special, stats
 
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bias_reduced import bias_reduced_errors
-from fairstats.inference.choices import diverging_direction, fit_choices
+from fairstats.inference.choices import fit_choices, separating_direction
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 from fairstats.results import FloatArray
@@ -388,14 +388,14 @@ def _fit(
     if np.linalg.matrix_rank(design) < len(terms):
         reason = "no estimate: a covariate is constant, or follows from others"
         return reason, nothing, nothing, nothing
-    features = np.stack([design, np.zeros_like(design)], axis=1)
-    chosen = np.where(kept["reported"] == 1, 0, 1)
-    direction = diverging_direction(features, chosen)
+    reported = (kept["reported"] == 1).to_numpy()
+    direction = separating_direction(design, reported)
     if direction is not None:
         parts = [" ".join(terms[i]).strip() for i in np.flatnonzero(np.abs(direction) > 1e-6)]
         reason = f"no finite estimate: reports are separated by {', '.join(parts)}"
         return reason, nothing, nothing, nothing
-    fit = fit_choices(features, chosen)
+    features = np.stack([design, np.zeros_like(design)], axis=1)
+    fit = fit_choices(features, np.where(reported, 0, 1))
     params = back @ fit.params
     # With fewer clusters than terms some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):

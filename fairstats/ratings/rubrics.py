@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from fairstats.benchmarks import read_toml
+from fairstats.benchmarks import read_toml, refuse_unknown_keys, unknown_keys
 from fairstats.problems import InputError, Problem
 from fairstats.resources import resource
 
@@ -216,11 +216,60 @@ def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
         shutil.copyfile(rubric.path, folder / f"{name}.toml")
 
 
+_KEYS = (
+    "name",
+    "version",
+    "title",
+    "instructions",
+    "compares",
+    "source",
+    "headings",
+    "rater_groups",
+    "choices",
+    "questions",
+)
+_QUESTION_KEYS = (
+    "dimension",
+    "label",
+    "question",
+    "choices",
+    "level",
+    "about",
+    "asked_if",
+    "otherwise",
+)
+_ASKED_IF_KEYS = ("dimension", "values")
+_CHOICE_KEYS = ("value", "label", "reported", "prefers")
+
+
+def _unknown_keys(declared: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+    """The keys of the questions and their choices that nothing reads."""
+    named = declared.get("choices", {})
+    lists = {f"choices.{name}": choices for name, choices in named.items()}
+    for question in declared["questions"]:
+        table = f"questions.{question.get('dimension', '')}"
+        yield from unknown_keys(question, _QUESTION_KEYS, path, table=table)
+        asked_if = question.get("asked_if", {})
+        yield from unknown_keys(asked_if, _ASKED_IF_KEYS, path, table=f"{table}.asked_if")
+        if not isinstance(question["choices"], str):
+            lists[f"{table}.choices"] = question["choices"]
+    for table, choices in lists.items():
+        for choice in choices:
+            name = f"{table}.{choice.get('value', '')}"
+            yield from unknown_keys(choice, _CHOICE_KEYS, path, table=name)
+            if not isinstance(choice.get("reported", False), bool):
+                message, remedy = "has to be true or false", "write one of them"
+                yield Problem(str(path), message, remedy, column=f"{name}.reported")
+
+
 def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
     def wrong(message: str, remedy: str, key: str) -> InputError:
         return InputError([Problem(str(path), message, remedy, column=key)])
 
+    refuse_unknown_keys(declared, _KEYS, path)
     try:
+        if problems := list(_unknown_keys(declared, path)):
+            raise InputError(problems)
         rubric = Rubric(
             name=str(declared["name"]),
             version=str(declared["version"]),
@@ -240,6 +289,8 @@ def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
     except KeyError as error:
         raise wrong("has to be declared", "add it", str(error.args[0])) from None
     except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         message = f"is not laid out as expected ({error})"
         raise wrong(message, "see data/rubrics/independent.toml", "file") from None
     for message, remedy, key in _contradictions(rubric):

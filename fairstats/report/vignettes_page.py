@@ -11,7 +11,11 @@ from fairstats.report.display import closed, show_markdown
 from fairstats.report.text import escape_markdown, number_word
 from fairstats.report.vignettes_document import flags_of
 from fairstats.report.vignettes_leakage import show_followed, show_leakage
-from fairstats.report.vignettes_prose import content_sentence, items_sentence
+from fairstats.report.vignettes_prose import (
+    content_sentence,
+    items_sentence,
+    variant_sets_sentence,
+)
 from fairstats.report.vignettes_remaining import show_remaining
 from fairstats.report.vignettes_tables import (
     LEAKAGE_LABELS,
@@ -66,7 +70,11 @@ _SECTIONS = {
     ),
 }
 #: What a section opens with, where there is something to say first.
-_FIRST = {"content": content_sentence, "items": items_sentence}
+_FIRST = {
+    "content": content_sentence,
+    "items": items_sentence,
+    "variant sets": variant_sets_sentence,
+}
 _SHARES = ("share", "kept", "named", "%")
 #: So many flags of a kind are shown; the table has all.
 _FLAGS_SHOWN = 12

@@ -100,6 +100,18 @@ def content_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     )
 
 
+def variant_sets_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
+    """Why there is no verdict, if the benchmark does not declare what separates the verdicts."""
+    if rows.empty or benchmark.same_variants_odds_ratio is not None:
+        return ""
+    return (
+        "**No verdict.** How many flips two models share depends on how the variants were written. "
+        "The benchmark does not declare from which odds ratio on two answer sets are taken to be "
+        "of the same variants (`same_variants_odds_ratio`), so the figures are given without a "
+        "verdict."
+    )
+
+
 def items_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """What selection left behind."""
     own = pick(rows, measure="selection", quantity="selecting model minus others")

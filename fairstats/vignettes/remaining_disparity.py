@@ -12,7 +12,7 @@ from scipy import stats
 from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.folding import NO_LETTER, open_answers
-from fairstats.inference._checks import check_alpha
+from fairstats.inference._checks import check_alpha, check_number
 from fairstats.inference.ratios import fieller
 from fairstats.items import patterns_of
 from fairstats.pattern_differences import differences_of
@@ -167,11 +167,13 @@ def remaining_disparity(
     References
     ----------
     Robins (1986), Mathematical Modelling 7:1393-1512; MacKinnon & White (1985), Journal of
-    Econometrics 29:305-325, for HC3; Fieller (1954), JRSS B 16:175-185. Computed by
-    `statsmodels.api.GEE` and `OLS`, checked against R (tests/r/gee.R).
+    Econometrics 29:305-325, for HC3; Fieller (1954), JRSS B 16:175-185. The GEE
+    is fitted by `statsmodels.api.GEE`. The regression within items is solved from its normal
+    equations (`fairstats.vignettes.within_items`). Both are checked against R (tests/r/gee.R).
     """
     alpha = check_alpha(alpha)
-    if not 0 < balanced_share <= 1:
+    check_number("balanced_share", balanced_share, low=0, high=1)
+    if balanced_share == 0:
         raise ValueError(f"balanced_share={balanced_share!r} must be above 0 and at most 1")
     frame, known = open_answers(answers, benchmarks)
     leaks = leakage_of_variants(measures, known)

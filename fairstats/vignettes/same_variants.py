@@ -20,9 +20,8 @@ from fairstats.problems import InputError, Problem
 from fairstats.results import Tabular
 
 SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot tell"
-#: The smallest odds ratio of the 61 pairs of released answer sets that are of the same variants
-#: of FairMedQA. What lies below it with confidence is taken for other variants.
-SMALLEST_SAME = 2.5
+#: The benchmark does not declare the odds ratio that separates the verdicts.
+NO_VERDICT = "no verdict"
 #: Mark of an item's flip: only group a's answer is right, or only group b's.
 _MARKS = {"n10": 1, "n01": -1, "n1x": 1, "nx1": -1}
 
@@ -34,7 +33,8 @@ class SameVariants(Tabular):
     Attributes
     ----------
     verdict : str
-        `SAME`, `DIFFERENT` or `CANNOT_TELL`.
+        `SAME`, `DIFFERENT` or `CANNOT_TELL`; `NO_VERDICT` if the benchmark does not declare
+        ``same_variants_odds_ratio``.
     odds_ratio, ci_low, ci_high, ci_level, ci_method, p_value, test
         Of `fairstats.inference.matched_patterns`: by how much the same attribute of an item
         multiplies the odds of the same flip in the other set; 1 for unrelated variants.
@@ -69,18 +69,24 @@ class SameVariants(Tabular):
 
     def sentence(self) -> str:
         """The finding in a sentence, with its figures."""
+        if self.verdict == NO_VERDICT:
+            why = f"{self.verdict}: the benchmark does not declare same_variants_odds_ratio"
+            return why if np.isnan(self.odds_ratio) else f"{why} ({self._figures()})"
         if np.isnan(self.odds_ratio):
             return f"{self.verdict} (no flips that could tell)"
-        figures = (
-            f"{self.shared} flips shared where unrelated variants give {self.expected:.1f}, odds "
-            f"ratio {self.odds_ratio:.2f} ({self.ci_low:.2f} to {self.ci_high:.2f}), "
-            f"p = {self.p_value:.2g}"
-        )
+        figures = self._figures()
         if self.verdict == DIFFERENT:
             return f"{self.verdict}, or flips by chance alone ({figures})"
         if self.verdict == CANNOT_TELL and self.ci_low > 1:
             return f"{self.verdict}, more than chance and less than usual ({figures})"
         return f"{self.verdict} ({figures})"
+
+    def _figures(self) -> str:
+        return (
+            f"{self.shared} flips shared where unrelated variants give {self.expected:.1f}, odds "
+            f"ratio {self.odds_ratio:.2f} ({self.ci_low:.2f} to {self.ci_high:.2f}), "
+            f"p = {self.p_value:.2g}"
+        )
 
 
 def same_variants(
@@ -122,18 +128,20 @@ def same_variants(
     -----
     The test permutes the sets' patterns of flips over the items that have the same flips in each,
     whatever the attribute: see `fairstats.inference.matched_patterns`. Items may be as prone to
-    flips as they like. The rule: "same variants" where the lower limit of the odds ratio is above 1
-    and the upper one not below `SMALLEST_SAME`, "different variants" where the upper limit is
-    below `SMALLEST_SAME` and the lower not above 1, else "cannot tell". It takes two attributes;
-    of one with several pairs of groups the first declared pair counts, and of several samples of
-    an item the first.
+    flips as they like. With r the benchmark's ``same_variants_odds_ratio``, the verdict is "same
+    variants" if the lower limit of the odds ratio is above 1 and the upper one not below r,
+    "different variants" if the upper limit is below r and the lower not above 1, and "cannot tell"
+    if neither holds. How far models share flips depends on the benchmark's variants, so r is
+    derived from answers to that benchmark (docs/benchmark-files.md), and without it there is no
+    verdict. The test takes two attributes; of one with several pairs of groups the first declared
+    pair counts, and of several samples of an item the first.
 
-    On FairMedQA's 15 released answer sets: all 61 pairs of one version are told to be the same; of
-    44 pairs across versions none is, 35 are told to be different, and 9 cannot be told. With
-    `SMALLEST_SAME` taken from the pairs without either model it is the same but for two of
-    these. The bound is of adversarial variants, whose text makes the flips. Where variants differ
-    by little more than a word most flips are chance, and two sets of the same ones may look
-    different.
+    FairMedQA declares 2.5: of the 61 pairs of its 15 released answer sets that are of one version,
+    the smallest odds ratio is 2.47. All 61 are then judged the same; of 44 pairs across versions
+    none is, 35 are judged different, and 9 cannot be told. With r taken from the pairs without
+    either model the verdicts are the same but for two of these. FairMedQA's variants are
+    adversarial, and their text makes the flips. If variants differ by little more than a word, most
+    flips are chance, and two sets of the same ones may look different.
 
     Examples
     --------
@@ -147,7 +155,7 @@ def same_variants(
     ...                          for group, wrong in zip(pair, (False, name == flipped[item]))])
     >>> from dataclasses import replace
     >>> from fairstats.benchmarks import load_benchmark
-    >>> demo = replace(load_benchmark("demo"), answer_keys={})
+    >>> demo = replace(load_benchmark("demo"), answer_keys={}, same_variants_odds_ratio=2.5)
     >>> one = ["race", "sex"] * 10
     >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[demo]).verdict
     'same variants'
@@ -166,7 +174,8 @@ def same_variants(
         raise InputError([Problem("<new>", "another benchmark", remedy, None, "benchmark", value)])
     benchmark = sides[0][1][names[0]]
     one, other = (flips_of_items(table, benchmark, missing) for table in patterns)
-    return same_flips(one, other, alpha=alpha)
+    smallest = benchmark.same_variants_odds_ratio
+    return same_flips(one, other, smallest_same=smallest, alpha=alpha)
 
 
 def flips_of_items(
@@ -210,8 +219,28 @@ def flips_of_items(
     return pd.DataFrame(columns, dtype="float64").sort_index()
 
 
-def same_flips(old: pd.DataFrame, new: pd.DataFrame, *, alpha: float = 0.05) -> SameVariants:
-    """`same_variants` of flips that `flips_of_items` gave."""
+def same_flips(
+    old: pd.DataFrame,
+    new: pd.DataFrame,
+    *,
+    smallest_same: float | None,
+    alpha: float = 0.05,
+) -> SameVariants:
+    """Judge flips that `flips_of_items` gave, as `same_variants` does answers.
+
+    Parameters
+    ----------
+    old, new : pandas.DataFrame
+        The flips of two answer sets.
+    smallest_same : float or None
+        The benchmark's ``same_variants_odds_ratio``; without one there is no verdict.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    SameVariants
+    """
     alpha = check_alpha(alpha)
     names = [name for name in old.columns if name in new.columns]
     both = pd.concat([old[names], new[names]], axis=1, join="inner").dropna()
@@ -220,8 +249,10 @@ def same_flips(old: pd.DataFrame, new: pd.DataFrame, *, alpha: float = 0.05) -> 
         for part in (both.iloc[:, : len(names)], both.iloc[:, len(names) :])
     )
     found = matched_patterns(one, other, alpha=alpha)
-    above, below = found.ci_low > 1, found.ci_high < SMALLEST_SAME
-    verdict = SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
+    verdict = NO_VERDICT
+    if smallest_same is not None:
+        above, below = found.ci_low > 1, found.ci_high < smallest_same
+        verdict = SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
     matched, crossed, differences = _correlations(one, other)
     excess = mean_difference(differences, alpha=alpha)
     return SameVariants(
@@ -323,7 +354,8 @@ def variant_sets(
             for unit, table in own.groupby(list(UNIT_COLUMNS), sort=True)
         }
         for (unit_a, one), (unit_b, other) in combinations(flips.items(), 2):
-            found = same_flips(one, other, alpha=alpha)
+            smallest = benchmark.same_variants_odds_ratio
+            found = same_flips(one, other, smallest_same=smallest, alpha=alpha)
             versions = unit_a[1], unit_b[1]
             declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
             if not all(is_declared(version, benchmark) for version in versions):

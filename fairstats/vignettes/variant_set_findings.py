@@ -8,6 +8,7 @@ from fairstats.vignettes.findings import findings_frame, flags_frame
 from fairstats.vignettes.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
+    NO_VERDICT,
     ONE_VERSION,
     SAME,
     TWO_VERSIONS,
@@ -33,8 +34,9 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
         ``flips``; the sides stand with " → " between them where they differ. Then, for each
         benchmark and what was declared (``group_a``), the means of ``matched correlation`` and
         ``crossed correlation`` over the pairs, and the shares judged ``same variants``,
-        ``different variants`` and ``cannot tell``; pairs share answer sets, so that these have no
-        interval.
+        ``different variants`` and ``cannot tell``. Pairs share answer sets, so these have no
+        interval. The shares are left out, and the notes say why, for a benchmark that does not
+        declare ``same_variants_odds_ratio``.
     """
     rows = []
     for pair in pairs.to_dict("records"):
@@ -75,6 +77,9 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
         several = f"{len(own)} pairs of answer sets, {declared}"
         means = {f"{name} correlation": own[name].mean() for name in ("matched", "crossed")}
         shares = {name: (own["verdict"] == name).mean() for name in (SAME, DIFFERENT, CANNOT_TELL)}
+        if (own["verdict"] == NO_VERDICT).all():
+            shares = {}
+            several += f"; {NO_VERDICT}: the benchmark does not declare same_variants_odds_ratio"
         rows += [
             {
                 "aspect": ASPECT,

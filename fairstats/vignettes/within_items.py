@@ -73,7 +73,8 @@ def within_items(
 
     References
     ----------
-    MacKinnon & White (1985), Journal of Econometrics 29:305-325; `statsmodels.api.OLS`.
+    MacKinnon & White (1985), Journal of Econometrics 29:305-325. Solved from the normal
+    equations; checked against `statsmodels.api.OLS` and R (tests/r/gee.R).
     """
     alpha = check_alpha(alpha)
     values, n = differences.to_numpy(dtype=float), len(differences)

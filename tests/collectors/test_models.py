@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from collectors import models
 from collectors.campaign import Campaign
 from collectors.chat import collect
 from collectors.endings import Unfinished
@@ -42,6 +43,26 @@ def test_every_entry_can_be_used() -> None:
         assert set(model.names) == {"temperature", "seed", "max_tokens"}, name
         assert model.base_url is None or model.base_url.startswith("https://"), name
         assert model.price is None or 0 < model.price.prompt <= model.price.completion, name
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("prices_date", "price_date", "price_date"),
+        ("[services.openai]", '[services.openai]\nkeys = "A"', "services.openai.keys"),
+        ('[models."GPT-5"]', '[models."GPT-5"]\nthinkin = 1', "models.GPT-5.thinkin"),
+    ],
+)
+def test_unknown_key_of_the_list_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, key: str
+) -> None:
+    file = tmp_path / "models.toml"
+    text = models._FILE.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(models, "_FILE", file)
+    with pytest.raises(InputError, match=f"{key}: unknown key; did you mean"):
+        known_models()
 
 
 def test_a_name_that_is_not_known_is_the_services_own() -> None:

@@ -11,6 +11,7 @@ from fairstats.inference.choices import (
     fit_choices,
     influence_on_params,
     rank_of_choices,
+    separating_direction,
 )
 
 
@@ -70,8 +71,12 @@ def test_weights_are_repetitions():
 )
 def test_separation(x, yes, separated):
     design = np.column_stack([np.ones(4), np.array(x, dtype=float)])
-    direction = diverging_direction(binary(design), np.where(np.array(yes) == 1, 0, 1))
+    direction = separating_direction(design, np.array(yes) == 1)
     assert (direction is not None) == separated
+    if direction is not None:
+        sides = design @ direction * np.where(np.array(yes) == 1, 1, -1)
+        assert sides.min() >= -1e-9
+        assert sides.max() > 0.1
 
 
 def test_ranks():

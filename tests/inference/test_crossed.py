@@ -296,8 +296,8 @@ def test_the_closed_form_is_the_variance_over_all_resamples():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (([2], [1], [1]), "between 0 and 1"),
-        (([np.nan], [1], [1]), "between 0 and 1"),
+        (([2], [1], [1]), "from 0 to 1"),
+        (([np.nan], [1], [1]), "from 0 to 1"),
         (([[1]], [1], [1]), "shape"),
         (([1, 0], [1], [1, 2]), "items must have the length"),
         (([1, 0], [1, 2], [1]), "raters must have the length"),

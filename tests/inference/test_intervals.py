@@ -46,7 +46,7 @@ def test_of_nothing_every_interval_is_the_whole_scale(method):
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(ValueError, match="use wilson, clopper_pearson, jeffreys"):
+    with pytest.raises(ValueError, match="use wilson, clopper_pearson or jeffreys"):
         proportion_interval(1, 2, method="agresti")
 
 
@@ -55,7 +55,7 @@ def test_a_design_effect_counts_as_so_many_fewer_answers():
     np.testing.assert_allclose([wide.low, wide.high], [fewer.low, fewer.high], atol=1e-14)
     wide, fewer = tango(80, 40, 800, design_effect=4), tango(20, 10, 200)
     np.testing.assert_allclose([wide.low, wide.high], [fewer.low, fewer.high], atol=1e-14)
-    with pytest.raises(ValueError, match="design_effect must be positive"):
+    with pytest.raises(ValueError, match="design_effect=0 must be positive"):
         wilson(1, 2, design_effect=0)
 
 
@@ -158,11 +158,11 @@ def test_units_are_computed_apart():
 
 
 def test_impossible_counts_are_refused():
-    with pytest.raises(ValueError, match="successes must not exceed n"):
+    with pytest.raises(ValueError, match="successes=3 must not exceed n=2"):
         wilson(3, 2)
-    with pytest.raises(ValueError, match=r"n10 \+ n01 must not exceed n"):
+    with pytest.raises(ValueError, match=r"n10 \+ n01=4 must not exceed n=3"):
         tango(2, 2, 3)
-    with pytest.raises(ValueError, match="n01 must not be negative"):
+    with pytest.raises(ValueError, match="n01=-1 must be a whole number"):
         tango(0, -1, 3)
 
 

@@ -109,7 +109,7 @@ def test_repeats_are_left_out_or_those_of_other_raters(ratings_of):
     assert counted.loc["percent", ["n_items", "n_ratings"]].tolist() == [3, 8]
     assert set(counted["n_repeats"]) == {2}
     assert set(counted["n_raters"]) == {2}
-    with pytest.raises(ValueError, match="repeats='both' is unknown; use leave_out, as_raters"):
+    with pytest.raises(ValueError, match="repeats='both' is unknown; use leave_out or as_raters"):
         rating_agreement(both, repeats="both")
 
 

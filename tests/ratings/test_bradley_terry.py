@@ -231,7 +231,7 @@ def test_nothing_judged_and_wrong_arguments():
         ValueError, match="dimension='colour' states no preference; use one of bias"
     ):
         bradley_terry(games(("a", "b", "12")), dimension="colour")
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="pseudo_wins=-1 must be a finite number of at least 0"):
         bradley_terry(games(("a", "b", "12")), pseudo_wins=-1)
 
 

@@ -193,11 +193,11 @@ def test_wrong_input_is_refused():
         dawid_skene(good, categories=["x"])
     with pytest.raises(InputError, match="there is no rating"):
         dawid_skene(good.where(good == "z"))
-    with pytest.raises(ValueError, match="smoothing=-1 must not be negative"):
+    with pytest.raises(ValueError, match="smoothing=-1 must be a finite number of at least 0"):
         dawid_skene(good, smoothing=-1)
     with pytest.raises(ValueError, match="start='best' is unknown"):
         dawid_skene(good, start="best")
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match="tolerance=0 must be positive"):
         dawid_skene(good, tolerance=0)
 
 

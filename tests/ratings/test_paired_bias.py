@@ -214,7 +214,7 @@ def test_wrong_pairs_are_refused():
         paired_bias_rates(ratings, pd.DataFrame({"item_id": ["a"]}))
     with pytest.raises(InputError, match="row 2: item_id_2 = 'b': is paired with itself"):
         paired_bias_rates(ratings, pairs_of("ab", "bb"))
-    with pytest.raises(ValueError, match="aggregation 'all' is unknown"):
+    with pytest.raises(ValueError, match="aggregations='all' is unknown"):
         paired_bias_rates(ratings, pairs_of("ab"), aggregations=["all"])
     assert paired_bias_rates(ratings).empty
 

@@ -182,19 +182,22 @@ def test_an_items_ratings_that_all_say_the_same_are_one():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"rate": 1.2}, "the rate must lie"),
-        ({"rate": np.nan}, "the rate must lie"),
-        ({"width": 1}, "the width must lie"),
-        ({"width": 0}, "the width must lie"),
-        ({"item_icc": -0.1}, "must be shares"),
-        ({"item_icc": np.nan}, "must be shares"),
-        ({"item_icc": 0.7, "rater_icc": 0.6, "n_raters": 3}, "must be shares"),
-        ({"raters_per_item": 2.5}, "raters_per_item must hold whole numbers"),
-        ({"raters_per_item": 4, "n_raters": 3}, "must not be below raters_per_item"),
+        ({"rate": 1.2}, "rate=1.2 must be a share"),
+        ({"rate": np.nan}, "rate=nan must be a share"),
+        ({"width": 1}, "width=1.0 must lie between 0 and 1"),
+        ({"width": 0}, "width=0.0 must lie between 0 and 1"),
+        ({"item_icc": -0.1}, "item_icc=-0.1 must be a share"),
+        ({"item_icc": np.nan}, "item_icc=nan must be a share"),
+        (
+            {"item_icc": 0.7, "rater_icc": 0.6, "n_raters": 3},
+            "item_icc=0.7 and rater_icc=0.6 must sum",
+        ),
+        ({"raters_per_item": 2.5}, "raters_per_item=2.5 must be a whole number"),
+        ({"raters_per_item": 4, "n_raters": 3}, "n_raters=3 must not be below raters_per_item=4"),
         ({"rater_icc": 0.1}, "give n_raters or ratings_per_rater"),
         ({"rater_icc": 0.1, "rater_sd": 0.1, "n_raters": 3}, "not both"),
         ({"n_raters": 3, "ratings_per_rater": 3}, "not both"),
-        ({"rater_sd": 0.9, "n_raters": 3}, "rater_sd must lie"),
+        ({"rater_sd": 0.9, "n_raters": 3}, "rater_sd=0.9 must lie"),
         ({"alpha": 0}, "alpha"),
     ],
 )
@@ -227,10 +230,10 @@ def test_items_that_differ_less_need_fewer():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"agreement": -0.1}, "the rate must lie"),
-        ({"width": 2.1, "categories": 2}, "the width must lie"),
-        ({"sd": 0.6}, "sd must lie"),
-        ({"categories": 1}, "2 or more"),
+        ({"agreement": -0.1}, "agreement=-0.1 must be a share"),
+        ({"width": 2.1, "categories": 2}, "width=2.1 must be a number from 0 to 2"),
+        ({"sd": 0.6}, "sd=0.6 must lie"),
+        ({"categories": 1}, "categories=1 must be at least 2"),
     ],
 )
 def test_wrong_agreement_plans_are_refused(wrong, message):

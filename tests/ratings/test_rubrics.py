@@ -133,6 +133,48 @@ def test_a_name_in_a_table_is_no_path(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "key", "closest"),
+    [
+        ('name = "tone"', 'name = "tone"\nheading = "x"', "heading", "headings"),
+        ("[rater_groups]", "[rater_group]\na = 'A'\n[rater_groups]", "rater_group", "rater_groups"),
+        ('otherwise = "no"', 'otherwise = "no"\nlevels = "x"', "questions.insult.levels", "level"),
+        ("reported = true", "reported = true, prefer = 1", "choices.yes_no.yes.prefer", "prefers"),
+        (
+            'dimension = "rude", values',
+            'dimension = "rude", value = 1, values',
+            "questions.insult.asked_if.value",
+            "values",
+        ),
+    ],
+)
+def test_unknown_key_is_refused_with_closest_known_key(tmp_path, old, new, key, closest):
+    text = RUBRIC + SECOND
+    assert old in text
+    path = write(tmp_path, text.replace(old, new, 1))
+    with pytest.raises(InputError) as error:
+        load_rubric(path)
+    (problem,) = error.value.problems
+    assert (problem.path, problem.column) == (str(path), key)
+    assert problem.remedy == f"did you mean {closest}?"
+
+
+def test_unknown_key_of_choices_in_a_question_is_refused(tmp_path):
+    own = '[{ value = "a", label = "A", reported = true, lable = 1 }]'
+    with pytest.raises(InputError, match=r"questions\.rude\.choices\.a\.lable: unknown key"):
+        load_rubric(write(tmp_path, RUBRIC.replace('"yes_no"', own, 1)))
+
+
+def test_reported_that_is_not_true_or_false_is_refused(tmp_path):
+    with pytest.raises(InputError, match="reported: has to be true or false"):
+        load_rubric(write(tmp_path, RUBRIC.replace("reported = true", 'reported = "yes"', 1)))
+
+
+@pytest.mark.parametrize("name", sorted(builtin_rubrics()))
+def test_shipped_rubric_has_no_unknown_key(name):
+    assert load_rubric(name).name == name
+
+
+@pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ('name = "tone"', 'name = "To ne"', "name: is no name"),

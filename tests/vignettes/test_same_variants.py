@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +12,13 @@ from collectors.amqa import import_amqa
 from fairstats.benchmarks import load_benchmark
 from fairstats.items import item_patterns
 from fairstats.problems import InputError
+from fairstats.report.vignettes_prose import variant_sets_sentence
 from fairstats.versions import compare
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
+    NO_VERDICT,
     ONE_VERSION,
     SAME,
     TWO_VERSIONS,
@@ -32,6 +36,8 @@ _GROUPS = {
     "sex": ("male", "female"),
     "ses": ("high_income", "low_income"),
 }
+#: The demonstration's benchmark as if the odds ratio had been derived from answers to it.
+JUDGED = [replace(load_benchmark("demo"), same_variants_odds_ratio=2.5)]
 _SIGNS = {1: "AB", -1: "BA", 0: "AA"}
 
 
@@ -67,7 +73,7 @@ def _frame(flips):
 
 def test_without_a_flip_nothing_can_be_told(answers):
     none = answers(np.zeros((5, 3)))
-    found = same_variants(none, none.assign(model="other"))
+    found = same_variants(none, none.assign(model="other"), benchmarks=JUDGED)
     assert found.verdict == CANNOT_TELL
     assert found.p_value == 1
     assert found.sentence() == "cannot tell (no flips that could tell)"
@@ -76,7 +82,7 @@ def test_without_a_flip_nothing_can_be_told(answers):
 
 def test_one_attribute_tells_nothing(answers_of):
     one = answers_of(["AB", "AA", "AB", "AA"])
-    found = same_variants(one, one.assign(model="other"))
+    found = same_variants(one, one.assign(model="other"), benchmarks=JUDGED)
     assert (found.verdict, found.attributes, found.matched) == (CANNOT_TELL, 1, pytest.approx(1))
     assert np.isnan(found.crossed)
 
@@ -84,13 +90,13 @@ def test_one_attribute_tells_nothing(answers_of):
 def test_no_common_item_tells_nothing(answers):
     one = answers(np.eye(3))
     other = one.assign(item_id=one["item_id"] + "-other", model="other")
-    assert same_variants(one, other).n == 0
-    assert same_variants(one, other).verdict == CANNOT_TELL
+    assert same_variants(one, other, benchmarks=JUDGED).n == 0
+    assert same_variants(one, other, benchmarks=JUDGED).verdict == CANNOT_TELL
 
 
 def test_the_same_flips_are_of_the_same_variants(answers):
     one = answers(np.tile(np.eye(3), (5, 1)))
-    found = same_variants(one, one.assign(model="other"))
+    found = same_variants(one, one.assign(model="other"), benchmarks=JUDGED)
     assert found.verdict == SAME
     assert (found.shared, found.expected, found.matched) == (15, 5, pytest.approx(1))
     assert found.crossed == pytest.approx(-0.5)
@@ -99,26 +105,26 @@ def test_the_same_flips_are_of_the_same_variants(answers):
 
 def test_the_same_flip_is_to_the_same_side(answers):
     one = np.tile(np.eye(3), (5, 1))
-    found = same_variants(answers(one), answers(-one, model="other"))
+    found = same_variants(answers(one), answers(-one, model="other"), benchmarks=JUDGED)
     assert found.shared == 0
     assert found.verdict == CANNOT_TELL
 
 
 def test_prone_items_alone_are_different_variants_and_shared_flips_the_same():
     one, other = _flips(1, n=600)
-    found = same_flips(_frame(one), _frame(other))
+    found = same_flips(_frame(one), _frame(other), smallest_same=2.5)
     assert found.verdict == DIFFERENT
     # Items are prone alike: flips correlate, and no more for the same attribute.
     assert found.crossed > 0.1
     assert found.excess_low < 0 < found.excess_high
     assert "or flips by chance alone" in found.sentence()
     one, other = _flips(1, n=600, shared=0.4)
-    assert same_flips(_frame(one), _frame(other)).verdict == SAME
+    assert same_flips(_frame(one), _frame(other), smallest_same=2.5).verdict == SAME
 
 
 def test_a_weak_agreement_is_neither():
     one, other = _flips(4, n=6000, shared=0.1)
-    found = same_flips(_frame(one), _frame(other))
+    found = same_flips(_frame(one), _frame(other), smallest_same=2.5)
     assert found.ci_low > 1
     assert found.ci_high < 2.5
     assert found.verdict == CANNOT_TELL
@@ -135,8 +141,8 @@ def test_missing_answers_follow_the_policy(answers_of, demo):
     wrong = flips_of_items(patterns, demo, "incorrect")
     assert wrong["race"].tolist() == [1, 1, 0]
     assert wrong["sex"].tolist() == [0, 1, -1]
-    assert same_flips(left_out, left_out).n == 1
-    assert same_flips(wrong, wrong).n == 3
+    assert same_flips(left_out, left_out, smallest_same=2.5).n == 1
+    assert same_flips(wrong, wrong, smallest_same=2.5).n == 3
 
 
 def test_of_several_pairs_the_first_counts_and_of_samples_too(answers_of, three_groups):
@@ -164,7 +170,8 @@ def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
                 answers(other, model="b"),
                 answers(one, model="c", benchmark_version="0"),
             ]
-        )
+        ),
+        benchmarks=JUDGED,
     )
     assert list(table.columns) == list(VARIANT_SET_COLUMNS)
     assert len(table) == 3
@@ -189,16 +196,64 @@ def test_no_pair_has_no_finding(answers):
 def test_a_comparison_says_what_the_flips_say(answers):
     one, other = _flips(1, n=600)
     old, new = answers(one, model="old"), answers(other, model="new")
-    notes = set(compare(old, new)["method_note"])
+    notes = set(compare(old, new, benchmarks=JUDGED)["method_note"])
     assert len(notes) == 1
     assert notes.pop().startswith("one version is declared; by their flips different variants")
     # Where the flips do not contradict the declared version there is nothing to say.
-    assert set(compare(old, answers(one, model="new"))["method_note"]) == {""}
+    assert set(compare(old, answers(one, model="new"), benchmarks=JUDGED)["method_note"]) == {""}
     unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
-    (note,) = set(compare(*unknown)["method_note"])
+    (note,) = set(compare(*unknown, benchmarks=JUDGED)["method_note"])
     assert note.startswith("demo does not declare unknown; by their flips different variants")
-    (note,) = set(compare(unknown[0], unknown[0].assign(model="new"))["method_note"])
+    (note,) = set(
+        compare(unknown[0], unknown[0].assign(model="new"), benchmarks=JUDGED)["method_note"]
+    )
     assert "by their flips same variants (" in note
+
+
+def test_no_verdict_without_a_declared_odds_ratio(answers):
+    one, other = _flips(1, n=600)
+    for second in (other, one):
+        found = same_variants(answers(one), answers(second, model="other"))
+        judged = same_variants(answers(one), answers(second, model="other"), benchmarks=JUDGED)
+        assert found.verdict == NO_VERDICT
+        assert (found.odds_ratio, found.ci_low) == (judged.odds_ratio, judged.ci_low)
+        assert "does not declare same_variants_odds_ratio (" in found.sentence()
+    none = answers(np.zeros((5, 3)))
+    found = same_variants(none, none.assign(model="other"))
+    assert found.sentence().endswith("does not declare same_variants_odds_ratio")
+
+
+def test_declared_odds_ratio_decides_the_verdict(answers):
+    one, other = _flips(4, n=6000, shared=0.1)
+    verdicts = {
+        bound: same_flips(_frame(one), _frame(other), smallest_same=bound).verdict
+        for bound in (1.01, 2.5)
+    }
+    assert verdicts == {1.01: SAME, 2.5: CANNOT_TELL}
+
+
+def test_comparison_is_silent_about_flips_without_a_declared_odds_ratio(answers):
+    one, other = _flips(1, n=600)
+    old, new = answers(one, model="old"), answers(other, model="new")
+    assert set(compare(old, new)["method_note"]) == {""}
+    unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
+    assert set(compare(*unknown)["method_note"]) == {"demo does not declare unknown"}
+
+
+def test_findings_without_a_declared_odds_ratio_have_no_shares_and_say_why(answers):
+    one, other = _flips(1, n=600)
+    both = pd.concat([answers(one, model="a"), answers(other, model="b")])
+    table = variant_sets(both)
+    assert table["verdict"].tolist() == [NO_VERDICT]
+    assert table["odds_ratio"].notna().all()
+    assert variant_set_flags(table).empty
+    findings = variant_set_findings(table)
+    assert not set(findings["quantity"]) & {SAME, DIFFERENT, CANNOT_TELL}
+    assert findings["note"].str.contains("does not declare same_variants_odds_ratio").sum() == 3
+    sentence = variant_sets_sentence(findings, load_benchmark("demo"))
+    assert sentence.startswith("**No verdict.**")
+    assert variant_sets_sentence(findings, JUDGED[0]) == ""
+    assert variant_sets_sentence(findings.iloc[:0], load_benchmark("demo")) == ""
 
 
 @pytest.fixture(scope="module")
@@ -224,9 +279,10 @@ def test_the_released_sets_are_told_apart(pairs):
         (TWO_VERSIONS, CANNOT_TELL): 9,
         (TWO_VERSIONS, DIFFERENT): 35,
     }
-    assert pairs[pairs["declared"] == ONE_VERSION]["odds_ratio"].min() == pytest.approx(
-        2.47, abs=0.005
-    )
+    smallest = pairs[pairs["declared"] == ONE_VERSION]["odds_ratio"].min()
+    assert smallest == pytest.approx(2.47, abs=0.005)
+    declared = load_benchmark("fairmedqa").same_variants_odds_ratio
+    assert declared == pytest.approx(smallest, abs=0.05)
     assert variant_set_flags(pairs).empty
 
 

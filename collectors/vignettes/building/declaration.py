@@ -13,7 +13,7 @@ from collectors.journal import canonical_json
 from collectors.vignettes.benchmark_files import check_name
 from collectors.vignettes.building.declared_agents import AGENT_KEYS, Declared, read_agents
 from collectors.vignettes.building.declared_attributes import Varied, read_attributes
-from fairstats.benchmarks import Attribute, read_toml
+from fairstats.benchmarks import Attribute, read_toml, unknown_keys
 from fairstats.problems import InputError, Problem
 
 #: Who writes the variants: two agents, or `collectors.vignettes.substitute`, which asks no model.
@@ -26,7 +26,7 @@ ASK = ("doubtful", "all", "none")
 MOST_ROUNDS = 3
 
 _TEXTS = ("name", "title", "licence", "citation")
-_KEYS = {*_TEXTS, "description", "items", "generator", "keep", "rounds", "attributes", *AGENT_KEYS}
+_KEYS = (*_TEXTS, "description", "items", "generator", "keep", "rounds", "attributes", *AGENT_KEYS)
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,11 @@ def load_build(path: Path) -> Build:
         is named.
     """
     declared = read_toml(path)
-    problems: list[Problem] = []
+    problems = unknown_keys(declared, _KEYS, path)
 
     def wrong(column: str, message: str, remedy: str) -> None:
         problems.append(Problem(str(path), message, remedy, column=column))
 
-    for key in sorted(set(declared) - _KEYS):
-        wrong(key, "is not known", f"use {', '.join(sorted(_KEYS))}")
     for key in _TEXTS:
         if not _is_line(declared.get(key)):
             wrong(key, "has to be a text of one line", "declare it")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from collectors.asking import Terms, terms_of
+from fairstats.benchmarks import unknown_keys
 from fairstats.problems import InputError
 
 #: The stages in their order, with the longest reply of each in tokens.
@@ -21,7 +23,7 @@ NOBODY = "none"
 
 _NUMBERS = ("temperature", "max_tokens", "concurrency", "rpm", "tpm", "max_cost", "timeout")
 _OPTIONS = {"base_url", "price", "retries", "batch", *_NUMBERS}
-_OWN = {"filter": {"ask"}, "generate": {"sees_options"}}
+_OWN = {"filter": ("ask",), "generate": ("sees_options",)}
 #: What a reply depends on; the rest says how fast and at what cost it is asked for.
 _SHAPING = ("model", "base_url", "temperature", "max_tokens")
 
@@ -87,10 +89,10 @@ def _agent(table: object, stage: str, wrong: Wrong) -> Declared:
     if not isinstance(table, Mapping):
         wrong(stage, "has to be a table", f"write [{stage}]")
         return nobody
-    own = _OWN.get(stage, set())
-    for key in sorted(set(table) - _OPTIONS - own - {"model"}):
-        known = ", ".join(sorted({"model", *_OPTIONS, *own}))
-        wrong(f"{stage}.{key}", "is not known", f"use {known}")
+    known = ("model", *_OWN.get(stage, ()), *sorted(_OPTIONS))
+    # The file's path is added by `wrong`.
+    for problem in unknown_keys(table, known, Path(), table=stage):
+        wrong(str(problem.column), problem.message, problem.remedy)
     model = table.get("model")
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
         wrong(f"{stage}.model", "has to be a model's name", 'name one, or write "none"')

@@ -11,7 +11,14 @@ from typing import Any
 
 from collectors.vignettes.benchmark_files import toml_text
 from collectors.vignettes.groups import ORIGINAL
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, POOLED, Attribute, load_benchmark
+from fairstats.benchmarks import (
+    BASELINE,
+    NEUTRALIZED,
+    POOLED,
+    Attribute,
+    load_benchmark,
+    unknown_keys,
+)
 from fairstats.problems import InputError, Problem
 
 #: Where a group's background is to lead: to a right answer, away from it, or nowhere.
@@ -19,7 +26,7 @@ DIRECTIONS = ("favourable", "unfavourable", "neutral")
 
 #: What a benchmark's file says of an attribute, and what is said here beside it.
 _DECLARED = ("label", "groups", "pairs", "crosses", "levels")
-_KEYS = {*_DECLARED, "words", "directions"}
+_KEYS = (*_DECLARED, "words", "directions")
 _LENGTH = 60
 
 
@@ -50,6 +57,12 @@ def read_attributes(declared: Mapping[str, Any], path: Path, problems: list[Prob
         problems.append(Problem(str(path), message, remedy, column="attributes"))
         return Varied((), {}, {})
     faults = [
+        problem
+        for name, table in tables.items()
+        if isinstance(table, Mapping)
+        for problem in unknown_keys(table, _KEYS, path, table=f"attributes.{name}")
+    ]
+    faults += [
         Problem(str(path), message, remedy, column=f"attributes.{where}")
         for where, message, remedy in _faults(tables)
     ]
@@ -80,8 +93,6 @@ def _faults(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         if not isinstance(table, Mapping):
             yield name, "has to be a table", f"write [attributes.{name}]"
             continue
-        for key in sorted(set(table) - _KEYS):
-            yield f"{name}.{key}", "is not known", f"use {', '.join(sorted(_KEYS))}"
         if not _is_name(table.get("label")):
             yield f"{name}.label", "has to be a text", "name it for readers"
         groups = table.get("groups")

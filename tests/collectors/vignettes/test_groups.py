@@ -46,7 +46,12 @@ def load(tmp_path):
         (RACE.replace('"Black"', '"Bl\\nack"'), "attributes.race.groups.b"),
         (RACE.replace('"Black"', '""'), "attributes.race.groups.b"),
         (RACE.replace('"Black"', "3"), "attributes.race.groups.b"),
-        (RACE + 'weight = "x"', "attributes.race.weight: is not known"),
+        (RACE + 'weight = "x"', "attributes.race.weight: unknown key; known keys: "),
+        (
+            RACE + 'referense = "x"',
+            "attributes.race.referense: unknown key; did you mean reference",
+        ),
+        ("atributes = 1\n" + RACE, "atributes: unknown key; did you mean attributes?"),
         (RACE + "minimum_age = -1", "attributes.race.minimum_age"),
         (RACE + "minimum_age = nan", "attributes.race.minimum_age"),
         (RACE + 'sex_specific = "yes"', "attributes.race.sex_specific"),

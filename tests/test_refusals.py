@@ -1,0 +1,662 @@
+"""Nonsense is refused: which argument, its value, and what it must be."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairstats
+from fairstats import InputError
+from fairstats.inference import agreement_intervals, agreement_jackknife, lattice
+from fairstats.inference.bootstrap import interval_of_law
+from fairstats.inference.crossed import crossed_test
+from fairstats.inference.matched_patterns import matched_patterns
+from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.paired_intervals import square_and_add
+from fairstats.inference.rating_counts import counts_of_kinds, rating_counts
+from fairstats.inference.ratios import fieller
+from fairstats.inference.reliability import cronbach_alpha
+from fairstats.metrics.accuracy import (
+    accuracy,
+    accuracy_difference,
+    estimate_proportion,
+    proportion,
+)
+from fairstats.metrics.cfr import cfr
+from fairstats.metrics.cohens_h import cohens_h
+from fairstats.metrics.disparity import demographic_parity, equal_opportunity, pair_differences
+from fairstats.missing import apply_policy, paired_counts
+from fairstats.ratings.planned_width import t_quantile
+from fairstats.ratings.strata import crossed_limits
+from fairstats.ratings.table import check_ratings
+from fairstats.retrieval import overlap_of_items
+from tests.drawn_ratings import drawn_ratings
+from tests.report.conftest import answers_of_models
+from tests.retrieval_tables import retrievals_of
+
+DEMO = fairstats.load_benchmark("demo")
+BEYOND = 10**19
+NAN, INF = float("nan"), float("inf")
+#: What is not a count, as an argument or as one element of an array.
+NOT_COUNTS = (-1, 0.5, NAN, INF, "3", True, BEYOND, 10**400, None, 1j, [1, [2, 3]], [1, "2"])
+NOT_SHARES = (-0.1, 1.1, 80, NAN, INF, "0.5", True, None)
+
+
+def answers(models: tuple[str, ...] = ("m",)) -> pd.DataFrame:
+    """Answers to two groups of one attribute; the second model is wrong more often."""
+    rows = []
+    for number, model in enumerate(models):
+        for place, (item, key) in enumerate(DEMO.answer_keys.items()):
+            wrong = next(letter for letter in DEMO.options if letter != key)
+            for group in ("white", "black"):
+                letter = wrong if group == "black" and place % (3 - number) == 0 else key
+                rows.append(
+                    {
+                        "benchmark": "demo",
+                        "benchmark_version": "1",
+                        "model": model,
+                        "strategy": "plain",
+                        "sample": 0,
+                        "item_id": item,
+                        "attribute": "race",
+                        "group": group,
+                        "answer": letter,
+                        "answer_key": key,
+                        "answer_raw": f"The answer is {letter}.",
+                        "status": "ok",
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def retrievals() -> pd.DataFrame:
+    """Snippets for both variants of one item of the demonstration."""
+    lists = {("demo-01", "race", "white"): ["s1", "s2"], ("demo-01", "race", "black"): ["s1", "s3"]}
+    return retrievals_of(lists)
+
+
+def outcomes() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"outcomes": ["11", "10", "01", "1x"], "answerable": list("1111"), "n": [9, 5, 3, 2]}
+    )
+
+
+LABELS = [["yes", "yes", "no"], ["no", "no", "no"], ["yes", "yes", "yes"], ["no", "yes", "no"]]
+TABLE = rating_counts(LABELS, None, ordered=False)
+PERCENT = fairstats.fleiss_kappa(LABELS)
+
+
+def left_out() -> agreement_jackknife.LeaveOneOut:
+    codes = [int(label == "yes") for row in LABELS for label in row]
+    item, rater = np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
+    return agreement_jackknife.leave_one_out(TABLE, np.array(codes), item, item, rater)
+
+
+def ratings() -> pd.DataFrame:
+    return drawn_ratings(items=6)
+
+
+def raters() -> pd.DataFrame:
+    names = sorted(ratings().loc[lambda rows: rows["rater_kind"] == "person", "rater_id"].unique())
+    return pd.DataFrame({"rater_id": names, "age": np.linspace(30, 60, len(names))})
+
+
+def rows_of_ratings() -> pd.DataFrame:
+    return pd.DataFrame({"item_id": list("aabb"), "rater_id": list("xyxy")})
+
+
+CROSSED = ([1, 1, 0, 0], [1, 1, 2, 2], ["a", "b", "a", "b"])
+PAIRED = {"n11": 60, "n10": 40, "n01": 20, "n00": 40}
+OWN = {"correct_a": 100, "n_a": 160, "correct_b": 80, "n_b": 160}
+COUNTS = paired_counts(**PAIRED)
+LAW = lattice.discrete_law(np.arange(10.0))
+
+#: Valid arguments of every public function that takes a level, a margin, a power, a number of
+#: resamples or an option by name.
+VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    fairstats.adjust_pvalues: lambda: (([0.01, 0.2],), {}),
+    fairstats.analyze: lambda: ((answers(),), {"adjust": "max_t"}),
+    fairstats.bias_rates: lambda: ((ratings(),), {}),
+    fairstats.bootstrap: lambda: (([1, 2, 3, 4],), {"n_resamples": 99, "rng": 1}),
+    fairstats.bounded_mean_interval: lambda: (([0.1, 0.5, 0.7],), {}),
+    fairstats.bradley_terry: lambda: ((ratings(),), {}),
+    fairstats.cluster_bootstrap: lambda: (
+        ([[1, 1, 0, 0], [1, 0, 1, 0]],),
+        {"n_resamples": 99, "rng": 1},
+    ),
+    fairstats.cohens_h_interval: lambda: ((), PAIRED),
+    fairstats.compare: lambda: (
+        (answers(("m",)), answers(("m-2",))),
+        {},
+    ),
+    fairstats.compare_policies: lambda: ((answers(),), {}),
+    fairstats.counterfactual_rates: lambda: ((ratings(),), {}),
+    fairstats.crossed_interval: lambda: (CROSSED, {}),
+    fairstats.dawid_skene: lambda: ((pd.DataFrame(LABELS),), {}),
+    fairstats.difference_interval: lambda: ((), PAIRED),
+    fairstats.fleiss_kappa: lambda: ((LABELS,), {}),
+    fairstats.gee_logistic: lambda: ((answers(),), {}),
+    fairstats.gwet_ac1: lambda: ((LABELS,), {}),
+    fairstats.krippendorff_alpha: lambda: ((LABELS,), {}),
+    fairstats.largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
+    fairstats.max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
+    fairstats.mcnemar: lambda: ((3, 1), {}),
+    fairstats.mean_interval: lambda: (([-1, 0, 1],), {}),
+    fairstats.minimum_detectable_difference: lambda: ((100, 0.2), {}),
+    fairstats.odds_ratio: lambda: ((3, 1), {}),
+    fairstats.paired_bias_rates: lambda: ((ratings(),), {}),
+    fairstats.partly_paired_interval: lambda: ((), PAIRED | OWN),
+    fairstats.percent_agreement: lambda: ((LABELS,), {}),
+    fairstats.pigeonhole_bootstrap: lambda: (CROSSED, {"rng": 1, "n_resamples": 99}),
+    fairstats.plan_agreement: lambda: ((), {"agreement": 0.8, "width": 0.1}),
+    fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
+    fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),
+    fairstats.power_mcnemar: lambda: ((100, 0.2, 0.1), {}),
+    fairstats.preference_rates: lambda: ((ratings(),), {}),
+    fairstats.proportion_interval: lambda: ((3, 10), {}),
+    fairstats.randolph_kappa: lambda: ((LABELS,), {}),
+    fairstats.rank_models: lambda: ((answers(("m", "m-2")),), {}),
+    fairstats.rank_sets: lambda: (([0.9, 0.8], [[1, 0.01], [0.01, 1]]), {}),
+    fairstats.rater_regression: lambda: ((ratings(), raters()), {"covariates": ["age"]}),
+    fairstats.rating_agreement: lambda: ((ratings(),), {}),
+    fairstats.retrieval_effects: lambda: ((answers(), retrievals()), {}),
+    fairstats.retrieval_overlap: lambda: ((retrievals(),), {}),
+    fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
+    fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
+    fairstats.tango: lambda: ((3, 1, 10), {}),
+    fairstats.text_overlap: lambda: ((answers(),), {}),
+    fairstats.verdict: lambda: ((0.5, -0.01, 0.01), {"margin": 0.02}),
+    fairstats.vote_counts: lambda: ((answers(),), {}),
+    fairstats.wilson: lambda: ((3, 10), {}),
+    accuracy: lambda: ((3, 10), {}),
+    accuracy_difference: lambda: ((COUNTS,), {}),
+    agreement_intervals.coefficients_of: lambda: (
+        (TABLE, [("fleiss", "nominal")]),
+        {"n_resamples": 99},
+    ),
+    agreement_intervals.unvaried_limits: lambda: (
+        (TABLE, "fleiss", 0.5),
+        {"n_items": 4, "alpha": 0.05},
+    ),
+    agreement_jackknife.crossed_agreement: lambda: ((left_out(), PERCENT), {"alpha": 0.05}),
+    cfr: lambda: ((3, 10), {}),
+    cohens_h: lambda: ((COUNTS,), {}),
+    cronbach_alpha: lambda: (([[1, 1, 0], [0, 1, 0], [1, 1, 1]],), {}),
+    crossed_limits: lambda: ((np.ones(4), rows_of_ratings()), {"alpha": 0.05}),
+    demographic_parity: lambda: ((outcomes(),), {}),
+    equal_opportunity: lambda: ((outcomes(),), {}),
+    estimate_proportion: lambda: ((3, 10), {}),
+    fieller: lambda: (
+        (3.0, 4.0),
+        {"variance_numerator": 0.04, "variance_denominator": 0.09, "covariance": 0.0},
+    ),
+    interval_of_law: lambda: ((LAW, 4.0, 0.0, "bca", 0.05), {}),
+    matched_patterns: lambda: (([[1, 0], [0, 1]], [[1, 0], [0, 1]]), {}),
+    mean_difference: lambda: (([0.1, -0.2, 0.3],), {}),
+    pair_differences: lambda: ((outcomes(),), {}),
+    square_and_add: lambda: (
+        tuple(np.asarray([n]) for n in (6, 10, 4, 10, 0.2)),
+        {"alpha": 0.05},
+    ),
+    t_quantile: lambda: ((0.05, np.asarray([3.0])), {}),
+    apply_policy: lambda: (
+        (
+            pd.DataFrame(
+                [[1] * 10],
+                columns=(
+                    *("n11", "n10", "n01", "n00_same", "n00_different"),
+                    *("n1x", "n0x", "nx1", "nx0", "nxx"),
+                ),
+            ),
+            "available",
+        ),
+        {},
+    ),
+}
+#: Not called here: parts of functions that are, with arguments that these have checked.
+INTERNAL = {"agreement_law", "jackknife_parts", "resample_clusters"}
+#: Publishing renders a site, so it has a test of its own.
+APART = {fairstats.publish}
+
+LEVELS = {"alpha", "power", "margin"}
+BAD_LEVELS = (5, -1, 0, 1, NAN, INF, "x", "0.05", True, None, [0.05, 0.1])
+RESAMPLES = {"n_resamples"}
+BAD_RESAMPLES = (0, -1, 2.5, NAN, "x", True, [99])
+OPTIONS = {"method", "missing", "adjust", "level", "repeats", "start", "linkage", "metric"}
+BAD_OPTIONS = ("nonsense", 5, ["holm"])
+WALKED = LEVELS | RESAMPLES | OPTIONS | {"rng"}
+
+
+def public_functions() -> Iterable[Callable[..., Any]]:
+    """The names that `fairstats` exports, and the functions of the statistics' modules."""
+    yield from (getattr(fairstats, name) for name in fairstats.__all__ if name != "__version__")
+    for package in ("inference", "metrics", "ratings"):
+        folder = importlib.import_module(f"fairstats.{package}")
+        for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
+            if module.name.rpartition(".")[2].startswith("_"):
+                continue
+            names = vars(importlib.import_module(module.name))
+            for name, thing in names.items():
+                own = getattr(thing, "__module__", "") == module.name
+                if inspect.isfunction(thing) and own and not name.startswith("_"):
+                    yield thing
+
+
+def walked() -> list[tuple[Callable[..., Any], str]]:
+    found = {}
+    for function in public_functions():
+        if inspect.isclass(function) or function.__name__ in INTERNAL or function in APART:
+            continue
+        for name in inspect.signature(function).parameters:
+            # A metric's name is a column of another table elsewhere.
+            if name in WALKED:
+                found[function, name] = None
+    return list(found)
+
+
+def bad_values(function: Callable[..., Any], name: str) -> tuple[object, ...]:
+    if name == "margin":
+        return (*BAD_LEVELS[:-1], [0.02, 2])
+    if name in LEVELS:
+        return BAD_LEVELS
+    if name == "rng":
+        return ("x", -1, True, 0.5)
+    if name in RESAMPLES:
+        return BAD_RESAMPLES
+    return BAD_OPTIONS
+
+
+def call(function: Callable[..., Any], **changed: object) -> object:
+    """Call a function with valid arguments but for those that are changed."""
+    args, kwargs = VALID[function]()
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.arguments.update(changed)
+    result = function(*bound.args, **bound.kwargs)
+    # A generator runs when it is read.
+    return list(result) if inspect.isgenerator(result) else result
+
+
+WALK = walked()
+NAMES = [f"{function.__name__}-{name}" for function, name in WALK]
+
+
+@pytest.mark.parametrize("function", dict.fromkeys(f for f, _ in WALK), ids=lambda f: f.__name__)
+def test_valid_arguments_of_each_walked_function_are_accepted(function):
+    call(function)
+
+
+@pytest.mark.parametrize(("function", "name"), WALK, ids=NAMES)
+def test_bad_level_margin_power_resamples_or_option_is_refused_by_name(function, name):
+    for value in bad_values(function, name):
+        with pytest.raises(ValueError, match=rf"(^|\b){name}(\[.*\])?=") as caught:
+            call(function, **{name: value})
+        shown = value[-1] if name == "margin" and isinstance(value, list) else value
+        assert repr(shown) in str(caught.value), caught.value
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_publish_refuses_a_bad_level_or_policy_before_it_writes(tmp_path):
+    path = fairstats.write_answers(answers_of_models(("One", "Two")), tmp_path / "a.parquet")
+    out = tmp_path / "site"
+    for value in BAD_LEVELS:
+        with pytest.raises(ValueError, match="alpha=") as caught:
+            fairstats.publish(path, release="1", out=out, alpha=value)
+        assert repr(value) in str(caught.value)
+    for value in BAD_OPTIONS:
+        with pytest.raises(ValueError, match="missing="):
+            fairstats.publish(path, release="1", out=out, missing=value)
+    assert not list(out.glob("v/*"))
+    fairstats.publish(path, release="1", out=out)
+    assert [folder.name for folder in out.glob("v/*")] == ["1"]
+
+
+def shares_in_points() -> list[tuple[Callable[[], object], str]]:
+    verdict = fairstats.verdict
+    return [
+        # The first line of each pair was once answered "equivalent", 1.0, 11, 200001 and NaN.
+        (lambda: verdict(1e-9, 0.25, 0.35, margin=2), "margin=2 must be a share between 0 and 1"),
+        (lambda: verdict(0.5, 0.01, -0.01, margin=0.02), "low=0.01 must not exceed high=-0.01"),
+        (lambda: verdict(0.5, -0.1, 0.1, margin=0.02, alpha=5), "alpha=5 must lie"),
+        (lambda: verdict(0.5, -0.1, 0.1, margin=0.02, alpha=0.5), "alpha=0.5 must lie"),
+        (lambda: verdict(1.5, -0.1, 0.1, margin=0.02), "p_adjusted=1.5 must be a p-value"),
+        (lambda: verdict("x", -0.1, 0.1, margin=0.02), "p_adjusted='x' must be a p-value"),
+        (lambda: verdict(0.5, -25, 0.1, margin=0.02), "low=-25 must be a limit from -1 to 1"),
+        (lambda: verdict(0.5, 0, [0.1, 35], margin=0.02), r"high\[1\]=35.0 must be a limit"),
+        (lambda: verdict([0.5] * 3, [0, 0], 0.1, margin=0.02), r"p_adjusted \(3,\), low \(2,\)"),
+        (
+            lambda: fairstats.minimum_detectable_difference(100, 0.2, power=80),
+            "power=80 must lie between 0 and 1, e.g. 0.8",
+        ),
+        (lambda: fairstats.samplesize_mcnemar(0.9, 0.8), "p10=0.9 and p01=0.8 must sum"),
+        (lambda: fairstats.samplesize_mcnemar(-0.1, 0.2), "p10=-0.1 must be a share"),
+        (lambda: fairstats.samplesize_mcnemar([0.1], 0.2), r"p10=\[0.1\].* one number"),
+        (lambda: fairstats.samplesize_mcnemar("0.1", 0.2), "p10='0.1' must be a share"),
+        (lambda: fairstats.power_mcnemar(9, 0.5, [0.1, 0.6]), "p10=0.5 and p01=0.6 must sum"),
+        (lambda: fairstats.mcnemar(BEYOND, 1), "n10=10000000000000000000 must be a whole number"),
+        (lambda: fairstats.mcnemar("3", 1), "n10='3' must be a whole number"),
+        (lambda: fairstats.mcnemar(3, ["1", "2"]), r"n01\[0\]='1' must be a whole number"),
+        (lambda: fairstats.mcnemar([1, 2], [1, 2, 3]), r"n10 \(2,\), n01 \(3,\)"),
+    ]
+
+
+@pytest.mark.parametrize(("refused", "message"), shares_in_points())
+def test_shares_given_as_points_and_swapped_limits_are_refused(refused, message):
+    with pytest.raises(ValueError, match=message):
+        refused()
+
+
+#: Every function that takes counts, with the names of its counts.
+COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
+    (fairstats.mcnemar, {"n10": 3, "n01": 1}, ("n10", "n01")),
+    (fairstats.odds_ratio, {"n10": 3, "n01": 1}, ("n10", "n01")),
+    (fairstats.tango, {"n10": 3, "n01": 1, "n": 9}, ("n10", "n01", "n")),
+    (fairstats.wilson, {"successes": 3, "n": 9}, ("successes", "n")),
+    (fairstats.proportion_interval, {"successes": 3, "n": 9}, ("successes", "n")),
+    (fairstats.difference_interval, PAIRED, tuple(PAIRED)),
+    (fairstats.cohens_h_interval, PAIRED | OWN, (*PAIRED, *OWN)),
+    (fairstats.partly_paired_interval, PAIRED | OWN, (*PAIRED, *OWN)),
+    (fairstats.power_mcnemar, {"n": 9, "p10": 0.1, "p01": 0.2}, ("n",)),
+    (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, ("n",)),
+    (fairstats.bootstrap, {"counts": [1, 2, 3, 4]}, ("counts",)),
+    (fairstats.cluster_bootstrap, {"clusters": [[1, 1, 0, 0], [1, 0, 1, 0]]}, ("clusters",)),
+    (
+        fairstats.bounded_mean_interval,
+        {"values": [0.5, 1], "multiplicity": [1, 2]},
+        ("multiplicity",),
+    ),
+    (fairstats.mean_interval, {"values": [0, 1], "multiplicity": [1, 2]}, ("multiplicity",)),
+    (fairstats.sign_flip_test, {"differences": [1, -1], "multiplicity": [1, 2]}, ("multiplicity",)),
+    (
+        fairstats.cochran_q,
+        {"patterns": [[1, 0], [0, 1]], "counts": [1, 2]},
+        ("counts",),
+    ),
+    (
+        fairstats.design_effect,
+        {"clusters": [[2, 0], [0, 2]], "multiplicity": [5, 5], "influence": [1, -1]},
+        ("clusters", "multiplicity"),
+    ),
+    (fairstats.bowker, {"table": [[1, 2], [3, 4]]}, ("table",)),
+    (fairstats.stuart_maxwell, {"table": [[1, 2], [3, 4]]}, ("table",)),
+    (proportion, {"successes": 3, "n": 9}, ("successes", "n")),
+    (accuracy, {"correct": 3, "n": 9}, ("n",)),
+    (cfr, {"same": 3, "n": 9}, ("n",)),
+    (paired_counts, PAIRED | {"same": 61}, (*PAIRED, "same")),
+    (counts_of_kinds, {"categories": ["a", "b"], "counts": [[1, 2]]}, ("counts",)),
+    (lattice.sum_law, {"n": 2, "values": [0, 1], "probabilities": [0.5, 0.5]}, ("n",)),
+    (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1, "n_raters": 5}, ("n_raters",)),
+    (
+        fairstats.plan_ratings,
+        {"rate": 0.1, "width": 0.1, "raters_per_item": 2},
+        ("raters_per_item",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "valid", "names"), COUNTED)
+def test_each_count_that_is_not_one_is_refused_by_name(function, valid, names):
+    function(**valid)
+    for name in names:
+        for value in NOT_COUNTS:
+            if value is None and inspect.signature(function).parameters[name].default is None:
+                continue
+            shape = np.shape(valid[name])
+            # The same shape with one element that is not a count.
+            bad = value
+            if shape and not isinstance(value, list):
+                bad = np.full(shape, 1, dtype=object)
+                bad.flat[0] = value
+            with pytest.raises(ValueError, match=rf"^{name}(\[.*\])?="):
+                function(**(valid | {name: bad}))
+
+
+#: Arguments that are refused although each alone could be right, and other ranges.
+REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
+    (fairstats.wilson, {"successes": [1, 9], "n": [5, 8]}, "successes=9 must not exceed n=8"),
+    (proportion, {"successes": 3, "n": 2}, "successes=3 must not exceed n=2"),
+    (accuracy, {"correct": 3, "n": 2}, "successes=3 must not exceed n=2"),
+    (cfr, {"same": 3, "n": 2}, "successes=3 must not exceed n=2"),
+    (fairstats.tango, {"n10": 2, "n01": 2, "n": 3}, r"n10 \+ n01=4 must not exceed n=3"),
+    (fairstats.wilson, {"successes": 1, "n": 2, "design_effect": 0}, "design_effect=0 must be"),
+    (fairstats.wilson, {"successes": 1, "n": 2, "design_effect": "2"}, "design_effect='2' must be"),
+    (fairstats.tango, {"n10": 1, "n01": 1, "n": 3, "design_effect": INF}, "design_effect=inf must"),
+    (
+        fairstats.wilson,
+        {"successes": [1, 2], "n": 3, "design_effect": [1, 1, 1]},
+        r"successes \(2,\), design_effect \(3,\)",
+    ),
+    (
+        fairstats.partly_paired_interval,
+        PAIRED | OWN | {"n_a": 159},
+        "n_a=159 must count the answers of the pairs too, 160",
+    ),
+    (
+        fairstats.partly_paired_interval,
+        PAIRED | OWN | {"correct_b": 79},
+        "correct_b=79 must count the correct answers of the pairs too, 80",
+    ),
+    (
+        fairstats.cohens_h_interval,
+        PAIRED | OWN | {"correct_a": 120, "n_a": 170},
+        "n_a - correct_a=50 must count the wrong answers of the pairs too, 60",
+    ),
+    (
+        fairstats.cohens_h_interval,
+        PAIRED | OWN | {"correct_a": 161},
+        "correct_a=161 must not exceed n_a=160",
+    ),
+    (paired_counts, PAIRED | {"same": 59}, "n11=60 must not exceed same=59"),
+    (paired_counts, PAIRED | {"same": 101}, r"same=101 must not exceed n11 \+ n00=100"),
+    (fairstats.adjust_pvalues, {"p_values": [0.1, 1.5]}, r"p_values\[1\]=1.5 must be a p-value"),
+    (fairstats.adjust_pvalues, {"p_values": [0.1, "x"]}, r"p_values\[\d\]='.*' must be a p-value"),
+    (fairstats.adjust_pvalues, {"p_values": [True]}, r"p_values\[0\]=True must be a p-value"),
+    (
+        fairstats.rank_sets,
+        {"estimates": [0.9, 0.8], "p_adjusted": [[1, 2], [2, 1]]},
+        r"p_adjusted\[0, 1\]=2.* must be a p-value",
+    ),
+    (
+        fairstats.rank_sets,
+        {"estimates": ["a", "b"], "p_adjusted": [[1, 0.5], [0.5, 1]]},
+        r"estimates\[0\]='a' must be",
+    ),
+    (fairstats.max_t, {"differences": [[0.5]], "rng": 1}, r"differences\[0, 0\]=0.5 must be"),
+    (fairstats.max_t, {"differences": [1, 2], "rng": 1}, r"shape \(items, tests\); got \(2,\)"),
+    (fairstats.sign_flip_test, {"differences": ["1"]}, r"differences\[0\]='1' must be"),
+    (
+        fairstats.sign_flip_test,
+        {"differences": [1, 2], "multiplicity": [1]},
+        r"multiplicity must have the shape of values, \(2,\); got \(1,\)",
+    ),
+    (
+        fairstats.sign_flip_test,
+        {"differences": [2**30], "multiplicity": [2**40]},
+        "a sum of .differences. of at most",
+    ),
+    (fairstats.cochran_q, {"patterns": [[2, 0]], "counts": [1]}, "patterns holds 2"),
+    (fairstats.cochran_q, {"patterns": [[1, 0]], "counts": [1, 2]}, r"got \(1, 2\) and \(2,\)"),
+    (
+        fairstats.design_effect,
+        {"clusters": [[2, 0]], "multiplicity": [5], "influence": [NAN, 1]},
+        r"influence\[0\]=nan must be a finite number",
+    ),
+    (fairstats.mean_interval, {"values": [3]}, "largest=1 is exceeded by a value, 3"),
+    (fairstats.mean_interval, {"values": [1], "largest": 0}, "largest=0 must be at least 1"),
+    (fairstats.mean_interval, {"values": [1], "largest": "x"}, "largest='x' must be at least 1"),
+    (fairstats.mean_interval, {"values": ["1"]}, r"values\[0\]='1' must be a whole number"),
+    (fairstats.bounded_mean_interval, {"values": [50]}, r"values\[0\]=50 must be a share"),
+    (fairstats.bounded_mean_interval, {"values": ["x"]}, r"values\[0\]='x' must be a share"),
+    (mean_difference, {"differences": [2.0], "largest": 1}, r"differences\[0\]=2.0 must be"),
+    (mean_difference, {"differences": [NAN]}, r"differences\[0\]=nan must be a finite number"),
+    (mean_difference, {"differences": [0.1], "largest": -1}, "largest=-1 must be"),
+    (mean_difference, {"differences": [0.1], "largest": "x"}, "largest='x' must be"),
+    (matched_patterns, {"first": [["a"]], "second": [[1]]}, r"first\[0, 0\]='a' must be"),
+    (
+        matched_patterns,
+        {"first": [[1]], "second": [[1, 2]]},
+        r"one shape, \(items, places\); got \(1, 1\) and \(1, 2\)",
+    ),
+    (
+        fieller,
+        {
+            "numerator": 1,
+            "denominator": 2,
+            "variance_numerator": -1,
+            "variance_denominator": 1,
+            "covariance": 0,
+        },
+        "variance_numerator=-1 must be a finite number of at least 0 or NaN",
+    ),
+    (cronbach_alpha, {"scores": [[1, NAN]]}, r"scores\[0, 1\]=nan must be a finite number"),
+    (
+        crossed_test,
+        dict(zip(("values", "items", "raters"), CROSSED, strict=True)) | {"null": 50},
+        "null=50 must lie between 0 and 1",
+    ),
+    (
+        fairstats.crossed_interval,
+        {"values": [50], "items": [1], "raters": [1]},
+        r"values\[0\]=50 must be a share",
+    ),
+    (
+        fairstats.variance_components,
+        {"values": ["x"], "items": [1], "raters": [1]},
+        r"values\[0\]='x' must be a finite number",
+    ),
+    (
+        fairstats.variance_components,
+        {"values": [1, 0], "items": [1], "raters": [1, 2]},
+        r"one shape \(n,\); got \(2,\) and \(1,\)",
+    ),
+    (lattice.sum_law, {"n": 0, "values": [0, 1], "probabilities": [0.5, 0.5]}, "n=0 must be at"),
+    (
+        lattice.sum_law,
+        {"n": 2, "values": [0, 1], "probabilities": [1.5, -0.5]},
+        r"probabilities\[0\]=1.5 must be a share",
+    ),
+    (
+        lattice.fine_sum_law,
+        {"n": 2, "values": [0, 1], "probabilities": [1.0]},
+        r"one shape \(k,\); got \(2,\) and \(1,\)",
+    ),
+    (fairstats.bootstrap, {"counts": [1, 2, 3, 4], "statistic": "h"}, "statistic='h' is unknown"),
+    (fairstats.bootstrap, {"counts": [1, 2], "statistic": ["h"]}, "statistic=.* is unknown"),
+    (
+        fairstats.plan_ratings,
+        {"rate": 0.1, "width": 0.1, "rater_icc": 0.1, "n_raters": 0},
+        "n_raters=0 must be 1 or more",
+    ),
+    (fairstats.plan_agreement, {"agreement": 80, "width": 0.1}, "agreement=80 must be a share"),
+    (fairstats.plan_agreement, {"agreement": 0.8, "width": 10}, "width=10 must be a number"),
+    (fairstats.plan_agreement, {"agreement": 0.8, "width": "x"}, "width='x' must be a number"),
+    (
+        fairstats.plan_agreement,
+        {"agreement": 0.8, "width": 0.1, "categories": 2.5},
+        "categories=2.5 must be at least 2 and whole",
+    ),
+    (
+        fairstats.plan_agreement,
+        {"agreement": 0.8, "width": 0.1, "sd": -1},
+        "sd=-1 must be a finite number of at least 0",
+    ),
+    (fairstats.largest_cluster, {"embeddings": [[1, 0]], "similarity": 80}, "similarity=80 must"),
+    (fairstats.largest_cluster, {"embeddings": [[1, "a"]]}, r"embeddings\[0, 0\]="),
+    (fairstats.dawid_skene, {"ratings": pd.DataFrame(LABELS), "smoothing": NAN}, "smoothing=nan"),
+    (fairstats.dawid_skene, {"ratings": pd.DataFrame(LABELS), "tolerance": 0}, "tolerance=0 must"),
+    (
+        fairstats.dawid_skene,
+        {"ratings": pd.DataFrame(LABELS), "max_iterations": 0.5},
+        "max_iterations=0.5 must be at least 1",
+    ),
+    (fairstats.bradley_terry, {"ratings": ratings(), "pseudo_wins": INF}, "pseudo_wins=inf must"),
+    (fairstats.paired_bias_rates, {"ratings": ratings(), "aggregations": "all"}, "aggregations='a"),
+    (fairstats.retrieval_overlap, {"retrievals": retrievals(), "top_k": [0]}, "top_k=0 must be"),
+    (fairstats.retrieval_overlap, {"retrievals": retrievals(), "top_k": 5}, "top_k=5 must be a li"),
+    (fairstats.retrieval_overlap, {"retrievals": retrievals(), "top_k": []}, r"top_k=\[\] must be"),
+    (overlap_of_items, {"retrievals": retrievals(), "top_k": ["2"]}, "top_k='2' must be at least"),
+    (overlap_of_items, {"retrievals": retrievals(), "top_k": [1.5]}, "top_k=1.5 must be at least"),
+    (
+        pair_differences,
+        {"outcomes": outcomes().assign(outcomes=["11", "1", "01", "1x"])},
+        "outcomes='1' must have one of 1, 0 and x for each",
+    ),
+    (
+        pair_differences,
+        {"outcomes": outcomes().assign(outcomes=["11", "1?", "01", "1x"])},
+        r"outcomes='1\?' must have one of",
+    ),
+    (pair_differences, {"outcomes": outcomes().iloc[:0]}, "outcomes has no row"),
+    (pair_differences, {"outcomes": outcomes().assign(n=-1)}, r"n\[0\]=-1 must be a whole number"),
+    (
+        pair_differences,
+        {"outcomes": outcomes(), "design_effects": {(0, 2): 2.0}},
+        r"design_effects has \(0, 2\)",
+    ),
+    (
+        demographic_parity,
+        {"outcomes": outcomes(), "design_effects": {(0, 1): 0}},
+        r"design_effect\[0\]=0 must be positive",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), REFUSED)
+def test_values_outside_their_range_or_at_odds_are_refused(function, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        function(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "valid", "name"),
+    [
+        (fairstats.power_mcnemar, {"n": 9, "p10": 0.0, "p01": 0.0}, "p10"),
+        (fairstats.power_mcnemar, {"n": 9, "p10": 0.0, "p01": 0.0}, "p01"),
+        (fairstats.samplesize_mcnemar, {"p10": 0.1, "p01": 0.2}, "p10"),
+        (fairstats.minimum_detectable_difference, {"n": 9, "discordant": 0.5}, "discordant"),
+        (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "rate"),
+        (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1}, "item_icc"),
+        (fairstats.plan_agreement, {"agreement": 0.8, "width": 0.1}, "agreement"),
+        (fairstats.bounded_mean_interval, {"values": [0.5]}, "values"),
+    ],
+)
+def test_each_share_outside_0_to_1_is_refused_by_name(function, valid, name):
+    function(**valid)
+    for value in NOT_SHARES:
+        bad = [value] if np.ndim(valid.get(name, 0)) else value
+        if value is True and name == "values":
+            continue  # a judgement: reported
+        with pytest.raises(ValueError, match=rf"^{name}(\[0\])?=.* must be a share"):
+            function(**(valid | {name: bad}))
+
+
+def test_whole_numbers_of_any_kind_are_counts():
+    kinds = (3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.array(3, dtype=object))
+    expected = fairstats.mcnemar(3, 1).p_value
+    for three in kinds:
+        assert fairstats.mcnemar(three, 1).p_value == expected
+    nullable = pd.Series([3, 3], dtype="Int64")
+    assert fairstats.mcnemar(nullable, 1).p_value.tolist() == [expected] * 2
+
+
+def test_largest_counts_give_finite_results():
+    most = 2**50
+    for method in ("midp", "exact", "asymptotic"):
+        assert 0 < float(fairstats.mcnemar(most, most - 9, method=method).p_value) <= 1
+    assert np.isfinite(fairstats.tango(most // 4, most // 4, most).high)
+    assert np.isfinite(fairstats.bowker([[1, most], [most - 8, 1]]).statistic)
+    assert fairstats.bowker([[1, most], [most, 1]]).p_value == 1
+    assert fairstats.cochran_q([[1, 0, 1], [0, 1, 0]], [most, most]).p_value <= 1
+
+
+def test_refusals_of_answers_are_input_errors():
+    with pytest.raises(InputError):
+        fairstats.analyze(answers().assign(group="nobody"))
+    with pytest.raises(InputError):
+        check_ratings(ratings().assign(rubric="unknown"))
