@@ -17,7 +17,7 @@ from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.item_counts import fold_all_pairs, fold_items, fold_pooled
+from fairstats.item_counts import fold_pooled, pair_items
 from fairstats.joint_adjustment import joint_pvalues
 from fairstats.missing import CountingPolicy
 from fairstats.pair_estimates import bounds_tables, counted_tables, difference_tables
@@ -138,8 +138,8 @@ def fold_for_estimates(
     """
     frame, known = open_answers(answers, benchmarks)
     folds = fold(frame, known)
-    facts = _unit_facts(frame)
-    items = _clustered_items(frame, known, facts)
+    facts = _unit_facts(frame, folds)
+    items = _clustered_items(frame, folds, facts)
     counts = pd.concat([pair_counts(folds.outcomes, known), _pooled_counts(items)])
     return Folded(frame, known, folds, facts, items, counts, _asked(frame))
 
@@ -179,7 +179,7 @@ def estimates_of(
             effects[name] = sizes["accuracy_difference"]
             if whole:
                 found = counted_tables(own, kinds, letters, policy, alpha, sizes)
-                by_pair = _attribute_effects(folded.frame, benchmark, folded.facts, policy)
+                by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
             else:
                 found = difference_tables(own, kinds, policy, alpha, sizes)
@@ -201,39 +201,40 @@ def _check_level(alpha: float) -> float:
     return alpha
 
 
-def _clustered_items(
-    frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark], facts: pd.DataFrame
-) -> pd.DataFrame:
+def _clustered_items(frame: nw.LazyFrame[Any], folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
     """The kinds of items of the pooled pairs, and of all pairs of units with several samples."""
-    pooled = fold_pooled(frame, known)
+    pooled = fold_pooled(frame, folds)
     several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
     if several.empty:
         return pooled
-    return pd.concat([pooled, fold_items(frame, known).merge(several)], ignore_index=True)
+    return pd.concat([pooled, pair_items(folds).merge(several)], ignore_index=True)
 
 
 def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
     """The outcome counts of the pooled pairs."""
     pooled = items[items["attribute"] == POOLED]
     cells = pooled[list(PATTERNS)].mul(pooled["items"], axis=0)
-    counts = pooled[list(PAIR_COLUMNS)].assign(**cells)
-    return counts.groupby(list(PAIR_COLUMNS), as_index=False, sort=False).sum()
+    keys = [*PAIR_COLUMNS, "copies"]
+    return pooled[keys].assign(**cells).groupby(keys, as_index=False, sort=False).sum()
 
 
 def _attribute_effects(
-    frame: nw.LazyFrame[Any], benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
+    folds: Folds, benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
 ) -> dict[str, PairEffects]:
     """The design effects of every two groups, of units with several samples of an item."""
-    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
+    several = facts.loc[
+        (facts["samples"] > 1) & (facts["benchmark"] == benchmark.name), list(UNIT_COLUMNS)
+    ]
     if several.empty:
         return {}
     found: dict[str, PairEffects] = {}
-    for name, answerable_only in (("effects", False), ("answerable_effects", True)):
-        items = fold_all_pairs(frame, benchmark, answerable_only=answerable_only).merge(several)
-        units = items[list(PAIR_COLUMNS)].drop_duplicates()
+    for name, answerable in (("effects", False), ("answerable_effects", True)):
+        items = pair_items(folds, all_groups=True, answerable=answerable).merge(several)
+        units = items[[*PAIR_COLUMNS, "copies"]].drop_duplicates()
         sizes = design_effects(units, items, policy)["accuracy_difference"]
         by_unit: dict[tuple[str, ...], dict[tuple[int, int], float]] = {}
-        for key, size in zip(units.itertuples(index=False, name=None), sizes, strict=True):
+        keys = units[list(PAIR_COLUMNS)].itertuples(index=False, name=None)
+        for key, size in zip(keys, sizes, strict=True):
             *unit, a, b = key
             groups = list(benchmark.attributes[unit[-1]].groups)
             pair = (groups.index(a), groups.index(b))
@@ -242,20 +243,10 @@ def _attribute_effects(
     return found
 
 
-def _unit_facts(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
+def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     """Each unit's snapshots and the highest number of samples of an item."""
-    import narwhals as nw
-
-    samples = (
-        frame.group_by(*UNIT_COLUMNS, "item_id", "sample")
-        .agg(rows=nw.len())
-        .group_by(*UNIT_COLUMNS, "item_id")
-        .agg(samples=nw.len())
-        .group_by(*UNIT_COLUMNS)
-        .agg(nw.col("samples").max())
-        .collect()
-        .to_pandas()
-    )
+    kinds = pd.concat([table[[*UNIT_COLUMNS, "samples"]] for table in folds.kinds.values()])
+    samples = kinds.groupby(list(UNIT_COLUMNS), as_index=False)["samples"].max()
     columns = [*UNIT_COLUMNS]
     has_snapshot = "snapshot" in frame.collect_schema().names()
     if has_snapshot:

@@ -26,6 +26,8 @@ ESTIMATE_COLUMNS = (
     "adjust_method",
     "test",
     "n",
+    "n_a",
+    "n_b",
     "n10",
     "n01",
     "n_missing_a",
@@ -34,7 +36,7 @@ ESTIMATE_COLUMNS = (
     "verdict",
     "method_note",
 )
-_WHOLE = {"n", "n10", "n01", "n_missing_a", "n_missing_b"}
+_WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
 _NUMBER = {"estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted"}
 
 #: What is said of every range over fill-ins.

@@ -18,7 +18,13 @@ from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, ver
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.missing import CountingPolicy, apply_policy, missing_flags, missing_per_group
+from fairstats.missing import (
+    CountingPolicy,
+    apply_policy,
+    missing_flags,
+    missing_per_group,
+    per_sample,
+)
 from fairstats.results import FloatArray
 
 
@@ -190,7 +196,7 @@ def why_open(
 
 def missing_unlike(counts: pd.DataFrame, alpha: float) -> npt.NDArray[np.bool_]:
     """Where more answers of one group are missing than of the other."""
-    flags = missing_flags(counts)
+    flags = missing_flags(per_sample(counts))
     return np.asarray(mcnemar(flags.n10, flags.n01).p_value <= alpha)
 
 

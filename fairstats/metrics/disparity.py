@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.counts import OTHER
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.missing import CountingPolicy, PairedCounts
 from fairstats.results import Estimate, FloatArray
@@ -28,7 +29,8 @@ class Disparity:
     ci_method : str
         How they were made.
     n : int
-        Items with an answer that counts for every group.
+        Items with an answer that counts for every group. With several samples of an item: the
+        combinations of answers that count, of the pair of groups with the fewest.
     """
 
     estimate: float
@@ -90,8 +92,19 @@ def pair_differences(
     estimate = accuracy_difference(
         PairedCounts(*cells.T), alpha=alpha / len(pairs), design_effect=effects
     )
-    whole = int(weights[(states != "x").all(axis=1)].sum()) if len(rows) else 0
-    return PairDifferences(pairs, estimate, whole)
+    return PairDifferences(pairs, estimate, _whole(states, weights))
+
+
+def _whole(states: npt.NDArray[np.str_], weights: npt.NDArray[np.int64]) -> int:
+    """The items with an answer for every group; of rows of two groups, the fewest of a pair."""
+    k = states.shape[1]
+    answered = [
+        int(weights[np.isin(states[:, [a, b]], ["0", "1"]).all(axis=1)].sum())
+        for a, b in combinations(range(k), 2)
+    ]
+    if (states == OTHER).any():
+        return min(answered)
+    return int(weights[(states != "x").all(axis=1)].sum()) if len(states) else 0
 
 
 @dataclass(frozen=True)
