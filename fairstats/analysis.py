@@ -17,10 +17,16 @@ from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.item_counts import fold_pooled, pair_items
+from fairstats.item_counts import fold_pooled, pair_items, pooled_pairs
 from fairstats.joint_adjustment import joint_pvalues
 from fairstats.missing import CountingPolicy
-from fairstats.pair_estimates import bounds_tables, counted_tables, difference_tables
+from fairstats.pair_estimates import (
+    OF_BOTH_GROUPS,
+    bounds_tables,
+    counted_tables,
+    difference_tables,
+)
+from fairstats.sample_estimates import same_prompt_table
 from fairstats.verdicts import join_notes, with_adjusted, with_verdicts
 
 if TYPE_CHECKING:
@@ -181,11 +187,13 @@ def estimates_of(
                 found = counted_tables(own, kinds, letters, policy, alpha, sizes)
                 by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
+                found.append(same_prompt_table(folded.folds, benchmark, policy, alpha))
             else:
                 found = difference_tables(own, kinds, policy, alpha, sizes)
         tables += [table.assign(missing=policy) for table in found]
     estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
     estimates = _with_snapshots(estimates, folded.facts)
+    estimates = _with_pooled_notes(estimates, folded.counts, known)
     estimates = _in_order(estimates, known)
     estimates = with_adjusted(estimates, known, adjust, joint)
     estimates = with_verdicts(
@@ -245,8 +253,15 @@ def _attribute_effects(
 
 def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     """Each unit's snapshots and the highest number of samples of an item."""
-    kinds = pd.concat([table[[*UNIT_COLUMNS, "samples"]] for table in folds.kinds.values()])
-    samples = kinds.groupby(list(UNIT_COLUMNS), as_index=False)["samples"].max()
+    kinds = pd.concat(
+        [
+            table[[*UNIT_COLUMNS, "samples"]].assign(_weighted=table["copies"] != table["samples"])
+            for table in folds.kinds.values()
+        ]
+    )
+    samples = kinds.groupby(list(UNIT_COLUMNS), as_index=False).agg(
+        samples=("samples", "max"), _weighted=("_weighted", "max")
+    )
     columns = [*UNIT_COLUMNS]
     has_snapshot = "snapshot" in frame.collect_schema().names()
     if has_snapshot:
@@ -280,12 +295,51 @@ def _asked(frame: nw.LazyFrame[Any]) -> pd.Series:
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     joined = estimates.drop(columns="snapshot").merge(facts, on=list(UNIT_COLUMNS), how="left")
     several = joined["samples"] > 1
-    note = joined["samples"].astype(str) + " samples an item; items are what is independent"
+    note = (
+        joined["samples"].astype(str)
+        + " samples per item, every answer of one group with every answer of the other"
+        + joined["_weighted"].map({True: ", weighted so that answers count the same", False: ""})
+        + "; items are the independent units"
+    )
     joined.loc[several, "method_note"] = join_notes(
         joined.loc[several, "method_note"], note[several]
     )
     joined["snapshot"] = joined["snapshot"].astype("str")
     return joined
+
+
+def _with_pooled_notes(
+    estimates: pd.DataFrame, counts: pd.DataFrame, known: Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """State which answers a pooled difference rests on, if some are missing."""
+    attributes = {
+        (name, attribute.name, *pair): (attribute, pair)
+        for name, benchmark in known.items()
+        for attribute, pair in pooled_pairs(benchmark)
+    }
+    empty: dict[tuple[str, ...], list[str]] = {}
+    for row in counts.to_dict("records"):
+        key = tuple(row[name] for name in ("benchmark", "attribute", "group_a", "group_b"))
+        both = sum(row[pattern] for pattern in PATTERNS if "x" not in pattern)
+        if key in attributes and both == 0:
+            attribute, pair = attributes[key]
+            unit = tuple(row[name] for name in UNIT_COLUMNS)
+            label = f"{attribute.label}, {attribute.pair_label(pair)}"
+            empty.setdefault(unit, []).append(f"{label} has no such pair and adds nothing")
+    here = (
+        (estimates["attribute"] == POOLED)
+        & (estimates["missing"] == "available")
+        & estimates["metric"].isin(["accuracy_a", "accuracy_b", *OF_BOTH_GROUPS])
+        & (estimates["n_missing_a"].gt(0) | estimates["n_missing_b"].gt(0))
+    ).fillna(False)
+    notes = [
+        "; ".join(["over the pairs with both answers", *empty.get(tuple(unit), [])])
+        for unit in estimates.loc[here, list(UNIT_COLUMNS)].itertuples(index=False, name=None)
+    ]
+    estimates = estimates.copy()
+    found = pd.Series(notes, index=estimates.index[here], dtype="str")
+    estimates.loc[here, "method_note"] = join_notes(estimates.loc[here, "method_note"], found)
+    return estimates
 
 
 def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:

@@ -329,9 +329,9 @@ def _pair_signs(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute)
     for place, (i, j) in enumerate(places):
         cells = crossed_kinds(kinds, groups[i], groups[j])
         for pattern in PATTERNS:
-            letters = pattern.removeprefix("n").partition("_")
+            signs, _, _ = pattern.removeprefix("n").partition("_")
             outcomes, same = [OTHER] * size, [OTHER] * len(places)
-            outcomes[i], outcomes[j] = letters[0]
+            outcomes[i], outcomes[j] = signs[0], signs[1]
             same[place] = _SAME.get(pattern, MISSING)
             names = ["".join(outcomes)] * len(kinds), ["".join(same)] * len(kinds)
             tables.append(_by_neutral_answer(kinds, *names, cells[pattern].to_numpy()))

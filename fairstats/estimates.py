@@ -52,6 +52,8 @@ PAIR_METRICS = (
     "accuracy_difference",
     "ad",
     "cfr",
+    "same_prompt_agreement",
+    "excess_disagreement",
     "cohens_h",
     "odds_ratio",
     "mcnemar",
