@@ -52,8 +52,6 @@ PAIR_METRICS = (
     "accuracy_difference",
     "ad",
     "cfr",
-    "same_prompt_agreement",
-    "excess_disagreement",
     "cohens_h",
     "odds_ratio",
     "mcnemar",
@@ -66,6 +64,8 @@ PAIR_METRICS = (
     "stuart_maxwell",
     "missing_difference",
 )
+#: The metrics of a pair of groups that need several samples of an item, shown after ``cfr``.
+SAMPLE_METRICS = ("same_prompt_agreement", "excess_disagreement")
 #: The metrics of a whole attribute: the last two of every demographic one, the first two of more
 #: than two groups, the third of one that crosses two others.
 ATTRIBUTE_METRICS = (
@@ -75,7 +75,8 @@ ATTRIBUTE_METRICS = (
     "dp",
     "eo",
 )
-METRICS = (*PAIR_METRICS, *ATTRIBUTE_METRICS)
+_NEXT = PAIR_METRICS.index("cfr") + 1
+METRICS = (*PAIR_METRICS[:_NEXT], *SAMPLE_METRICS, *PAIR_METRICS[_NEXT:], *ATTRIBUTE_METRICS)
 #: Of these there is a test or a number, but no interval.
 WITHOUT_INTERVAL = (
     "mcnemar",

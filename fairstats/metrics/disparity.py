@@ -210,7 +210,8 @@ _PARAMETERS = """
 
 demographic_parity = disparity(
     None,
-    "Demographic parity disparity: max − min over groups of P(correct)." + _PARAMETERS,
+    "Demographic parity disparity: max − min over groups of P(correct); AD for two groups."
+    + _PARAMETERS,
 )
 
 
@@ -221,7 +222,8 @@ def answerable(outcomes: pd.DataFrame) -> pd.Series:
 
 equal_opportunity = disparity(
     answerable,
-    "Equal opportunity disparity: max − min over groups of P(correct | answerable).\n\n"
-    "    An item is answerable for a model that answers its neutralized variant correctly."
-    + _PARAMETERS,
+    "Disparity on answerable items (EO): max − min over groups of P(correct | answerable).\n\n"
+    "    An item is answerable for a model that answers its neutralized variant correctly. This\n"
+    "    conditions on the model's own answer, not on the true label, so it is not the equal\n"
+    "    opportunity of Hardt, Price and Srebro (2016)." + _PARAMETERS,
 )
