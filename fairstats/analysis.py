@@ -83,8 +83,10 @@ def analyze(
     strategies and benchmark versions in the call, for each version of the test apart; those of
     the pooled pairs are a family of their own, and the baseline pair is part of none.
 
-    Items are what is independent. Where one is answered more than once (several samples, or
-    pooled attributes) intervals are widened by the design effect, and the test flips items.
+    Items are the independent units. If one is answered more than once (several samples, or
+    pooled attributes) intervals are widened by the design effect, and the test flips items. Of
+    several samples every answer of one group is paired with every answer of the other, so their
+    numbering does not matter; see `fairstats.count_outcomes`.
 
     There is no verdict for a model that took part in selecting the items, where a group has no
     answer, where the groups were not asked alike, and where missing answers leave it open:

@@ -167,6 +167,8 @@ def _fold_pooled(
 
     attributes = {attribute.name for attribute, _ in pairs}
     kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
+    if kinds.empty:
+        return _NO_ITEMS
     # One scale for all units while the engine counts, and each unit's own afterwards.
     sizes = sorted({int(size) for size in kinds["samples"]})
     scale = common_copies(sizes)

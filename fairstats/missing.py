@@ -32,6 +32,9 @@ class PairedCounts:
         Of these pairs, those whose two answers are the same letter.
     correct_a, n_a, correct_b, n_b : ndarray of int
         Correct answers of each group and the number of its answers that count.
+    copies : ndarray of int
+        With several samples per item all of these are numbers of pairs of answers, in so many of
+        which each answer is.
     """
 
     n11: IntArray
@@ -43,6 +46,7 @@ class PairedCounts:
     n_a: IntArray
     correct_b: IntArray
     n_b: IntArray
+    copies: IntArray | int = 1
 
     @property
     def n(self) -> IntArray:
@@ -52,7 +56,9 @@ class PairedCounts:
     @property
     def own(self) -> dict[str, IntArray]:
         """Each group's own answers by name, as the intervals take them."""
-        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")}
+        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")} | {
+            "copies": np.asarray(self.copies, dtype=np.int64)
+        }
 
 
 def paired_counts(
@@ -125,7 +131,8 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
             own = (counts["attribute"] != POOLED).to_numpy().astype(np.int64)
         correct_a, n_a = correct_a + own * c["n1x"], n_a + own * (c["n1x"] + c["n0x"])
         correct_b, n_b = correct_b + own * c["nx1"], n_b + own * (c["nx1"] + c["nx0"])
-    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b)
+    copies = copies_of(counts)
+    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b, copies)
 
 
 def pooled_policy(missing: CountingPolicy) -> CountingPolicy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -90,9 +90,18 @@ def pair_differences(
     cells = np.array([_cells(states[:, a], states[:, b], weights) for a, b in pairs])
     effects = [(design_effects or {}).get(pair, 1.0) for pair in pairs]
     estimate = accuracy_difference(
-        PairedCounts(*cells.T), alpha=alpha / len(pairs), design_effect=effects
+        replace(PairedCounts(*cells.T), copies=_copies(outcomes)),
+        alpha=alpha / len(pairs),
+        design_effect=effects,
     )
     return PairDifferences(pairs, estimate, _whole(states, weights))
+
+
+def _copies(outcomes: pd.DataFrame) -> int:
+    """In how many combinations of answers each answer is; 1 if each item was answered once."""
+    if "copies" not in outcomes or outcomes.empty:
+        return 1
+    return int(outcomes["copies"].iloc[0] * outcomes["neutral_copies"].iloc[0])
 
 
 def _whole(states: npt.NDArray[np.str_], weights: npt.NDArray[np.int64]) -> int:
