@@ -19,10 +19,16 @@ from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, typed
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.item_counts import fold_all_pairs, fold_items, fold_pooled
+from fairstats.item_counts import fold_pooled, pair_items, pooled_pairs
 from fairstats.joint_adjustment import joint_pvalues
 from fairstats.missing import CountingPolicy
-from fairstats.pair_estimates import bounds_tables, counted_tables, difference_tables
+from fairstats.pair_estimates import (
+    OF_BOTH_GROUPS,
+    bounds_tables,
+    counted_tables,
+    difference_tables,
+)
+from fairstats.sample_estimates import same_prompt_table
 from fairstats.verdicts import families, join_notes, with_adjusted, with_verdicts
 
 if TYPE_CHECKING:
@@ -81,8 +87,10 @@ def analyze(
     pairs are a family of their own, and the baseline pair is part of none. `adjust_method`
     names the family and its size.
 
-    Items are what is independent. Where one is answered more than once (several samples, or
-    pooled attributes) intervals are widened by the design effect, and the test flips items.
+    Items are the independent units. If one is answered more than once (several samples, or
+    pooled attributes) intervals are widened by the design effect, and the test flips items. Of
+    several samples every answer of one group is paired with every answer of the other, so their
+    numbering does not matter; see `fairstats.count_outcomes`.
 
     There is no verdict for a model that took part in selecting the items, where a group has no
     answer, and where the groups were not asked the same. A verdict does not depend on answers
@@ -147,8 +155,8 @@ def fold_for_estimates(
     """
     frame, known = open_answers(answers, benchmarks)
     folds = fold(frame, known)
-    facts = _unit_facts(frame)
-    items = _clustered_items(frame, known, facts)
+    facts = _unit_facts(frame, folds)
+    items = _clustered_items(frame, folds, facts)
     counts = pair_counts(folds.outcomes, known)
     asked = _asked(frame, counts, known)
     pooled = _pooled_counts(items)
@@ -194,13 +202,15 @@ def estimates_of(
             if whole:
                 tests = in_family[rows.index].to_numpy()
                 found = counted_tables(own, kinds, letters, policy, alpha, sizes, tests)
-                by_pair = _attribute_effects(folded.frame, benchmark, folded.facts, policy)
+                by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
+                found.append(same_prompt_table(folded.folds, benchmark, policy, alpha))
             else:
                 found = difference_tables(own, kinds, policy, alpha, sizes)
         tables += [table.assign(missing=policy) for table in found]
     estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
     estimates = _with_snapshots(estimates, folded.facts)
+    estimates = _with_pooled_notes(estimates, folded.counts, known)
     estimates = _in_order(estimates, known)
     estimates = with_adjusted(estimates, known, adjust, joint)
     estimates = with_verdicts(
@@ -216,39 +226,40 @@ def _check_level(alpha: float) -> float:
     return alpha
 
 
-def _clustered_items(
-    frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark], facts: pd.DataFrame
-) -> pd.DataFrame:
+def _clustered_items(frame: nw.LazyFrame[Any], folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
     """The kinds of items of the pooled pairs, and of all pairs of units with several samples."""
-    pooled = fold_pooled(frame, known)
+    pooled = fold_pooled(frame, folds)
     several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
     if several.empty:
         return pooled
-    return pd.concat([pooled, fold_items(frame, known).merge(several)], ignore_index=True)
+    return pd.concat([pooled, pair_items(folds).merge(several)], ignore_index=True)
 
 
 def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
     """The outcome counts of the pooled pairs."""
     pooled = items[items["attribute"] == POOLED]
     cells = pooled[list(PATTERNS)].mul(pooled["items"], axis=0)
-    counts = pooled[list(PAIR_COLUMNS)].assign(**cells)
-    return counts.groupby(list(PAIR_COLUMNS), as_index=False, sort=False).sum()
+    keys = [*PAIR_COLUMNS, "copies"]
+    return pooled[keys].assign(**cells).groupby(keys, as_index=False, sort=False).sum()
 
 
 def _attribute_effects(
-    frame: nw.LazyFrame[Any], benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
+    folds: Folds, benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
 ) -> dict[str, PairEffects]:
     """The design effects of every two groups, of units with several samples of an item."""
-    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
+    several = facts.loc[
+        (facts["samples"] > 1) & (facts["benchmark"] == benchmark.name), list(UNIT_COLUMNS)
+    ]
     if several.empty:
         return {}
     found: dict[str, PairEffects] = {}
-    for name, answerable_only in (("effects", False), ("answerable_effects", True)):
-        items = fold_all_pairs(frame, benchmark, answerable_only=answerable_only).merge(several)
-        units = items[list(PAIR_COLUMNS)].drop_duplicates()
+    for name, answerable in (("effects", False), ("answerable_effects", True)):
+        items = pair_items(folds, all_groups=True, answerable=answerable).merge(several)
+        units = items[[*PAIR_COLUMNS, "copies"]].drop_duplicates()
         sizes = design_effects(units, items, policy)["accuracy_difference"]
         by_unit: dict[tuple[str, ...], dict[tuple[int, int], float]] = {}
-        for key, size in zip(units.itertuples(index=False, name=None), sizes, strict=True):
+        keys = units[list(PAIR_COLUMNS)].itertuples(index=False, name=None)
+        for key, size in zip(keys, sizes, strict=True):
             *unit, a, b = key
             groups = list(benchmark.attributes[unit[-1]].groups)
             pair = (groups.index(a), groups.index(b))
@@ -257,19 +268,16 @@ def _attribute_effects(
     return found
 
 
-def _unit_facts(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
+def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
     """Each unit's snapshots and the highest number of samples of an item."""
-    import narwhals as nw
-
-    samples = (
-        frame.group_by(*UNIT_COLUMNS, "item_id", "sample")
-        .agg(rows=nw.len())
-        .group_by(*UNIT_COLUMNS, "item_id")
-        .agg(samples=nw.len())
-        .group_by(*UNIT_COLUMNS)
-        .agg(nw.col("samples").max())
-        .collect()
-        .to_pandas()
+    kinds = pd.concat(
+        [
+            table[[*UNIT_COLUMNS, "samples"]].assign(_weighted=table["copies"] != table["samples"])
+            for table in folds.kinds.values()
+        ]
+    )
+    samples = kinds.groupby(list(UNIT_COLUMNS), as_index=False).agg(
+        samples=("samples", "max"), _weighted=("_weighted", "max")
     )
     columns = [*UNIT_COLUMNS]
     has_snapshot = "snapshot" in frame.collect_schema().names()
@@ -307,12 +315,51 @@ def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, B
 def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
     joined = estimates.drop(columns="snapshot").merge(facts, on=list(UNIT_COLUMNS), how="left")
     several = joined["samples"] > 1
-    note = joined["samples"].astype(str) + " samples an item; items are what is independent"
+    note = (
+        joined["samples"].astype(str)
+        + " samples per item, every answer of one group with every answer of the other"
+        + joined["_weighted"].map({True: ", weighted so that answers count the same", False: ""})
+        + "; items are the independent units"
+    )
     joined.loc[several, "method_note"] = join_notes(
         joined.loc[several, "method_note"], note[several]
     )
     joined["snapshot"] = joined["snapshot"].astype("str")
     return joined
+
+
+def _with_pooled_notes(
+    estimates: pd.DataFrame, counts: pd.DataFrame, known: Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """State which answers a pooled difference rests on, if some are missing."""
+    attributes = {
+        (name, attribute.name, *pair): (attribute, pair)
+        for name, benchmark in known.items()
+        for attribute, pair in pooled_pairs(benchmark)
+    }
+    empty: dict[tuple[str, ...], list[str]] = {}
+    for row in counts.to_dict("records"):
+        key = tuple(row[name] for name in ("benchmark", "attribute", "group_a", "group_b"))
+        both = sum(row[pattern] for pattern in PATTERNS if "x" not in pattern)
+        if key in attributes and both == 0:
+            attribute, pair = attributes[key]
+            unit = tuple(row[name] for name in UNIT_COLUMNS)
+            label = f"{attribute.label}, {attribute.pair_label(pair)}"
+            empty.setdefault(unit, []).append(f"{label} has no such pair and adds nothing")
+    here = (
+        (estimates["attribute"] == POOLED)
+        & (estimates["missing"] == "available")
+        & estimates["metric"].isin(["accuracy_a", "accuracy_b", *OF_BOTH_GROUPS])
+        & (estimates["n_missing_a"].gt(0) | estimates["n_missing_b"].gt(0))
+    ).fillna(False)
+    notes = [
+        "; ".join(["over the pairs with both answers", *empty.get(tuple(unit), [])])
+        for unit in estimates.loc[here, list(UNIT_COLUMNS)].itertuples(index=False, name=None)
+    ]
+    estimates = estimates.copy()
+    found = pd.Series(notes, index=estimates.index[here], dtype="str")
+    estimates.loc[here, "method_note"] = join_notes(estimates.loc[here, "method_note"], found)
+    return estimates
 
 
 def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairstats.benchmarks import BASELINE, Attribute, Benchmark
 from fairstats.bounds import disparity_bounds
+from fairstats.counts import whatever_the_neutral_answer
 from fairstats.design_effects import naming_effect
 from fairstats.estimates import BOUNDS_NOTE
 from fairstats.folding import UNIT_COLUMNS
@@ -66,11 +67,12 @@ def attribute_tables(
     def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
         attribute = benchmark.attributes[unit[-1]]
         over_all = (effects or {}).get(unit, {})
-        for metric, compute, by_pair in (
-            ("dp", demographic_parity, over_all),
-            ("eo", equal_opportunity, (answerable_effects or {}).get(unit, {})),
+        pairs = whatever_the_neutral_answer(own)
+        for metric, compute, rows, by_pair in (
+            ("dp", demographic_parity, pairs, over_all),
+            ("eo", equal_opportunity, own, (answerable_effects or {}).get(unit, {})),
         ):
-            result = compute(own, missing=missing, alpha=alpha, design_effects=by_pair)
+            result = compute(rows, missing=missing, alpha=alpha, design_effects=by_pair)
             yield {
                 "metric": metric,
                 "estimate": result.estimate,
@@ -79,13 +81,13 @@ def attribute_tables(
                 "ci_level": 1 - alpha,
                 "ci_method": result.ci_method,
                 "n": result.n,
-                "method_note": "a range is never negative; not a test of 0",
+                "method_note": _disparity_note(metric, own),
             }
         if len(attribute.groups) > 2:
-            yield from _simultaneous(own, attribute, missing, alpha, over_all)
-            yield _cochran(own, missing, clustered=bool(over_all))
+            yield from _simultaneous(pairs, attribute, missing, alpha, over_all)
+            yield _cochran(pairs, missing, clustered=bool(over_all))
         if attribute.crosses:
-            yield from _interactions(own, attribute, benchmark, missing, alpha, bool(over_all))
+            yield from _interactions(pairs, attribute, benchmark, missing, alpha, bool(over_all))
 
     return _over_attributes(outcomes, rows)
 
@@ -102,11 +104,22 @@ def attribute_bounds(outcomes: pd.DataFrame) -> pd.DataFrame:
                 "ci_low": low,
                 "ci_high": high,
                 "ci_method": "bounds",
-                "n": int(own["n"].sum()),
+                "n": int(whatever_the_neutral_answer(own)["n"].sum()),
                 "method_note": BOUNDS_NOTE,
             }
 
     return _over_attributes(outcomes, rows)
+
+
+def _disparity_note(metric: str, own: pd.DataFrame) -> str:
+    note = "a range is never negative; not a test of 0"
+    if metric == "eo":
+        note += (
+            "; P(correct | the model's neutral answer is correct), not Hardt's equal opportunity"
+        )
+        if (own["neutral_copies"] > 1).any():
+            note += "; n counts each pair of answers once per right neutral answer"
+    return note
 
 
 def _over_attributes(
@@ -143,10 +156,10 @@ def _simultaneous(
 
 
 def _cochran(own: pd.DataFrame, missing: CountingPolicy, *, clustered: bool) -> Row:
+    if clustered:
+        return {"metric": "cochran_q", "method_note": "several samples per item: no test"}
     states, weights = _complete(own, missing)
     row: Row = {"metric": "cochran_q", "n": int(weights.sum())}
-    if clustered:
-        return row | {"method_note": "several samples an item: no test"}
     result = cochran_q(states, weights)
     return row | {
         "statistic": result.statistic,
@@ -165,26 +178,28 @@ def _interactions(
     clustered: bool,
 ) -> Iterator[Row]:
     """(a, c) − (b, c) less (a, d) − (b, d): does the one gap depend on the other attribute?"""
-    states, weights = _complete(own, missing)
     place = {attribute.levels[group]: i for i, group in enumerate(attribute.groups)}
     first, second = (benchmark.attributes[name] for name in attribute.crosses)
     for (a, b), (c, d) in product(first.pairs, second.pairs):
         cells = [(a, c), (b, c), (a, d), (b, d)]
         if any(cell not in place for cell in cells):
             continue
-        signs = np.array([1, -1, -1, 1])
-        values = states[:, [place[cell] for cell in cells]] @ signs
         row: Row = {
             "metric": "interaction",
             "group_a": f"{a} - {b} | {c}",
             "group_b": f"{a} - {b} | {d}",
+        }
+        if clustered:
+            yield row | {"method_note": "several samples per item: not estimated"}
+            continue
+        signs = np.array([1, -1, -1, 1])
+        states, weights = _complete(own, missing)
+        values = states[:, [place[cell] for cell in cells]] @ signs
+        row |= {
             "n": int(weights.sum()),
             "method_note": "difference of two differences, over the items with all four answers; "
             "not adjusted",
         }
-        if clustered:
-            yield row | {"method_note": "several samples an item: not estimated"}
-            continue
         interval = mean_interval(values, weights, largest=2, alpha=alpha)
         test = sign_flip_test(values, weights)
         yield row | {

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.counts import OTHER
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.metrics.disparity import absolute_interval
 from fairstats.results import FloatArray
@@ -31,7 +32,8 @@ def pair_bounds(counts: pd.DataFrame) -> dict[str, Range]:
     Returns
     -------
     dict of str to (ndarray, ndarray)
-        Lowest and highest value by metric.
+        Lowest and highest value by metric. With several samples of an item, a missing answer is in
+        several pairs, so CFR and the shares of the four outcomes may not reach their limits.
     """
     c = {name: counts[name].to_numpy(dtype=np.float64) for name in counts if name[0] == "n"}
     n = np.asarray(sum(c.values()))
@@ -111,6 +113,9 @@ def disparity_bounds(outcomes: pd.DataFrame, *, answerable_only: bool) -> tuple[
 
 def _highest_difference(outcomes: pd.DataFrame, a: int, b: int, answerable_only: bool) -> float:
     """The highest P(a correct) − P(b correct) that a fill-in gives."""
+    # With several samples a row is about two groups only.
+    signs = outcomes["outcomes"].str
+    outcomes = outcomes[(signs[a] != OTHER) & (signs[b] != OTHER)]
     weights = outcomes["n"].to_numpy(dtype=np.float64)
     best_a = (outcomes["outcomes"].str[a] != "0").to_numpy(dtype=np.float64)
     best_b = (outcomes["outcomes"].str[b] == "1").to_numpy(dtype=np.float64)

@@ -6,9 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.benchmarks import POOLED
 from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.clusters import design_effect
-from fairstats.missing import CountingPolicy, PairedCounts, of_each_pattern
+from fairstats.missing import (
+    CountingPolicy,
+    PairedCounts,
+    copies_of,
+    of_each_pattern,
+    pooled_policy,
+)
 from fairstats.results import FloatArray
 
 #: The figures of a pair that have an interval, and so a design effect.
@@ -34,7 +41,8 @@ def design_effects(
     Parameters
     ----------
     counts : pandas.DataFrame
-        The pairs' outcome counts, one row a unit and pair.
+        The pairs' outcome counts, one row per unit and pair, and ``copies`` (1 if absent): in how
+        many of the pairs each answer is.
     items : pandas.DataFrame
         The kinds of items of those of them whose answers are clustered, from
         `fairstats.item_counts.count_items`.
@@ -44,18 +52,28 @@ def design_effects(
     Returns
     -------
     dict of str to ndarray
-        By figure (`FIGURES`), one element a row of `counts`; 1 where its answers are not
-        clustered.
+        By figure (`FIGURES`), one element per row of `counts`; 1 where its answers are not
+        clustered. It divides numbers of pairs, and numbers of answers for the two accuracies.
+
+    Notes
+    -----
+    With s samples of an item there are s² pairs of answers, but only s answers of a group. The
+    effect of a figure of pairs is therefore never below ``copies``: the pairs never count for more
+    than one independent pair per answer.
     """
     effects = {name: np.ones(len(counts)) for name in FIGURES}
+    copies = copies_of(counts)
     kinds = dict(list(items.groupby(list(PAIR_COLUMNS), sort=False)))
     for place, key in enumerate(counts[list(PAIR_COLUMNS)].itertuples(index=False, name=None)):
         if key not in kinds:
             continue
         cells = kinds[key][list(PATTERNS)].to_numpy(dtype=np.int64)
         many = kinds[key]["items"].to_numpy(dtype=np.int64)
-        for name, influence in _influences(many @ cells, missing).items():
-            effects[name][place] = design_effect(cells, many, influence)
+        policy = pooled_policy(missing) if key[-3] == POOLED else missing
+        for name, influence in _influences(many @ cells, policy).items():
+            effect = design_effect(cells, many, influence, copies=copies[place])
+            of_answers = name in ("accuracy_a", "accuracy_b")
+            effects[name][place] = effect if of_answers else effect * copies[place]
     return effects
 
 

@@ -26,6 +26,8 @@ ESTIMATE_COLUMNS = (
     "adjust_method",
     "test",
     "n",
+    "n_a",
+    "n_b",
     "n10",
     "n01",
     "n_missing_a",
@@ -35,7 +37,7 @@ ESTIMATE_COLUMNS = (
     "verdict_reason",
     "method_note",
 )
-_WHOLE = {"n", "n10", "n01", "n_missing_a", "n_missing_b"}
+_WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
 _NUMBER = {"estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted"}
 
 #: What is said of every range over fill-ins.
@@ -63,6 +65,8 @@ PAIR_METRICS = (
     "stuart_maxwell",
     "missing_difference",
 )
+#: The metrics of a pair of groups that need several samples of an item, shown after ``cfr``.
+SAMPLE_METRICS = ("same_prompt_agreement", "excess_disagreement")
 #: The metrics of a whole attribute: the last two of every demographic one, the first two of more
 #: than two groups, the third of one that crosses two others.
 ATTRIBUTE_METRICS = (
@@ -72,7 +76,8 @@ ATTRIBUTE_METRICS = (
     "dp",
     "eo",
 )
-METRICS = (*PAIR_METRICS, *ATTRIBUTE_METRICS)
+_NEXT = PAIR_METRICS.index("cfr") + 1
+METRICS = (*PAIR_METRICS[:_NEXT], *SAMPLE_METRICS, *PAIR_METRICS[_NEXT:], *ATTRIBUTE_METRICS)
 #: Of these there is a test or a number, but no interval.
 WITHOUT_INTERVAL = (
     "mcnemar",

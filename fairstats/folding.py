@@ -1,7 +1,7 @@
-"""Open an answers table wherever it lies, and lay an item's answers side by side.
+"""Open an answers table in the engine that holds it, and count an item's answers.
 
-What the folds of this package share: the checks that no fold may do without, and one row an item
-and sample with the letters of all groups of an attribute.
+The folds of this package share the checks that no fold may do without, and one row per item with
+how often each group of an attribute gave each letter.
 """
 
 from __future__ import annotations
@@ -65,57 +65,81 @@ def _lazy(answers: Any) -> nw.LazyFrame[Any]:
     return frame
 
 
-def side_by_side(
+def item_answers(
     frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
 ) -> nw.LazyFrame[Any]:
-    """One row an item and sample, with what each group of the attribute was answered.
+    """Count how often each group of the attribute gave each letter, one row per item.
 
-    Columns: `UNIT_COLUMNS`, ``item_id``, ``sample``, ``answer_key``; ``letter_0``, ``letter_1``,
-    …: the answer for each group in declared order, `NO_LETTER` where it is missing;
-    ``answerable``: was the item's neutralized variant answered correctly, 1 yes, 0 no, −1 not
-    known; ``repeated``: how often the answer that stands there most often does.
+    Columns: `UNIT_COLUMNS`, ``item_id``, ``answer_key``; ``letter_0_A``, …: how many of a group's
+    answers (groups in declared order) are that letter; ``samples``: the number of answers of the
+    group with most of them, missing ones included (a group with fewer rows has the rest missing);
+    ``neutral_right``, ``neutral_wrong``, ``neutral``: right, wrong and all answers to the
+    neutralized variant; ``repeated``: the most often that one answer is in the table.
     """
     import narwhals as nw
 
-    item = [*UNIT_COLUMNS, "item_id", "sample"]
+    item = [*UNIT_COLUMNS, "item_id"]
     own = frame.filter(nw.col("benchmark") == benchmark.name)
-    answerable = own.filter(
-        nw.col("attribute") == BASELINE,
-        nw.col("group") == NEUTRALIZED,
-        ~nw.col("answer").is_null(),
-    ).select(*item, (nw.col("answer") == nw.col("answer_key")).cast(nw.Int64).alias("answerable"))
-
-    columns: dict[str, nw.Expr] = {}
-    for i, group in enumerate(attribute.groups):
-        here = nw.col("group") == group
-        columns[f"letter_{i}"] = nw.when(here).then(nw.col("answer"))
-        columns[f"rows_{i}"] = here.cast(nw.Int64)
-    letters = [name for name in columns if name.startswith("letter_")]
-    rows = [name for name in columns if name.startswith("rows_")]
+    # The columns are made first and aggregated then: an aggregate over when/then inside agg()
+    # is silently wrong on pandas (seen with narwhals 2.28).
+    neutral = (
+        own.filter(nw.col("attribute") == BASELINE, nw.col("group") == NEUTRALIZED)
+        .with_columns(
+            neutral_right=_flag(nw.col("answer") == nw.col("answer_key")),
+            # In pandas a null differs from every text.
+            neutral_wrong=_flag(
+                (nw.col("answer") != nw.col("answer_key")) & ~nw.col("answer").is_null()
+            ),
+        )
+        .group_by(*item)
+        .agg(nw.col("neutral_right").sum(), nw.col("neutral_wrong").sum(), neutral=nw.len())
+    )
+    letters = {
+        f"letter_{i}_{letter}": _flag((nw.col("group") == group) & (nw.col("answer") == letter))
+        for i, group in enumerate(attribute.groups)
+        for letter in benchmark.options
+    }
+    rows = {
+        f"rows_{i}": _flag(nw.col("group") == group) for i, group in enumerate(attribute.groups)
+    }
+    counted = [*letters, *rows]
     return (
         own.filter(nw.col("attribute") == attribute.name)
-        # The columns are made first and aggregated then: an aggregate over when/then inside agg()
-        # is silently wrong on pandas (seen with narwhals 2.28).
-        .with_columns(**columns)
+        .with_columns(**letters, **rows)
+        .group_by(*item, "sample")
+        .agg(*(nw.col(name).sum() for name in counted), nw.col("answer_key").max())
+        .with_columns(repeated=nw.max_horizontal(*(nw.col(name) for name in rows)))
         .group_by(*item)
         .agg(
-            *(nw.col(name).max() for name in letters),
-            *(nw.col(name).sum() for name in rows),
+            *(nw.col(name).sum() for name in counted),
             nw.col("answer_key").max(),
+            nw.col("repeated").max(),
         )
-        .join(answerable, on=item, how="left")
-        # A null as a key of a group-by is dropped by some engines: another value stands for it.
+        .join(neutral, on=item, how="left")
+        # A null as a key of a group-by is dropped by some engines: 0 replaces it.
         .with_columns(
-            *(nw.col(name).fill_null(NO_LETTER) for name in letters),
-            answerable=nw.col("answerable").fill_null(-1).cast(nw.Int64),
-            repeated=nw.max_horizontal(*(nw.col(name) for name in rows)),
+            *(
+                nw.col(name).fill_null(0).cast(nw.Int64)
+                for name in ("neutral_right", "neutral_wrong", "neutral")
+            ),
+            samples=nw.max_horizontal(*(nw.col(name) for name in rows)),
         )
     )
 
 
-def letter_columns(attribute: Attribute) -> list[str]:
-    """The columns of `side_by_side` that hold the groups' answers."""
-    return [f"letter_{i}" for i in range(len(attribute.groups))]
+def _flag(condition: nw.Expr) -> nw.Expr:
+    """1 if the condition is true, 0 if it is false or null."""
+    import narwhals as nw
+
+    return condition.cast(nw.Int64).fill_null(0)
+
+
+def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]]:
+    """Return the columns of `item_answers` that count letters, one list per group."""
+    return [
+        [f"letter_{i}_{letter}" for letter in benchmark.options]
+        for i in range(len(attribute.groups))
+    ]
 
 
 def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
@@ -231,7 +255,7 @@ def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
     keys = ", ".join(f"{column}={unit[column]}" for column in UNIT_COLUMNS)
     return Problem(
         "<answers>",
-        f"{int(table['n'].sum())} items have an answer more than once ({keys}, {attribute})",
+        f"{int(table['items'].sum())} items have an answer more than once ({keys}, {attribute})",
         f"each ({', '.join(KEY_COLUMNS)}) may stand there once; read_answers names the rows",
     )
 

@@ -8,19 +8,29 @@ table is small too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from itertools import combinations
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from fairstats.benchmarks import BASELINE, POOLED, POOLED_GROUPS, Attribute, Benchmark
-from fairstats.counts import PAIR_COLUMNS, PATTERNS
-from fairstats.folding import NO_LETTER, UNIT_COLUMNS, distinct, open_answers, side_by_side
+from fairstats.counts import (
+    PAIR_COLUMNS,
+    PATTERNS,
+    Folds,
+    GroupAnswers,
+    answers_of_groups,
+    crossed,
+    crossed_kinds,
+    fold,
+)
+from fairstats.folding import UNIT_COLUMNS, distinct, item_answers, letter_columns, open_answers
+from fairstats.sample_weights import common_copies, pair_weights
 
 if TYPE_CHECKING:
     import narwhals as nw
-
-_SIGNS = {"1": 1, "0": 0, "x": 2}
 
 
 def count_items(
@@ -39,7 +49,9 @@ def count_items(
     -------
     pandas.DataFrame
         `PAIR_COLUMNS`, how many pairs with each of the patterns of `fairstats.counts.PATTERNS` an
-        item has, and ``items``, the number of items of that kind. The attribute ``pooled`` holds
+        item has (every answer of one group with every answer of the other, weighted, see
+        `count_outcomes`), ``copies``, in how many of them each answer is, and ``items``, the
+        number of items of that kind. The attribute ``pooled`` holds
         the declared pairs of all demographic attributes, where there are several; attributes
         that cross others are not part of it.
 
@@ -55,31 +67,63 @@ def count_items(
     >>> samples = [row | dict(sample=s, group=g, answer=a)
     ...            for s, a in enumerate("CB") for g in ("white", "black")]
     >>> items = count_items(pd.DataFrame(samples)).set_index("attribute")
-    >>> items.loc["race", ["n11", "n00_same", "items"]].tolist()
-    [1, 1, 1]
+    >>> items.loc["race", ["n11", "n10", "n01", "n00_same", "copies"]].tolist()
+    [1, 1, 1, 1, 2]
     """
     frame, known = open_answers(answers, benchmarks)
-    return pd.concat([fold_items(frame, known), fold_pooled(frame, known)], ignore_index=True)
+    folds = fold(frame, known)
+    return pd.concat([pair_items(folds), fold_pooled(frame, folds)], ignore_index=True)
 
 
-def fold_items(frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """The rows of `count_items` of the declared pairs, of an answers table that is open."""
-    tables = [
-        _fold(frame, benchmark, [(attribute, pair)], attribute.name, pair)
-        for benchmark in known.values()
-        for attribute in benchmark.attributes.values()
-        for pair in attribute.pairs
-    ]
-    return pd.concat(tables, ignore_index=True)
+def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = False) -> pd.DataFrame:
+    """Return the kinds of items of pairs of groups, from answers that are folded.
 
+    Parameters
+    ----------
+    folds : Folds
+        From `fairstats.counts.fold_answers`.
+    all_groups : bool
+        Every two groups of the demographic attributes; by default the declared pairs of all.
+    answerable : bool
+        Count each pair of answers once for every right answer to the item's neutralized variant.
 
-def fold_pooled(frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """The rows of `count_items` that pool the attributes, of an answers table that is open."""
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `count_items`, but for the pooled ones.
+    """
     tables = [_NO_ITEMS]
-    for benchmark in known.values():
+    for (name, attribute_name), kinds in folds.kinds.items():
+        benchmark = folds.benchmarks[name]
+        attribute = benchmark.attributes[attribute_name]
+        if all_groups and attribute_name == BASELINE:
+            continue
+        groups = answers_of_groups(kinds, benchmark, attribute)
+        places = {group: place for place, group in enumerate(attribute.groups)}
+        pairs = combinations(attribute.groups, 2) if all_groups else attribute.pairs
+        for a, b in pairs:
+            cells = crossed_kinds(kinds, groups[places[a]], groups[places[b]])
+            copies = kinds["copies"]
+            if answerable:
+                weights = pair_weights(kinds["neutral_copies"], kinds["neutral"])
+                cells = cells.mul(weights * kinds["neutral_right"], axis=0)
+                copies = copies * kinds["neutral_copies"]
+            table = pd.concat([kinds[[*UNIT_COLUMNS, "items"]], cells], axis=1)
+            table = table.assign(attribute=attribute_name, group_a=a, group_b=b, copies=copies)
+            if answerable:
+                table = table[kinds["neutral_right"] > 0]
+            keys = [*PAIR_COLUMNS, *PATTERNS, "copies"]
+            tables.append(table.groupby(keys, as_index=False, sort=True)["items"].sum())
+    return pd.concat(tables, ignore_index=True)[list(_NO_ITEMS)]
+
+
+def fold_pooled(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
+    """Return the rows of `count_items` that pool the attributes, of an open answers table."""
+    tables = [_NO_ITEMS]
+    for benchmark in folds.benchmarks.values():
         pooled = pooled_pairs(benchmark)
         if len(pooled) > 1:
-            table = _fold(frame, benchmark, pooled, POOLED, POOLED_GROUPS)
+            table = _fold_pooled(frame, folds, benchmark, pooled)
             tables.append(table.merge(_asked_of_several(frame, pooled)))
     return pd.concat(tables, ignore_index=True)
 
@@ -95,25 +139,10 @@ def _asked_of_several(
     return units[units > 1].index.to_frame(index=False)
 
 
-def fold_all_pairs(
-    frame: nw.LazyFrame[Any], benchmark: Benchmark, *, answerable_only: bool
-) -> pd.DataFrame:
-    """As `fold_items`, for every two groups of the demographic attributes, declared or not.
-
-    With `answerable_only` over the answerable items alone.
-    """
-    tables = [
-        _fold(frame, benchmark, [(attribute, pair)], attribute.name, pair, answerable_only)
-        for attribute in benchmark.varied
-        for pair in combinations(attribute.groups, 2)
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
 _NO_ITEMS = pd.DataFrame(
     {
         **{name: pd.Series(dtype="str") for name in PAIR_COLUMNS},
-        **{name: pd.Series(dtype="int64") for name in (*PATTERNS, "items")},
+        **{name: pd.Series(dtype="int64") for name in (*PATTERNS, "copies", "items")},
     }
 )
 
@@ -128,23 +157,28 @@ def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]
     ]
 
 
-def _fold(
+def _fold_pooled(
     frame: nw.LazyFrame[Any],
+    folds: Folds,
     benchmark: Benchmark,
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
-    name: str,
-    groups: tuple[str, str],
-    answerable_only: bool = False,
 ) -> pd.DataFrame:
     import narwhals as nw
 
+    attributes = {attribute.name for attribute, _ in pairs}
+    kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
+    if kinds.empty:
+        return _NO_ITEMS
+    # One scale for all units while the engine counts, and each unit's own afterwards.
+    sizes = sorted({int(size) for size in kinds["samples"]})
+    scale = common_copies(sizes)
+    units = [kinds[name] for name in UNIT_COLUMNS]
+    own = kinds["samples"].groupby(units).agg(common_copies).rename("copies").reset_index()
     patterns = list(PATTERNS)
-    answered = []
-    for attribute, pair in pairs:
-        rows = side_by_side(frame, benchmark, attribute)
-        if answerable_only:
-            rows = rows.filter(nw.col("answerable") == 1)
-        answered.append(_patterns(rows, attribute, pair))
+    answered = [
+        _crossed(item_answers(frame, benchmark, attribute), benchmark, attribute, pair, sizes)
+        for attribute, pair in pairs
+    ]
     table = (
         nw.concat(answered, how="vertical")
         .group_by(*UNIT_COLUMNS, "item_id")
@@ -155,31 +189,57 @@ def _fold(
         .to_pandas()
     )
     table = table.astype(dict.fromkeys([*patterns, "items"], "int64"))
-    table = table.astype(dict.fromkeys(UNIT_COLUMNS, "str"))
-    table = table.assign(attribute=name, group_a=groups[0], group_b=groups[1])
-    table = table[[*PAIR_COLUMNS, *patterns, "items"]]
-    return table.sort_values([*PAIR_COLUMNS, *patterns], ignore_index=True)
+    table = table.astype(dict.fromkeys(UNIT_COLUMNS, "str")).merge(own, on=list(UNIT_COLUMNS))
+    # A rounded scale has no smaller one.
+    exact = scale % table["copies"] == 0
+    table["copies"] = table["copies"].where(exact, scale).astype("int64")
+    table[patterns] = table[patterns].floordiv(scale // table["copies"], axis=0)
+    a, b = POOLED_GROUPS
+    table = table.assign(attribute=POOLED, group_a=a, group_b=b)
+    return table[list(_NO_ITEMS)].sort_values([*PAIR_COLUMNS, *patterns], ignore_index=True)
 
 
-def _patterns(
-    items: nw.LazyFrame[Any], attribute: Attribute, pair: tuple[str, str]
+def _crossed(
+    items: nw.LazyFrame[Any],
+    benchmark: Benchmark,
+    attribute: Attribute,
+    pair: tuple[str, str],
+    sizes: Sequence[int],
 ) -> nw.LazyFrame[Any]:
-    """One column a pattern: 1 where the item's pair has it, else 0."""
+    """Count each item's pairs of answers by outcome pattern, weighted, in the engine."""
     import narwhals as nw
 
+    columns = letter_columns(attribute, benchmark)
     order = list(attribute.groups)
-    a, b = (nw.col(f"letter_{order.index(group)}") for group in pair)
+    sides = {side: columns[order.index(group)] for side, group in zip("ab", pair, strict=True)}
+    right = {
+        f"right_{side}": sum_horizontal(
+            nw.col(name) * (nw.col("answer_key") == letter).cast(nw.Int64)
+            for name, letter in zip(names, benchmark.options, strict=True)
+        )
+        for side, names in sides.items()
+    }
+    answered = {
+        f"answered_{side}": sum_horizontal(nw.col(name) for name in names)
+        for side, names in sides.items()
+    }
+    same = sum_horizontal(nw.col(x) * nw.col(y) for x, y in zip(*sides.values(), strict=True))
+    scale = common_copies(sizes)
+    weight = sum_horizontal(
+        (nw.col("samples") == size).cast(nw.Int64) * int(pair_weights(scale, size))
+        for size in sizes
+    )
+    counted = items.with_columns(**right, **answered, same=same, weight=weight)
 
-    def sign(letter: nw.Expr) -> nw.Expr:
-        right = (letter == nw.col("answer_key")).cast(nw.Int64)
-        return nw.when(letter == NO_LETTER).then(nw.lit(_SIGNS["x"])).otherwise(right)
+    def answers(side: str) -> GroupAnswers:
+        right, answered = nw.col(f"right_{side}"), nw.col(f"answered_{side}")
+        return GroupAnswers(right, answered - right, nw.col("samples") - answered, None)
 
-    marked = items.with_columns(a=sign(a), b=sign(b), same=(a == b).cast(nw.Int64))
-    columns = {}
-    for pattern in PATTERNS:
-        signs, _, letters = pattern.removeprefix("n").partition("_")
-        has = (nw.col("a") == _SIGNS[signs[0]]) & (nw.col("b") == _SIGNS[signs[1]])
-        if letters:
-            has = has & (nw.col("same") == (1 if letters == "same" else 0))
-        columns[pattern] = has.cast(nw.Int64)
-    return marked.with_columns(**columns).select(*UNIT_COLUMNS, "item_id", *PATTERNS)
+    cells = crossed(answers("a"), answers("b"), nw.col("same"))
+    weighted = {name: cell * nw.col("weight") for name, cell in cells.items()}
+    return counted.with_columns(**weighted).select(*UNIT_COLUMNS, "item_id", *PATTERNS)
+
+
+def sum_horizontal(terms: Iterable[Any]) -> Any:
+    """Add expressions up."""
+    return reduce(add, terms)

@@ -14,6 +14,7 @@ from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.multiplicity import max_t
 from fairstats.item_counts import pooled_pairs
 from fairstats.items import item_sums, patterns_of
+from fairstats.sample_weights import common_copies
 from fairstats.verdicts import families
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def _pooled(sums: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
     # A unit that was asked of one pair alone has nothing to pool.
     own = own.assign(pair=own["attribute"] + "/" + own["group_a"] + "/" + own["group_b"])
     own = own[own.groupby(list(UNIT_COLUMNS))["pair"].transform("nunique") > 1]
+    # Attributes with other numbers of samples have other weights.
+    scale = own.groupby(list(UNIT_COLUMNS))["copies"].transform(common_copies)
+    own = own.assign(difference=own["difference"] * (scale // own["copies"]))
     table = own.groupby([*UNIT_COLUMNS, "item_id"], as_index=False, sort=False)["difference"].sum()
     return table.assign(attribute=POOLED, group_a=POOLED_GROUPS[0], group_b=POOLED_GROUPS[1])
 

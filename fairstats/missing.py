@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.benchmarks import POOLED
 from fairstats.counts import PATTERNS
 from fairstats.inference._checks import check_choice, check_counts, check_parts
+from fairstats.sample_weights import per_answer
 
 IntArray = npt.NDArray[np.int64]
 
@@ -31,6 +33,9 @@ class PairedCounts:
         Of these pairs, those whose two answers are the same letter.
     correct_a, n_a, correct_b, n_b : ndarray of int
         Correct answers of each group and the number of its answers that count.
+    copies : ndarray of int
+        With several samples per item all of these are numbers of pairs of answers, in so many of
+        which each answer is.
     """
 
     n11: IntArray
@@ -42,6 +47,7 @@ class PairedCounts:
     n_a: IntArray
     correct_b: IntArray
     n_b: IntArray
+    copies: IntArray | int = 1
 
     @property
     def n(self) -> IntArray:
@@ -51,7 +57,9 @@ class PairedCounts:
     @property
     def own(self) -> dict[str, IntArray]:
         """Each group's own answers by name, as the intervals take them."""
-        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")}
+        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")} | {
+            "copies": np.asarray(self.copies, dtype=np.int64)
+        }
 
 
 def paired_counts(
@@ -96,7 +104,8 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
     Parameters
     ----------
     counts : pandas.DataFrame
-        With the columns of `fairstats.counts.PATTERNS`, one row a unit.
+        With the columns of `fairstats.counts.PATTERNS`, one row per unit. Rows of the attribute
+        ``pooled`` follow `pooled_policy`.
     missing : {"available", "complete", "incorrect"}
         ``available``: paired figures use the pairs with both answers, each group's accuracy its
         own answers; ``complete``: everything uses the pairs with both answers; ``incorrect``: a
@@ -123,13 +132,39 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
     correct_a, correct_b = n11 + n10, n11 + n01
     n_a = n_b = n11 + n10 + n01 + n00
     if missing == "available":
-        correct_a, n_a = correct_a + c["n1x"], n_a + c["n1x"] + c["n0x"]
-        correct_b, n_b = correct_b + c["nx1"], n_b + c["nx1"] + c["nx0"]
-    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b)
+        own = np.ones(len(counts), dtype=np.int64)
+        if "attribute" in counts:
+            own = (counts["attribute"] != POOLED).to_numpy().astype(np.int64)
+        correct_a, n_a = correct_a + own * c["n1x"], n_a + own * (c["n1x"] + c["n0x"])
+        correct_b, n_b = correct_b + own * c["nx1"], n_b + own * (c["nx1"] + c["nx0"])
+    copies = copies_of(counts)
+    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b, copies)
+
+
+def pooled_policy(missing: CountingPolicy) -> CountingPolicy:
+    """Return the policy for the pooled attributes: ``complete`` in place of ``available``.
+
+    Attributes differ in accuracy. If a group has fewer answers in one of them, the groups' own
+    answers would be a different mix of attributes, and differ where no pair does.
+    """
+    return "complete" if missing == "available" else missing
+
+
+def copies_of(counts: pd.DataFrame) -> IntArray:
+    """Return in how many pairs each answer is, one number per row; 1 if the table has none."""
+    if "copies" not in counts:
+        return np.ones(len(counts), dtype=np.int64)
+    return counts["copies"].to_numpy(dtype=np.int64)
+
+
+def per_sample(counts: pd.DataFrame) -> pd.DataFrame:
+    """Scale outcome counts down to one pair per answer, rounded, for a test of single pairs."""
+    cells = per_answer(counts[list(PATTERNS)], copies_of(counts)[:, None])
+    return pd.DataFrame(cells, index=counts.index, columns=list(PATTERNS))
 
 
 def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
-    """How many answers are missing in group a and in group b."""
+    """How many pairs have no answer of group a, and how many no answer of group b."""
     a = counts["nx1"] + counts["nx0"] + counts["nxx"]
     b = counts["n1x"] + counts["n0x"] + counts["nxx"]
     return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)

@@ -28,13 +28,18 @@ from fairstats.missing import (
     CountingPolicy,
     PairedCounts,
     apply_policy,
+    copies_of,
     missing_flags,
     missing_per_group,
 )
 from fairstats.results import Estimate, FloatArray
+from fairstats.sample_weights import per_answer
 
 #: The power at which the minimum detectable difference is given.
 POWER = 0.8
+
+#: The metrics that compare each group's own answers, so that n alone does not give their number.
+OF_BOTH_GROUPS = ("accuracy_difference", "ad", "cohens_h")
 
 _TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")
 
@@ -83,7 +88,10 @@ def counted_tables(
         return _table(counts, metric, _naming(estimate, clustered), *options)
 
     def own(side: str) -> Estimate:
-        correct, n = getattr(paired, f"correct_{side}"), getattr(paired, f"n_{side}")
+        correct, n = (
+            per_answer(getattr(paired, f"{name}_{side}"), copies_of(counts))
+            for name in ("correct", "n")
+        )
         return accuracy(correct, n, alpha=alpha, design_effect=effects[f"accuracy_{side}"])
 
     same = cfr(paired.same, paired.n, alpha=alpha, design_effect=effects["cfr"])
@@ -92,9 +100,9 @@ def counted_tables(
         *difference_tables(counts, items, missing, alpha, effects),
         table("accuracy_a", own("a")),
         table("accuracy_b", own("b")),
-        table("ad", absolute(difference), paired, note),
+        _with_own(table("ad", absolute(difference), paired, note), counts, paired),
         table("cfr", same),
-        table("cohens_h", h, paired, note),
+        _with_own(table("cohens_h", h, paired, note), counts, paired),
         _odds_ratio_table(counts, items, paired, alpha),
     ]
     for metric, cell in {
@@ -122,8 +130,9 @@ def difference_tables(
     effect = effects["accuracy_difference"]
     found = _naming(accuracy_difference(paired, alpha=alpha, design_effect=effect), effect)
     differences = _item_differences(items, missing)
+    table = _table(counts, "accuracy_difference", found, paired, _denominators(paired))
     return [
-        _table(counts, "accuracy_difference", found, paired, _denominators(paired)),
+        _with_own(table, counts, paired),
         *(_mcnemar_table(counts, paired, differences, method) for method in _TESTS),
     ]
 
@@ -136,9 +145,12 @@ def bounds_tables(
     Parameters and result as for `counted_tables`; alpha is for the test on the missing flags.
     """
     n = counts[list(PATTERNS)].sum(axis=1).to_numpy(np.int64)
+    answers = per_answer(n, copies_of(counts))
     tables = []
     for metric, (low, high) in pair_bounds(counts).items():
         table = _table(counts, metric, None)
+        if metric in OF_BOTH_GROUPS:
+            table = table.assign(n_a=answers, n_b=answers)
         tables.append(
             table.assign(
                 # A range of one value is that value; of several, none is the estimate.
@@ -146,7 +158,7 @@ def bounds_tables(
                 ci_low=low,
                 ci_high=high,
                 ci_method="bounds",
-                n=n,
+                n=answers if metric in ("accuracy_a", "accuracy_b") else n,
                 method_note=BOUNDS_NOTE,
             )
         )
@@ -171,6 +183,12 @@ def bounds_tables(
         *_letter_tables(counts, letters, items),
         _missing_table(counts, items, effects, alpha),
     ]
+
+
+def _with_own(table: pd.DataFrame, counts: pd.DataFrame, paired: PairedCounts) -> pd.DataFrame:
+    """Add how many answers of each group a difference of their accuracies rests on."""
+    copies = copies_of(counts)
+    return table.assign(n_a=per_answer(paired.n_a, copies), n_b=per_answer(paired.n_b, copies))
 
 
 def _denominators(paired: PairedCounts) -> npt.NDArray[np.str_]:
@@ -355,7 +373,9 @@ def _table(
     paired: PairedCounts | None = None,
     note: Any = "",
 ) -> pd.DataFrame:
-    missing_a, missing_b = missing_per_group(counts)
+    missing_a, missing_b = (
+        per_answer(missing, copies_of(counts)) for missing in missing_per_group(counts)
+    )
     table = counts[list(PAIR_COLUMNS)].assign(
         metric=metric, n_missing_a=missing_a, n_missing_b=missing_b, method_note=note
     )

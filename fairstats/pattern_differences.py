@@ -9,6 +9,7 @@ from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.design_effects import design_effects
 from fairstats.estimates import PRIMARY_TEST
 from fairstats.folding import UNIT_COLUMNS
+from fairstats.items import crossed_patterns
 from fairstats.pair_estimates import bounds_tables, difference_tables
 
 _NO_LETTERS = pd.DataFrame(columns=[*PAIR_COLUMNS, "letter_a", "letter_b", "n"])
@@ -36,10 +37,8 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
     columns = ["estimate", "ci_low", "ci_high", "ci_method", "n", "method_note"]
     if patterns.empty:
         return patterns[keys].reindex(columns=[*keys, *columns, "p_value", "test"]).set_index(keys)
-    cells = pd.get_dummies(patterns["pattern"]).reindex(columns=list(PATTERNS), fill_value=False)
-    one = pd.concat([patterns[[*keys, "item_id"]], cells.astype("int64")], axis=1)
-    items = one.groupby([*keys, "item_id"], as_index=False).sum()
-    counts = items.groupby(keys, as_index=False)[list(PATTERNS)].sum()
+    items = crossed_patterns(patterns)
+    counts = items.groupby([*keys, "copies"], as_index=False)[list(PATTERNS)].sum()
     # As `analyze`: only a unit that was asked for several samples has answers in clusters.
     samples = patterns.groupby([*keys, "item_id"]).size().groupby(list(UNIT_COLUMNS)).max()
     several = samples[samples > 1].index

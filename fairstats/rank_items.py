@@ -15,7 +15,7 @@ from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.eligibility import why_unranked
 from fairstats.folding import UNIT_COLUMNS, distinct
 from fairstats.item_counts import pooled_pairs
-from fairstats.items import patterns_of
+from fairstats.items import crossed_patterns, patterns_of
 from fairstats.problems import InputError, Problem
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class RankItems:
     Attributes
     ----------
     patterns : dict of str to ndarray of int, shape (items, pairs, 10)
-        By model that may be ranked: how many answers of each item and pair have each of the
-        patterns of `fairstats.counts.PATTERNS`. The items are those that any of these models was
-        asked; one that the model itself was not asked has only missing answers.
+        By model that may be ranked: how many pairs of answers of each item and pair of groups
+        have each of the patterns of `fairstats.counts.PATTERNS`. The items are those that any of
+        these models was asked; one that the model itself was not asked has only missing answers.
     common : ndarray of bool, shape (items,)
         The items that all of these models were asked.
     unranked : dict of str to ndarray of int, shape (items, pairs, 10)
@@ -103,10 +103,7 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     reasons = _reasons(rows, benchmark, alpha)
     declared = {(a.name, *pair): i for i, (a, pair) in enumerate(pooled_pairs(benchmark))}
     of_rows = zip(rows["attribute"], rows["group_a"], rows["group_b"], strict=True)
-    cells = rows[["model", "item_id", "sample", "asked"]].assign(
-        pair=[declared.get(pair, -1) for pair in of_rows],
-        pattern=pd.Index(PATTERNS).get_indexer(rows["pattern"]),
-    )
+    cells = rows.assign(pair=[declared.get(pair, -1) for pair in of_rows])
     cells = cells[cells["pair"] >= 0]
     may = cells["model"].map(reasons).eq("")
     asked, others = cells[may & cells["asked"]], cells[~may]
@@ -134,11 +131,13 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     used = samples[common].min() if common.any() else samples.max()
     number = whole.groupby(["model", "item_id", "pair"]).cumcount()
     first = whole[number < whole["model"].map(used)]
-    any_asked = _array(asked, items, pairs).sum(axis=-1) > 0
+    any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
+    any_asked[items.get_indexer(asked["item_id"]), np.searchsorted(pairs, asked["pair"])] = True
     patterns = {}
     for model in ranked:
         array = _array(first[first["model"] == model], items, pairs)
-        array[..., _MISSING] += any_asked * int(used[model]) - array.sum(axis=-1)
+        # Each answer of one group with each of the other.
+        array[..., _MISSING] += any_asked * int(used[model]) ** 2 - array.sum(axis=-1)
         patterns[model] = array
     notes = {model: _note(samples[model], int(used[model])) for model in ranked}
     return RankItems(patterns, common, unranked, why, notes)
@@ -168,10 +167,12 @@ def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str
 
 
 def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:
-    """How many rows each item, pair and pattern has."""
+    """How many pairs of answers each item, pair of groups and pattern has."""
     array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
-    place = (items.get_indexer(rows["item_id"]), np.searchsorted(pairs, rows["pair"]))
-    np.add.at(array, (*place, rows["pattern"].to_numpy()), 1)
+    for pair, own in rows.groupby("pair"):
+        crossed = crossed_patterns(own)
+        place = items.get_indexer(crossed["item_id"])
+        array[place, pairs.index(int(pair))] = crossed[list(PATTERNS)].to_numpy()
     return array
 
 

@@ -130,10 +130,10 @@ def test_a_pair_declared_against_the_order_of_the_groups_is_mirrored(answers_of,
         assert other[f"n{signs}"] == one[pattern], pattern
 
 
-def test_samples_of_an_item_are_pairs_of_their_own(answers_of):
+def test_every_sample_of_one_group_is_paired_with_every_sample_of_the_other(answers_of):
     answers = pd.concat([answers_of(["AB"], sample=0), answers_of(["AA"], sample=1)])
     counts = count_outcomes(answers)
-    assert counts[["n11", "n10"]].iloc[0].tolist() == [1, 1]
+    assert counts[["n11", "n10", "copies"]].iloc[0].tolist() == [2, 2, 2]
 
 
 def test_units_are_counted_apart(answers_of):

@@ -9,7 +9,7 @@ import pytest
 
 from fairstats.counts import PAIR_COLUMNS, PATTERNS, count_outcomes
 from fairstats.item_counts import count_items
-from fairstats.items import SUMS, item_patterns, item_sums
+from fairstats.items import SUMS, crossed_patterns, item_patterns, item_sums
 from fairstats.missing import apply_policy
 from fairstats.problems import InputError
 
@@ -31,12 +31,15 @@ def sampled(answers_of) -> pd.DataFrame:
 
 
 def test_patterns_add_up_to_the_counts(sampled):
-    patterns = item_patterns(sampled)
-    found = patterns.groupby([*PAIR_COLUMNS, "pattern"]).size()
-    counts = count_outcomes(sampled).set_index(list(PAIR_COLUMNS))
-    for key, row in counts.iterrows():
-        for pattern in PATTERNS:
-            assert found.get((*key, pattern), 0) == row[pattern], (key, pattern)
+    found = crossed_patterns(item_patterns(sampled))
+    found = found.groupby(list(PAIR_COLUMNS))[list(PATTERNS)].sum()
+    counts = count_outcomes(sampled).set_index(list(PAIR_COLUMNS))[list(PATTERNS)]
+    pd.testing.assert_frame_equal(found.sort_index(), counts.sort_index())
+
+
+def test_patterns_have_a_row_per_sample(sampled):
+    rows = item_patterns(sampled).groupby([*PAIR_COLUMNS, "item_id"])["sample"].agg(list)
+    assert set(map(tuple, rows)) == {(0, 1)}
 
 
 @pytest.mark.parametrize("policy", ["available", "complete", "incorrect"])

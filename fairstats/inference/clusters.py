@@ -127,7 +127,11 @@ def sign_flip_test(
 
 
 def design_effect(
-    clusters: npt.ArrayLike, multiplicity: npt.ArrayLike, influence: npt.ArrayLike
+    clusters: npt.ArrayLike,
+    multiplicity: npt.ArrayLike,
+    influence: npt.ArrayLike,
+    *,
+    copies: float = 1.0,
 ) -> float:
     """By how much clustering multiplies the variance of an estimate.
 
@@ -146,6 +150,9 @@ def design_effect(
         How many clusters are like that.
     influence : array_like of float, shape (patterns,)
         The influence of a pair with that pattern; its mean over all pairs is 0.
+    copies : float
+        In how many pairs each answer is. N pairs then count as N / copies answers, and the effect
+        is that of the answers: multiply it by `copies` to divide numbers of pairs.
 
     Returns
     -------
@@ -177,9 +184,9 @@ def design_effect(
             "clusters must have shape (k, patterns), multiplicity (k,) and influence (patterns,); "
             f"got {cells.shape}, {many.shape} and {psi.shape}"
         )
-    k, n = float(many.sum()), float((cells.sum(axis=1) * many).sum())
-    single = float((cells * many[:, None]).sum(axis=0) @ psi**2)
-    if single <= 0 or k < 2:
+    k, n = float(many.sum()), float((cells.sum(axis=1) * many).sum()) / copies
+    single = float((cells * many[:, None]).sum(axis=0) @ psi**2) * copies
+    if single <= 0 or k < 2 or n <= 1:
         return max(n / max(k, 1.0), 1.0)
     together = float(many @ (cells @ psi) ** 2)
     return max(k / (k - 1) * together / (n / (n - 1) * single), 1.0)

@@ -83,6 +83,7 @@ def cohens_h_interval(
     n_b: npt.ArrayLike | None = None,
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
+    copies: npt.ArrayLike = 1.0,
 ) -> Interval:
     """Confidence interval for Cohen's h of two paired accuracies.
 
@@ -101,6 +102,9 @@ def cohens_h_interval(
     design_effect : array_like of float
         By how much clustering (several answers an item) multiplies the variance; the counts are
         divided by it. See `fairstats.inference.clusters`.
+    copies : array_like of float
+        In how many pairs each answer is, if several samples are paired with each other. The
+        continuity correction of φ is then that of n / copies pairs.
 
     Returns
     -------
@@ -140,7 +144,7 @@ def cohens_h_interval(
         n_a,
         correct_b,
         n_b,
-        corrected_phi(n11, n10, n01, n00) * overlap(n, n_a, n_b),
+        corrected_phi(n11, n10, n01, n00, copies) * overlap(n, n_a, n_b),
         alpha=alpha,
         design_effect=design_effect,
         scale=_arcsine,

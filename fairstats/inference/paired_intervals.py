@@ -133,6 +133,7 @@ def partly_paired_interval(
     n_b: npt.ArrayLike,
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
+    copies: npt.ArrayLike = 1.0,
 ) -> Interval:
     """Interval for the difference of two accuracies that share only some of their items.
 
@@ -151,6 +152,9 @@ def partly_paired_interval(
     design_effect : array_like of float
         By how much clustering (several answers an item) multiplies the variance; the counts are
         divided by it. See `fairstats.inference.clusters`.
+    copies : array_like of float
+        In how many pairs each answer is, if several samples are paired with each other. The
+        continuity correction of φ is then that of n / copies pairs.
 
     Returns
     -------
@@ -190,7 +194,7 @@ def partly_paired_interval(
     check_own_answers(
         n, n11 + n10, n11 + n01, correct_a=correct_a, n_a=n_a, correct_b=correct_b, n_b=n_b
     )
-    correlation = corrected_phi(n11, n10, n01, n00) * overlap(n, n_a, n_b)
+    correlation = corrected_phi(n11, n10, n01, n00, copies) * overlap(n, n_a, n_b)
     low, high = square_and_add(
         correct_a,
         n_a,
@@ -239,17 +243,21 @@ def check_own_answers(
                 )
 
 
-def corrected_phi(n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray) -> FloatArray:
+def corrected_phi(
+    n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray, copies: npt.ArrayLike = 1.0
+) -> FloatArray:
     """φ of the paired table with Newcombe's correction for continuity where it is positive.
 
     Without it φ is 1 where no pair is discordant, and the interval would be all but a point. 0
-    where a margin is empty.
+    where a margin is empty. With `copies` pairs per answer the correction is of n / copies pairs.
     """
     both, only_a, only_b, neither = (cell.astype(np.float64) for cell in (n11, n10, n01, n00))
     n = both + only_a + only_b + neither
     margins = (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither)
     product = both * neither - only_a * only_b
-    corrected = np.where(product > 0, np.maximum(product - n / 2, 0.0), product)
+    corrected = np.where(
+        product > 0, np.maximum(product - n * np.asarray(copies) / 2, 0.0), product
+    )
     return np.where(margins > 0, corrected / np.sqrt(np.where(margins > 0, margins, 1.0)), 0.0)
 
 

@@ -20,7 +20,8 @@ def cfr(
     Parameters
     ----------
     same, n : array_like of int
-        Pairs with the same letter, and all pairs that count under the missing policy.
+        Pairs with the same letter, and all pairs that count under the missing policy. With several
+        samples of an item they are every answer of one group with every answer of the other.
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
@@ -35,7 +36,8 @@ def cfr(
     Notes
     -----
     Two wrong answers agree only when they are the same wrong letter, so that CFR can be lower
-    than the share of pairs that agree in being right or wrong.
+    than the share of pairs that agree in being right or wrong. Answers that vary between samples
+    of one prompt lower it too: see `fairstats.metrics.same_prompt`.
 
     References
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import get_args
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats.counts import OTHER
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.missing import CountingPolicy, PairedCounts
@@ -30,7 +31,8 @@ class Disparity:
     ci_method : str
         How they were made.
     n : int
-        Items with an answer that counts for every group.
+        Items with an answer that counts for every group. With several samples of an item: the
+        combinations of answers that count, of the pair of groups with the fewest.
     """
 
     estimate: float
@@ -101,10 +103,30 @@ def pair_differences(
         raise ValueError(f"design_effects has {min(unknown)}; use pairs of places among {pairs}")
     effects = [(design_effects or {}).get(pair, 1.0) for pair in pairs]
     estimate = accuracy_difference(
-        PairedCounts(*cells.T), alpha=alpha / len(pairs), design_effect=effects
+        replace(PairedCounts(*cells.T), copies=_copies(outcomes)),
+        alpha=alpha / len(pairs),
+        design_effect=effects,
     )
-    whole = int(weights[(states != "x").all(axis=1)].sum()) if len(rows) else 0
-    return PairDifferences(pairs, estimate, whole)
+    return PairDifferences(pairs, estimate, _whole(states, weights))
+
+
+def _copies(outcomes: pd.DataFrame) -> int:
+    """In how many combinations of answers each answer is; 1 if each item was answered once."""
+    if "copies" not in outcomes or outcomes.empty:
+        return 1
+    return int(outcomes["copies"].iloc[0] * outcomes["neutral_copies"].iloc[0])
+
+
+def _whole(states: npt.NDArray[np.str_], weights: npt.NDArray[np.int64]) -> int:
+    """The items with an answer for every group; of rows of two groups, the fewest of a pair."""
+    k = states.shape[1]
+    answered = [
+        int(weights[np.isin(states[:, [a, b]], ["0", "1"]).all(axis=1)].sum())
+        for a, b in combinations(range(k), 2)
+    ]
+    if (states == OTHER).any():
+        return min(answered)
+    return int(weights[(states != "x").all(axis=1)].sum()) if len(states) else 0
 
 
 def _groups_of(outcomes: pd.DataFrame) -> int:
@@ -112,8 +134,9 @@ def _groups_of(outcomes: pd.DataFrame) -> int:
     if outcomes.empty:
         raise ValueError("outcomes has no row: give the patterns of one unit and attribute")
     k = len(str(outcomes["outcomes"].iloc[0]))
+    signs = set(f"10x{OTHER}")
     for pattern in outcomes["outcomes"]:
-        if not isinstance(pattern, str) or len(pattern) != k or k < 2 or set(pattern) - set("10x"):
+        if not isinstance(pattern, str) or len(pattern) != k or k < 2 or set(pattern) - signs:
             raise ValueError(
                 f"outcomes={pattern!r} must have one of 1, 0 and x for each of the same two or "
                 "more groups, e.g. '10'"
@@ -231,7 +254,8 @@ _PARAMETERS = """
 
 demographic_parity = disparity(
     None,
-    "Demographic parity disparity: max − min over groups of P(correct)." + _PARAMETERS,
+    "Demographic parity disparity: max − min over groups of P(correct); AD for two groups."
+    + _PARAMETERS,
 )
 
 
@@ -242,7 +266,8 @@ def answerable(outcomes: pd.DataFrame) -> pd.Series:
 
 equal_opportunity = disparity(
     answerable,
-    "Equal opportunity disparity: max − min over groups of P(correct | answerable).\n\n"
-    "    An item is answerable for a model that answers its neutralized variant correctly."
-    + _PARAMETERS,
+    "Disparity on answerable items (EO): max − min over groups of P(correct | answerable).\n\n"
+    "    An item is answerable for a model that answers its neutralized variant correctly. This\n"
+    "    conditions on the model's own answer, not on the true label, so it is not the equal\n"
+    "    opportunity of Hardt, Price and Srebro (2016)." + _PARAMETERS,
 )

@@ -14,6 +14,7 @@ from fairstats.estimates import PRIMARY_TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.choices import CHOICE_LABELS
 from fairstats.report.context import Board, Release
+from fairstats.report.same_prompt import beyond_noise
 from fairstats.report.text import (
     level,
     number_word,
@@ -87,9 +88,11 @@ def verdict_sentences(release: Release, model: str) -> Iterator[str]:
             difference = own.loc["accuracy_difference"]
             attribute = board.benchmark.attribute(str(difference["attribute"]))
             label = attribute.pair_label((difference["group_a"], difference["group_b"]))
+            noise = beyond_noise(own, release)
+            found = [_changed(own.loc["cfr"], release), noise, _differs(difference, release)]
             yield (
-                f"{attribute.label}, {label} ({where}): {_changed(own.loc['cfr'], release)}; "
-                f"{_differs(difference, release)}. {_said(board, model, rows, pair, own, release)}"
+                f"{attribute.label}, {label} ({where}): {'; '.join(filter(None, found))}. "
+                f"{_said(board, model, rows, pair, own, release)}"
             )
 
 

@@ -18,6 +18,7 @@ from fairstats.report.margins import has_margins
 from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
 from fairstats.report.plots import OUTCOMES
 from fairstats.report.prose import model_summary, ranges
+from fairstats.report.same_prompt import noise_line
 from fairstats.report.tables import estimates_table, sources_table
 from fairstats.report.text import escape_markdown
 
@@ -61,6 +62,9 @@ def _show_benchmark(release: Release, model: str, benchmark: Benchmark, rows: pd
             "the privileged one named first."
         )
         show_outcomes(rows, benchmark)
+    noise = noise_line(rows, benchmark, release)
+    if noise:
+        show_markdown(escape_markdown(noise))
     _show_choices(release, model, benchmark)
     _show_letters(release, model, benchmark)
     _show_flips(release, model, benchmark)

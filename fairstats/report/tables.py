@@ -27,6 +27,8 @@ METRIC_LABELS = {
     "accuracy_difference": "Accuracy difference",
     "ad": "AD, accuracy disparity",
     "cfr": "CFR, counterfactual fairness rate",
+    "same_prompt_agreement": "Agreement of the same prompt",
+    "excess_disagreement": "Disagreement beyond the same prompt's",
     "cohens_h": "Cohen's h",
     "odds_ratio": "Odds ratio, n10 / n01",
     "mcnemar": "McNemar",
@@ -42,7 +44,7 @@ METRIC_LABELS = {
     "cochran_q": "Cochran's Q",
     "interaction": "Interaction",
     "dp": "DP, demographic parity",
-    "eo": "EO, equal opportunity",
+    "eo": "EO, gap on answerable items",
 }
 
 
@@ -54,6 +56,9 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
     rows = []
     for row in estimates.to_dict("records"):
         attribute = benchmark.attribute(row["attribute"])
+        if row["metric"] == "dp" and len(attribute.groups) == 2:
+            # With two groups DP is AD, which the table has.
+            continue
         groups = {} if pd.isna(row["group_a"]) else {"a": row["group_a"], "b": row["group_b"]}
         labels = {side: attribute.groups.get(group, group) for side, group in groups.items()}
         pair = attribute.label

@@ -12,10 +12,11 @@ import pandas as pd
 from scipy import optimize, stats
 
 from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
-from fairstats.counts import PATTERNS
+from fairstats.counts import PAIR_COLUMNS, PATTERNS
+from fairstats.design_effects import design_effects
 from fairstats.folding import open_answers
 from fairstats.inference._checks import check_alpha
-from fairstats.items import item_sums, patterns_of
+from fairstats.items import crossed_patterns, item_sums, patterns_of
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.disparity import absolute_interval
 from fairstats.missing import CountingPolicy, PairedCounts, apply_policy
@@ -202,32 +203,24 @@ def _by_pair(patterns: pd.DataFrame) -> list[tuple[tuple[str, str, Pair], pd.Dat
 def _figures(
     kind: str, patterns: pd.DataFrame, policy: CountingPolicy, like: pd.DataFrame | None = None
 ) -> _Figures:
-    counts = patterns["pattern"].value_counts().reindex(list(PATTERNS), fill_value=0)
-    paired = apply_policy(counts.to_frame().T.reset_index(drop=True), policy)
+    items = crossed_patterns(patterns)
+    cells = items[list(PATTERNS)].to_numpy(dtype=np.int64)
+    counts = pd.DataFrame([cells.sum(axis=0)], columns=list(PATTERNS))
+    paired = apply_policy(counts, policy)
     sums = item_sums(patterns, policy).set_index("item_id")
     influence = pd.Series(0.0, index=sums.index)
     for side, sign in (("a", 1), ("b", -1)):
         right, n = sums[f"correct_{side}"], sums[f"n_{side}"]
         if n.sum() > 0:
             influence += sign * (right - right.sum() / n.sum() * n) / n.sum()
-    once = not patterns.duplicated("item_id").any()
     version = str((patterns if like is None else like)["benchmark_version"].iloc[0])
-    effect = 1.0 if once else _design_effect(patterns, policy, influence)
+    copies = int(items["copies"].iloc[0]) if len(items) else 1
+    effect = 1.0
+    if copies > 1:
+        kinds = items.assign(items=1)
+        units = kinds[[*PAIR_COLUMNS, "copies"]].drop_duplicates()
+        effect = float(design_effects(units, kinds, policy)["accuracy_difference"][0])
     return _Figures(kind, version, paired, effect, influence)
-
-
-def _design_effect(patterns: pd.DataFrame, policy: CountingPolicy, influence: pd.Series) -> float:
-    """The variance by items over that by their single samples."""
-    alone = item_sums(
-        patterns.assign(item_id=patterns["item_id"] + "\0" + patterns["sample"].astype(str)), policy
-    )
-    single = pd.Series(0.0, index=alone.index)
-    for side, sign in (("a", 1), ("b", -1)):
-        right, n = alone[f"correct_{side}"], alone[f"n_{side}"]
-        if n.sum() > 0:
-            single += sign * (right - right.sum() / n.sum() * n) / n.sum()
-    squares = float((single**2).sum())
-    return max(1.0, float((influence**2).sum()) / squares) if squares > 0 else 1.0
 
 
 def _ad_row(name: str, one: _Figures, alpha: float) -> Row:

@@ -15,15 +15,13 @@ from fairstats.folding import UNIT_COLUMNS, open_answers
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
-from fairstats.items import patterns_of
+from fairstats.items import item_sums, patterns_of
 from fairstats.problems import InputError, Problem
 from fairstats.results import Tabular
 
 SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot tell"
 #: The benchmark does not declare the odds ratio that separates the verdicts.
 NO_VERDICT = "no verdict"
-#: Mark of an item's flip: only group a's answer is right, or only group b's.
-_MARKS = {"n10": 1, "n01": -1, "n1x": 1, "nx1": -1}
 
 
 @dataclass(frozen=True)
@@ -196,7 +194,8 @@ def flips_of_items(
     -------
     pandas.DataFrame
         1 where only group a's answer is right, −1 where only group b's is, else 0; NaN where an
-        answer that counts is missing. Only attributes that were asked.
+        answer that counts is missing. Of several samples every answer of a is compared with every
+        answer of b, and the group that is right more often counts. Only attributes that were asked.
     """
     wrong_if_missing = (missing or benchmark.missing) == "incorrect"
     columns = {}
@@ -211,11 +210,9 @@ def flips_of_items(
         ]
         if own.empty:
             continue
-        first = own.sort_values("sample").drop_duplicates("item_id").set_index("item_id")["pattern"]
-        marks = first.map(_MARKS).fillna(0.0).astype("float64")
-        if not wrong_if_missing:
-            marks = marks.mask(first.str.contains("x"))
-        columns[attribute.name] = marks
+        sums = item_sums(own, "incorrect" if wrong_if_missing else "complete").set_index("item_id")
+        marks = np.sign(sums["difference"]).astype("float64")
+        columns[attribute.name] = marks.mask(sums["n"] == 0)
     return pd.DataFrame(columns, dtype="float64").sort_index()
 
 

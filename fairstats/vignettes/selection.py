@@ -15,7 +15,7 @@ from fairstats.folding import open_answers
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.inference.multiplicity import adjust_pvalues
-from fairstats.items import item_sums, patterns_of
+from fairstats.items import crossed_patterns, item_sums, patterns_of
 from fairstats.missing import CountingPolicy, apply_policy
 from fairstats.vignettes.findings import findings_frame, flags_frame
 
@@ -127,8 +127,8 @@ def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFr
 
 def _counts(patterns: pd.DataFrame, policy: CountingPolicy) -> pd.DataFrame:
     keys = list(PAIR_COLUMNS)
-    wide = patterns.groupby([*keys, "pattern"]).size().unstack("pattern", fill_value=0)
-    wide = wide.reindex(columns=list(PATTERNS), fill_value=0).reset_index()
+    items = crossed_patterns(patterns)
+    wide = items.groupby(keys, as_index=False)[list(PATTERNS)].sum()
     paired = apply_policy(wide, policy)
     return wide[keys].assign(n10=paired.n10, n01=paired.n01, n=paired.n)
 

@@ -138,7 +138,7 @@ def printed(release: Release) -> GT:
 
 def estimates(release: Release) -> GT:
     rows = rows_of(release, "estimates", OLD)
-    some = rows["metric"].isin(["accuracy_a", "accuracy_difference", "mcnemar", "odds_ratio", "dp"])
+    some = rows["metric"].isin(["accuracy_a", "accuracy_difference", "mcnemar", "odds_ratio", "eo"])
     return estimates_table(rows[some & (rows["attribute"] == "race")], release, name="estimates")
 
 

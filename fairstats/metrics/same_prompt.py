@@ -1,0 +1,148 @@
+"""Agreement of two samples of the same prompt, and how much of a disagreement exceeds it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fairstats.inference._checks import check_counts, check_multiplicity
+from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
+from fairstats.inference.cluster_bootstrap import mean_interval
+from fairstats.missing import CountingPolicy
+from fairstats.results import Estimate
+
+
+@dataclass(frozen=True)
+class SamePrompt:
+    """Result of `same_prompt`.
+
+    Attributes
+    ----------
+    agreement : Estimate
+        How often two samples of one variant are the same letter, in [0, 1].
+    excess : Estimate
+        The agreement minus the CFR of the same items, in [−1, 1].
+    """
+
+    agreement: Estimate
+    excess: Estimate
+
+
+def same_prompt(
+    letters_a: npt.ArrayLike,
+    letters_b: npt.ArrayLike,
+    multiplicity: npt.ArrayLike | None = None,
+    *,
+    samples: npt.ArrayLike | None = None,
+    missing: CountingPolicy = "available",
+    alpha: float = 0.05,
+) -> SamePrompt:
+    """Estimate the agreement of samples of the same prompt, and the disagreement beyond it.
+
+    An item with k answers of one group, c_l of them the letter l, has the agreement
+    A = Σ_l c_l (c_l − 1) / (k (k − 1)), over all pairs of its samples. With C the share of pairs
+    of an answer for group a and one for group b that are the same letter, the excess of an item
+    is (A_a + A_b) / 2 − C. Both estimates are means over items, each with the same weight.
+
+    Parameters
+    ----------
+    letters_a, letters_b : array_like of int, shape (k, options)
+        How often each group gave each letter, for each item or kind of item.
+    multiplicity : array_like of int, shape (k,), optional
+        How many items are of that kind; by default one.
+    samples : array_like of int, shape (k,), optional
+        The number of samples, missing ones included; needed for ``incorrect``.
+    missing : {"available", "complete", "incorrect"}
+        ``incorrect``: a missing answer is the same as no other one; the other two leave it out.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    SamePrompt
+        Over the items with at least two answers for each group; `n` is their number. Without one
+        the estimates are NaN, and the limits those of the scale.
+
+    Raises
+    ------
+    ValueError
+        If `samples` is not given for ``incorrect``, and for counts that are not whole numbers.
+
+    Notes
+    -----
+    The expected excess of an item is ½ Σ_l (p_l − q_l)², with p and q the probabilities of the
+    letters for either group. It is 0 if the group does not matter, however noisy the answers are,
+    and positive if it does; an estimate can be negative by chance. If all items have the same
+    number of answers for each group, the sums are whole numbers and the interval is the exact
+    bootstrap over items of `fairstats.inference.cluster_bootstrap.mean_interval`. If the numbers
+    differ, or the common denominator is above 10,080, it is `bounded_mean_interval`, which cuts
+    the scale into 10,080 steps.
+
+    References
+    ----------
+    Hoeffding (1948), Annals of Mathematical Statistics 19:293-325, for U-statistics; Székely &
+    Rizzo (2013), Journal of Statistical Planning and Inference 143:1249-1272: twice the excess is
+    the energy distance of the two groups' letters.
+
+    Examples
+    --------
+    >>> found = same_prompt([[2, 0], [1, 1]], [[2, 0], [1, 1]])
+    >>> float(found.agreement.estimate), float(found.excess.estimate)
+    (0.5, -0.25)
+    """
+    a, b = check_counts(letters_a=letters_a, letters_b=letters_b)
+    many = check_multiplicity(multiplicity, len(a))
+    if missing == "incorrect":
+        if samples is None:
+            raise ValueError("missing='incorrect' needs samples, the number of samples per item")
+        sizes = np.asarray(samples, dtype=np.int64)
+        size_a = size_b = sizes
+    else:
+        size_a, size_b = a.sum(axis=1), b.sum(axis=1)
+    counted = (size_a > 1) & (size_b > 1) & (many > 0)
+    a, b, many = a[counted], b[counted], many[counted]
+    size_a, size_b = size_a[counted], size_b[counted]
+    again_a, again_b = (a * (a - 1)).sum(axis=1), (b * (b - 1)).sum(axis=1)
+    same = (a * b).sum(axis=1)
+    sizes = np.unique(np.concatenate([size_a, size_b]))
+    if len(sizes) <= 1:
+        k = int(sizes[0]) if len(sizes) else 2
+        pairs = 2 * k * (k - 1)
+        if k * pairs <= STEPS:
+            excess = k * (again_a + again_b) - 2 * (k - 1) * same
+            return SamePrompt(
+                _of_whole_numbers(again_a + again_b, pairs, many, 0.0, alpha),
+                _of_whole_numbers(excess, k * pairs, many, -1.0, alpha),
+            )
+    share = (again_a / (size_a * (size_a - 1)) + again_b / (size_b * (size_b - 1))) / 2
+    excess = share - same / (size_a * size_b)
+    # The interval is of numbers from 0 to 1.
+    found = bounded_mean_interval(np.clip((excess + 1) / 2, 0, 1), many, alpha=alpha)
+    return SamePrompt(
+        bounded_mean_interval(share, many, alpha=alpha),
+        Estimate(
+            2 * found.estimate - 1,
+            2 * found.ci_low - 1,
+            2 * found.ci_high - 1,
+            found.ci_level,
+            found.ci_method,
+            found.n,
+        ),
+    )
+
+
+def _of_whole_numbers(
+    values: npt.NDArray[np.int64],
+    denominator: int,
+    many: npt.NDArray[np.int64],
+    lowest: float,
+    alpha: float,
+) -> Estimate:
+    factor = math.gcd(denominator, *(int(value) for value in values))
+    found = mean_interval(values // factor, many, largest=denominator // factor, alpha=alpha)
+    scale = denominator // factor
+    low, high = np.maximum(found.ci_low / scale, lowest), np.minimum(found.ci_high / scale, 1.0)
+    return Estimate(found.estimate / scale, low, high, found.ci_level, found.ci_method, found.n)

@@ -1,0 +1,79 @@
+"""Agreement of samples of the same prompt, and the disagreement beyond it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairstats.metrics.same_prompt import same_prompt
+
+NOISY, OTHER = [0.5, 0.3, 0.1, 0.1], [0.3, 0.5, 0.1, 0.1]
+COUNTS = st.lists(st.integers(0, 3), min_size=3, max_size=3)
+
+
+def test_answers_that_never_change_agree_and_have_no_excess():
+    found = same_prompt([[3, 0]] * 50, [[3, 0]] * 50)
+    assert (found.agreement.estimate, found.excess.estimate) == (1, 0)
+    assert found.agreement.ci_low < 1 == found.agreement.ci_high
+    assert found.excess.ci_low < 0 < found.excess.ci_high
+
+
+def test_groups_with_one_fixed_letter_each_have_the_whole_excess():
+    found = same_prompt([[3, 0]] * 50, [[0, 3]] * 50)
+    assert (found.agreement.estimate, found.excess.estimate) == (1, 1)
+    assert 0 < found.excess.ci_low <= found.excess.ci_high == 1
+
+
+def test_without_an_item_of_two_answers_the_estimates_are_nan():
+    found = same_prompt([[1, 0], [2, 0]], [[1, 0], [0, 1]])
+    assert np.isnan(found.agreement.estimate)
+    assert np.isnan(found.excess.estimate)
+    assert (found.agreement.ci_low, found.agreement.ci_high) == (0, 1)
+    assert (found.excess.ci_low, found.excess.ci_high) == (-1, 1)
+    assert found.agreement.n == 0
+
+
+@given(items=st.lists(st.tuples(COUNTS, COUNTS), min_size=1, max_size=6))
+def test_estimates_are_means_over_all_pairs_of_samples(items):
+    agreements, excesses = [], []
+    for counts in items:
+        letters = [np.repeat(range(3), own) for own in counts]
+        if min(map(len, letters)) < 2:
+            continue
+        within = [np.mean([x == y for i, x in enumerate(own) for y in own[:i]]) for own in letters]
+        across = np.mean([x == y for x in letters[0] for y in letters[1]])
+        agreements.append(np.mean(within))
+        excesses.append(np.mean(within) - across)
+    found = same_prompt(*zip(*items, strict=True))
+    assert found.agreement.n == len(agreements)
+    if agreements:
+        assert found.agreement.estimate == pytest.approx(np.mean(agreements))
+        assert found.excess.estimate == pytest.approx(np.mean(excesses), abs=1e-12)
+        assert found.excess.ci_low <= found.excess.estimate + 1e-9
+        assert found.excess.estimate <= found.excess.ci_high + 1e-9
+
+
+def test_missing_answers_agree_with_no_other_if_incorrect():
+    found = same_prompt([[1, 0]], [[2, 0]], samples=[2], missing="incorrect")
+    assert found.agreement.estimate == 0.5
+    assert found.excess.estimate == 0
+    with pytest.raises(ValueError, match="needs samples"):
+        same_prompt([[1, 0]], [[2, 0]], missing="incorrect")
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 5)])
+def test_interval_covers_zero_for_noise_and_excludes_it_for_an_unfair_model(sizes):
+    rng = np.random.default_rng(1)
+    covered, cfr, found_unfair = 0, [], 0
+    for _ in range(60):
+        size = rng.integers(sizes[0], sizes[1] + 1, 200)
+        a, again, b = (rng.multinomial(size, p) for p in (NOISY, NOISY, OTHER))
+        fair, unfair = same_prompt(a, again), same_prompt(a, b)
+        covered += fair.excess.ci_low <= 0 <= fair.excess.ci_high
+        found_unfair += unfair.excess.ci_low > 0
+        cfr.append(float(fair.agreement.estimate - fair.excess.estimate))
+    assert covered >= 52
+    assert found_unfair >= 55
+    assert np.mean(cfr) < 0.5

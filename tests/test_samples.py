@@ -1,0 +1,257 @@
+"""Several samples per item: no figure may depend on how the samples are numbered."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairstats
+from fairstats.counts import PATTERNS, count_outcomes, fold_answers
+from fairstats.item_counts import count_items
+from fairstats.sample_weights import common_copies, pair_weights, per_answer
+
+RACE, SEX = ("white", "black"), ("male", "female")
+POLICIES = ("available", "complete", "incorrect", "bounds")
+KEYS = ["item_id", "attribute", "group"]
+
+
+def drawn(answers_of, seed: int, sizes: tuple[int, ...], *, items: int = 25) -> pd.DataFrame:
+    """Answers of two attributes; an item has one of the numbers of samples in `sizes`."""
+    draw = random.Random(seed)
+    many = [draw.choice(sizes) for _ in range(items)]
+    parts = []
+    for sample in range(max(sizes)):
+        for attribute, groups in (("race", RACE), ("sex", SEX)):
+            texts = [
+                "".join(draw.choices("AAABC-.", k=2)) + "/" + draw.choice("AAB-")
+                if sample < own
+                else ".."
+                for own in many
+            ]
+            if attribute == "sex":
+                texts = [text.partition("/")[0] for text in texts]
+            parts.append(answers_of(texts, groups=groups, attribute=attribute, sample=sample))
+    return pd.concat([part for part in parts if not part.empty], ignore_index=True)
+
+
+def relabelled(answers: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """The same answers; the samples of every variant of every item are numbered anew."""
+    draw = random.Random(seed)
+    parts = []
+    for _, own in answers.groupby(KEYS, sort=False):
+        parts.append(own.assign(sample=draw.sample(range(9), len(own))))
+    return pd.concat(parts, ignore_index=True)
+
+
+def assert_same_figures(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("sizes", [(3,), (1, 2, 3)])
+@settings(max_examples=3)
+@given(seed=st.integers(0, 10**6))
+def test_estimates_do_not_depend_on_sample_numbers(policy, sizes, answers_of, seed):
+    answers = drawn(answers_of, seed, sizes, items=12)
+    one, other = (fairstats.analyze(a, policy) for a in (answers, relabelled(answers, seed)))
+    assert_same_figures(one, other)
+
+
+@pytest.mark.parametrize("sizes", [(3,), (1, 2, 3)])
+def test_joint_adjustment_does_not_depend_on_sample_numbers(sizes, answers_of):
+    answers = drawn(answers_of, 1, sizes)
+    one, other = (
+        fairstats.analyze(a, adjust="max_t", n_resamples=199)
+        for a in (answers, relabelled(answers, 2))
+    )
+    assert_same_figures(one, other)
+
+
+@pytest.mark.parametrize("metric", ["ad", "cfr", "accuracy"])
+def test_ranks_do_not_depend_on_sample_numbers(metric, answers_of):
+    answers = pd.concat(
+        drawn(answers_of, seed, (3,)).assign(model=f"model-{seed}") for seed in (1, 2, 3)
+    )
+    shuffled = pd.concat(relabelled(own, 4) for _, own in answers.groupby("model"))
+    one, other = (fairstats.rank_models(a, metric, n_resamples=199) for a in (answers, shuffled))
+    assert_same_figures(one, other)
+
+
+def test_different_items_may_be_compared_whatever_the_sample_numbers(answers_of):
+    old, new = (drawn(answers_of, seed, (3,)).assign(model=f"m{seed}") for seed in (1, 2))
+    one = fairstats.compare(old, new, n_resamples=199)
+    other = fairstats.compare(relabelled(old, 3), relabelled(new, 4), n_resamples=199)
+    assert_same_figures(one, other)
+
+
+@pytest.fixture(scope="module")
+def three_samples(answers_of, three_groups) -> pd.DataFrame:
+    """Three groups, up to three samples of an item, answers and rows missing."""
+    draw = random.Random(5)
+    groups = tuple(three_groups.attributes["race"].groups)
+    many = [draw.choice((1, 2, 3)) for _ in range(20)]
+    parts = [
+        answers_of(
+            [
+                "".join(draw.choices("AABC-", k=3)) + "/" + draw.choice("AAB-")
+                if sample < own
+                else "..."
+                for own in many
+            ],
+            groups=groups,
+            benchmark="three",
+            sample=sample,
+        )
+        for sample in range(3)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_three_groups_do_not_depend_on_sample_numbers(policy, three_samples, three_groups):
+    one, other = (
+        fairstats.analyze(a, policy, benchmarks=[three_groups])
+        for a in (three_samples, relabelled(three_samples, 1))
+    )
+    assert_same_figures(one, other)
+
+
+def answers_by_item(answers: pd.DataFrame, attribute: str, group: str) -> dict[str, list]:
+    own = answers[(answers["attribute"] == attribute) & (answers["group"] == group)]
+    return {item: rows["answer"].tolist() for item, rows in own.groupby("item_id")}
+
+
+@pytest.mark.parametrize("sizes", [(3,), (1, 2, 3)])
+def test_figures_are_those_of_all_pairs_of_answers(sizes, answers_of, row_of):
+    answers = drawn(answers_of, 7, sizes)
+    estimates = fairstats.analyze(answers, "available")
+    a, b, neutral = (
+        answers_by_item(answers, *variant)
+        for variant in (("race", "white"), ("race", "black"), ("baseline", "neutralized"))
+    )
+    same = pairs = 0.0
+    right, known = {"a": 0.0, "b": 0.0}, {"a": 0.0, "b": 0.0}
+    for item in {*a, *b}:
+        one, other = a.get(item, []), b.get(item, [])
+        size = max(len(one), len(other))
+        letters = [[x for x in own if isinstance(x, str)] for own in (one, other)]
+        same += sum(x == y for x in letters[0] for y in letters[1]) / size
+        pairs += len(letters[0]) * len(letters[1]) / size
+        of_neutral = neutral.get(item, [None])
+        weight = sum(x == "A" for x in of_neutral) / len(of_neutral)
+        for side, own in zip("ab", letters, strict=True):
+            right[side] += weight * sum(x == "A" for x in own)
+            known[side] += weight * len(own)
+    race = {"attribute": "race"}
+    assert row_of(estimates, metric="cfr", **race)["estimate"] == pytest.approx(same / pairs)
+    rates = [right[side] / known[side] for side in "ab"]
+    eo = row_of(estimates, metric="eo", **race)["estimate"]
+    assert eo == pytest.approx(abs(rates[0] - rates[1]))
+
+
+@pytest.mark.parametrize("sizes", [(3,), (1, 2, 3)])
+def test_every_answer_of_a_group_has_the_same_weight(sizes, answers_of, row_of):
+    answers = drawn(answers_of, 8, sizes)
+    estimates = fairstats.analyze(answers, "available")
+    difference = row_of(estimates, metric="accuracy_difference", attribute="race")
+    for side, group in (("a", "white"), ("b", "black")):
+        own = answers[(answers["attribute"] == "race") & (answers["group"] == group)]
+        known = own.dropna(subset="answer")
+        row = row_of(estimates, metric=f"accuracy_{side}", attribute="race")
+        assert row["estimate"] == pytest.approx((known["answer"] == "A").mean())
+        assert row["n"] == difference[f"n_{side}"] == len(known)
+        sizes_of = answers[answers["attribute"] == "race"].groupby(["item_id", "group"]).size()
+        asked = int(sizes_of.groupby("item_id").max().sum())
+        assert row[f"n_missing_{side}"] == asked - len(known)
+
+
+@pytest.mark.parametrize("engine", ["polars", "polars lazy", "duckdb", "pyarrow", "pyspark"])
+def test_every_engine_pairs_the_same_samples(engine, answers_of, in_engine):
+    answers = drawn(answers_of, 9, (1, 2, 3))
+    there = in_engine(answers, engine)
+    pd.testing.assert_frame_equal(count_outcomes(there), count_outcomes(answers))
+    pd.testing.assert_frame_equal(count_items(there), count_items(answers))
+    pd.testing.assert_frame_equal(fold_answers(there).outcomes, fold_answers(answers).outcomes)
+
+
+def test_repeating_every_answer_changes_no_figure_but_the_intervals(answers_of):
+    once = drawn(answers_of, 10, (1,), items=40)
+    twice = pd.concat([once, once.assign(sample=1)], ignore_index=True)
+    one, other = (
+        fairstats.analyze(answers)
+        .query("metric in ('accuracy_a', 'accuracy_difference', 'cfr', 'eo', 'both_correct')")
+        .set_index(["attribute", "metric", "group_a"])["estimate"]
+        for answers in (once, twice)
+    )
+    pd.testing.assert_series_equal(one, other, rtol=1e-12)
+
+
+def test_repeating_every_answer_brings_no_certainty(answers_of, row_of):
+    once = drawn(answers_of, 11, (1,), items=60)
+    copies = pd.concat([once.assign(sample=sample) for sample in range(4)], ignore_index=True)
+    one, other = (
+        row_of(fairstats.analyze(a), metric="accuracy_difference", attribute="race")
+        for a in (once, copies)
+    )
+    widths = [row["ci_high"] - row["ci_low"] for row in (one, other)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.03)
+
+
+def test_weights_make_every_answer_count_the_same():
+    sizes = np.arange(1, 11)
+    copies = common_copies(sizes)
+    np.testing.assert_array_equal(pair_weights(copies, sizes) * sizes, copies)
+    many = np.arange(1, 60)
+    rounded = pair_weights(common_copies(many), many) * many
+    np.testing.assert_allclose(rounded, common_copies(many), rtol=1e-7)
+    assert per_answer(rounded, common_copies(many)).tolist() == [1] * len(many)
+
+
+def pooled_answers(answers_of, sex: list[str]) -> pd.DataFrame:
+    """Race is answered by one group in half of the items; no answered pair differs."""
+    race = ["A-"] * 20 + ["AA"] * 20
+    return pd.concat(
+        [answers_of(race, groups=RACE), answers_of(sex, groups=SEX, attribute="sex")],
+        ignore_index=True,
+    )
+
+
+def test_pooled_difference_is_zero_if_no_answered_pair_differs(answers_of, row_of):
+    answers = pooled_answers(answers_of, ["BB"] * 40)
+    estimates = fairstats.analyze(answers, "available")
+    pooled = estimates[estimates["attribute"] == "pooled"]
+    for metric in ("accuracy_difference", "ad", "cohens_h"):
+        row = row_of(pooled, metric=metric)
+        assert row["estimate"] == 0
+        assert (row["n"], row["n_a"], row["n_b"], row["n_missing_b"]) == (60, 60, 60, 20)
+        assert "over the pairs with both answers" in row["method_note"]
+    sides = [row_of(pooled, metric=f"accuracy_{side}")["estimate"] for side in "ab"]
+    assert sides == [20 / 60, 20 / 60]
+
+
+def test_pooled_note_names_an_attribute_without_an_answered_pair(answers_of, row_of):
+    answers = pd.concat(
+        [
+            answers_of(["A-"] * 20, groups=RACE),
+            answers_of(["AB"] * 5 + ["AA"] * 15, groups=SEX, attribute="sex"),
+        ]
+    )
+    estimates = fairstats.analyze(answers, "available")
+    row = row_of(estimates, metric="accuracy_difference", attribute="pooled")
+    assert row["estimate"] == 0.25
+    assert "Race" in row["method_note"]
+    assert "adds nothing" in row["method_note"]
+
+
+def test_patterns_of_one_item_are_the_products_of_its_answers(answers_of):
+    parts = [answers_of([text], sample=sample) for sample, text in enumerate(["AB", "A-", "BB"])]
+    counts = count_outcomes(pd.concat(parts)).iloc[0]
+    # a: two right, one wrong (B); b: two wrong (B), one missing.
+    expected = {"n10": 4, "n1x": 2, "n00_same": 2, "n0x": 1}
+    assert counts[list(PATTERNS)].to_dict() == dict.fromkeys(PATTERNS, 0) | expected
+    assert counts["copies"] == 3
