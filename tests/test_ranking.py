@@ -120,7 +120,7 @@ def test_one_model_alone_is_first_and_last(answers_of):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"metric": "h"}, "use ad, cfr, accuracy"),
+        ({"metric": "h"}, "use ad, cfr or accuracy"),
         ({"adjust": "bh"}, "does not hold all ranks at once"),
         ({"missing": "bounds"}, "no figure to rank by"),
     ],
