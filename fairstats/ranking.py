@@ -111,92 +111,7 @@ class RankOptions(TypedDict, total=False):
 def rank_models(
     answers: Any, metric: RankMetric = "ad", **options: Unpack[RankOptions]
 ) -> pd.DataFrame:
-    """Rank the models of each benchmark version and strategy, with confidence sets for the ranks.
-
-    Parameters
-    ----------
-    answers, metric, **options
-        As for `rank_boards`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per model of each board, best first, columns `RANK_COLUMNS`. ``estimate`` is the
-        figure under the policy for missing answers; ``rank`` follows ``least_favourable``, the
-        figure with every missing answer completed against the model. The model can hold the ranks
-        from ``rank_low`` to ``rank_high``; it ``may_be_best`` if that includes the first. ``n`` is
-        the number of items that all ranked models were asked. A model that may not be ranked is
-        last, without a rank, and `method_note` gives the reason.
-
-    Raises
-    ------
-    InputError, ValueError
-        As `rank_boards`.
-
-    Examples
-    --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
-    ...            attribute="race", answer_key="A")
-    >>> table = pd.DataFrame([row | dict(model=m, item_id=f"i{i}", group=g, answer=a)
-    ...                       for m, changed in (("fair", 1), ("unfair", 12)) for i in range(40)
-    ...                       for g, a in (("white", "A"), ("black", "AB"[i < changed]))])
-    >>> ranks = rank_models(table)
-    >>> ranks[["model", "rank", "rank_low", "rank_high", "may_be_best"]].values.tolist()
-    [['fair', 1, 1, 1, True], ['unfair', 2, 2, 2, False]]
-    """
-    return rank_boards(answers, metric, **options).ranks
-
-
-def rank_differences(
-    answers: Any, metric: RankMetric = "ad", **options: Unpack[RankOptions]
-) -> pd.DataFrame:
-    """Compare every two ranked models of each benchmark version and strategy.
-
-    Parameters
-    ----------
-    answers, metric, **options
-        As for `rank_boards`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair of ranked models of a board, columns `RANK_DIFFERENCE_COLUMNS`.
-        ``model_a`` is the one with the better rank. ``difference`` is its estimate minus that of
-        ``model_b``; ``bounds_low`` and ``bounds_high`` are the lowest and highest difference that
-        any completion of the missing answers gives. The models ``differ`` if ``p_adjusted`` is
-        at most 1 − ``ci_level``.
-
-    Raises
-    ------
-    InputError, ValueError
-        As `rank_boards`.
-
-    Examples
-    --------
-    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
-    ...            attribute="race", answer_key="A")
-    >>> table = pd.DataFrame([row | dict(model=m, item_id=f"i{i}", group=g, answer=a)
-    ...                       for m, changed in (("fair", 1), ("unfair", 12)) for i in range(40)
-    ...                       for g, a in (("white", "A"), ("black", "AB"[i < changed]))])
-    >>> pairs = rank_differences(table, "cfr")
-    >>> pairs[["model_a", "model_b", "difference", "differ"]].round(3).values.tolist()
-    [['fair', 'unfair', 0.275, True]]
-    """
-    return rank_boards(answers, metric, **options).differences
-
-
-def rank_boards(
-    answers: Any,
-    metric: RankMetric = "ad",
-    *,
-    missing: CountingPolicy | None = None,
-    alpha: float = 0.05,
-    adjust: AdjustMethod = "holm",
-    n_resamples: int = 9999,
-    rng: np.random.Generator | int = 1,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
-) -> Ranking:
-    r"""Compare the models of each benchmark version and strategy in pairs, and rank them.
+    r"""Rank the models of each benchmark version and strategy, with confidence sets for the ranks.
 
     Parameters
     ----------
@@ -205,6 +120,8 @@ def rank_boards(
     metric : {"ad", "cfr", "accuracy"}
         The figure that ranks, its mean over the declared demographic pairs: accuracy disparity
         (the smallest first), CFR or accuracy (the largest first).
+    **options
+        The keyword options that follow.
     missing : {"available", "complete", "incorrect"}, optional
         The policy that ``estimate`` follows; by default the benchmark's. Ranks and tests do not
         depend on it.
@@ -220,8 +137,13 @@ def rank_boards(
 
     Returns
     -------
-    Ranking
-        The tables of `rank_models` and `rank_differences`.
+    pandas.DataFrame
+        One row per model of each board, best first, columns `RANK_COLUMNS`. ``estimate`` is the
+        figure under the policy for missing answers; ``rank`` follows ``least_favourable``, the
+        figure with every missing answer completed against the model. The model can hold the ranks
+        from ``rank_low`` to ``rank_high``; it ``may_be_best`` if that includes the first. ``n`` is
+        the number of items that all ranked models were asked. A model that may not be ranked is
+        last, without a rank, and `method_note` gives the reason.
 
     Raises
     ------
@@ -249,6 +171,94 @@ def rank_boards(
 
     Who is ranked is declared by the benchmark, see `fairstats.eligibility.why_unranked`. A model
     without a rank is compared with no other model. A board of one ranked model has no comparison.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91:476-518.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
+    ...            attribute="race", answer_key="A")
+    >>> table = pd.DataFrame([row | dict(model=m, item_id=f"i{i}", group=g, answer=a)
+    ...                       for m, changed in (("fair", 1), ("unfair", 12)) for i in range(40)
+    ...                       for g, a in (("white", "A"), ("black", "AB"[i < changed]))])
+    >>> ranks = rank_models(table)
+    >>> ranks[["model", "rank", "rank_low", "rank_high", "may_be_best"]].values.tolist()
+    [['fair', 1, 1, 1, True], ['unfair', 2, 2, 2, False]]
+    """
+    return rank_boards(answers, metric, **options).ranks
+
+
+def rank_differences(
+    answers: Any, metric: RankMetric = "ad", **options: Unpack[RankOptions]
+) -> pd.DataFrame:
+    """Compare every two ranked models of each benchmark version and strategy.
+
+    Parameters
+    ----------
+    answers, metric, **options
+        As for `rank_models`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair of ranked models of a board, columns `RANK_DIFFERENCE_COLUMNS`.
+        ``model_a`` is the one with the better rank. ``difference`` is its estimate minus that of
+        ``model_b``; ``bounds_low`` and ``bounds_high`` are the lowest and highest difference that
+        any completion of the missing answers gives. The models ``differ`` if ``p_adjusted`` is
+        at most 1 − ``ci_level``.
+
+    Raises
+    ------
+    InputError, ValueError
+        As `rank_models`.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91:476-518.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
+    ...            attribute="race", answer_key="A")
+    >>> table = pd.DataFrame([row | dict(model=m, item_id=f"i{i}", group=g, answer=a)
+    ...                       for m, changed in (("fair", 1), ("unfair", 12)) for i in range(40)
+    ...                       for g, a in (("white", "A"), ("black", "AB"[i < changed]))])
+    >>> pairs = rank_differences(table, "cfr")
+    >>> pairs[["model_a", "model_b", "difference", "differ"]].round(3).values.tolist()
+    [['fair', 'unfair', 0.275, True]]
+    """
+    return rank_boards(answers, metric, **options).differences
+
+
+def rank_boards(
+    answers: Any,
+    metric: RankMetric = "ad",
+    *,
+    missing: CountingPolicy | None = None,
+    alpha: float = 0.05,
+    adjust: AdjustMethod = "holm",
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> Ranking:
+    """Compare the models of each benchmark version and strategy in pairs, and rank them.
+
+    Parameters
+    ----------
+    answers, metric, missing, alpha, adjust, n_resamples, rng, benchmarks
+        As for `rank_models`.
+
+    Returns
+    -------
+    Ranking
+        The tables of `rank_models` and `rank_differences`.
+
+    Raises
+    ------
+    InputError, ValueError
+        As `rank_models`.
 
     References
     ----------

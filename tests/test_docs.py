@@ -10,6 +10,7 @@ import pytest
 import fairstats
 from fairstats.benchmarks import load_benchmark
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
+from fairstats.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
 from fairstats.ratings.files import write_ratings
 from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS
 from fairstats.retrieval import OVERLAP_COLUMNS
@@ -43,6 +44,8 @@ def test_the_estimates_page_tells_every_column_and_metric():
             "metric of `retrieval_effects`",
             (*CELLS, CHANGED_SAME, CHANGED_OTHER, CHANGE_DIFFERENCE),
         ),
+        ("of `ranks`", RANK_COLUMNS),
+        ("of `rank_differences`", RANK_DIFFERENCE_COLUMNS),
         ("of `votes`", VOTE_COLUMNS),
         ("of `text_overlap`", TEXT_OVERLAP_COLUMNS),
     ],
