@@ -124,7 +124,7 @@ def same_variants(
     and the upper one not below `SMALLEST_SAME`, "different variants" where the upper limit is
     below `SMALLEST_SAME` and the lower not above 1, else "cannot tell". It takes two attributes;
     of one with several pairs of groups the first declared pair counts, and of several samples of
-    an item the first.
+    an item the group that is right more often.
 
     On FairMedQA's 15 released answer sets: all 61 pairs of one version are told to be the same; of
     44 pairs across versions none is, 35 are told to be different, and 9 cannot be told. With
