@@ -406,7 +406,8 @@ def test_samples_that_repeat_the_first_add_nothing(answers_of, row_of):
     )
     assert found["p_value"] == pytest.approx(expected["p_value"])
     assert found["test"] == "mcnemar midp, items flipped"
-    assert (found["n"], found["n10"], found["n01"]) == (360, 90, 30)
+    # Nine pairs of answers for each item.
+    assert (found["n"], found["n10"], found["n01"]) == (1080, 270, 90)
     row = row_of(three, metric="accuracy_difference", attribute="race")
     assert row["verdict"] == "disparity shown"
     assert set(three.loc[three["metric"].isin(["bowker", "stuart_maxwell"]), "attribute"]) == set()

@@ -82,7 +82,7 @@ def test_without_missing_answers_the_test_is_that_of_the_items(three_models):
     arrays = {}
     for model, rows in sums[sums["attribute"] == "race"].groupby("model"):
         arrays[model] = rows.sort_values("item_id")[columns].to_numpy()[:, None, :]
-    expected = model_p_value(arrays["fair"], arrays["unfair"], ad, sign_error=0.05 / 300)
+    expected = model_p_value(arrays["fair"], arrays["unfair"], ad)
     found = rank_differences(three_models, "ad").set_index(["model_a", "model_b"])
     assert found.loc[("fair", "unfair"), "p_value"] == expected
     policies = [rank_models(three_models, missing=m) for m in ("available", "incorrect")]

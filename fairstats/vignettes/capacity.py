@@ -12,14 +12,13 @@ import pandas as pd
 from scipy import optimize, stats
 
 from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
-from fairstats.counts import PAIR_COLUMNS, PATTERNS
-from fairstats.design_effects import design_effects
+from fairstats.counts import PATTERNS
 from fairstats.folding import open_answers
 from fairstats.inference._checks import check_alpha
-from fairstats.items import crossed_patterns, item_sums, patterns_of
+from fairstats.items import crossed_patterns, patterns_of
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.disparity import absolute_interval
-from fairstats.missing import CountingPolicy, PairedCounts, apply_policy
+from fairstats.missing import CountingPolicy, PairedCounts, apply_policy, of_each_pattern
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.findings import findings_frame
 
@@ -207,19 +206,20 @@ def _figures(
     cells = items[list(PATTERNS)].to_numpy(dtype=np.int64)
     counts = pd.DataFrame([cells.sum(axis=0)], columns=list(PATTERNS))
     paired = apply_policy(counts, policy)
-    sums = item_sums(patterns, policy).set_index("item_id")
-    influence = pd.Series(0.0, index=sums.index)
+    one, totals = of_each_pattern(policy), cells.sum(axis=0)
+    of_pair = np.zeros(len(totals))
     for side, sign in (("a", 1), ("b", -1)):
-        right, n = sums[f"correct_{side}"], sums[f"n_{side}"]
-        if n.sum() > 0:
-            influence += sign * (right - right.sum() / n.sum() * n) / n.sum()
+        right, n = getattr(one, f"correct_{side}"), getattr(one, f"n_{side}")
+        if (size := float(totals @ n)) > 0:
+            of_pair += sign * (right - float(totals @ right) / size * n) / size
+    influence = pd.Series(cells @ of_pair, index=items["item_id"])
     version = str((patterns if like is None else like)["benchmark_version"].iloc[0])
-    copies = int(items["copies"].iloc[0]) if len(items) else 1
+    copies = int(items["copies"].max()) if len(items) else 1
+    single = float(totals @ of_pair**2)
     effect = 1.0
     if copies > 1:
-        kinds = items.assign(items=1)
-        units = kinds[[*PAIR_COLUMNS, "copies"]].drop_duplicates()
-        effect = float(design_effects(units, kinds, policy)["accuracy_difference"][0])
+        # The variance by items over that by single pairs, which are `copies` for each answer.
+        effect = max(float(copies), float((influence**2).sum()) / single if single > 0 else 1.0)
     return _Figures(kind, version, paired, effect, influence)
 
 

@@ -132,7 +132,8 @@ def same_variants(
     if neither holds. How far models share flips depends on the benchmark's variants, so r is
     derived from answers to that benchmark (docs/benchmark-files.md), and without it there is no
     verdict. The test takes two attributes; of one with several pairs of groups the first declared
-    pair counts, and of several samples of an item the first.
+    pair counts, and of several samples of an item the group that is right
+    more often.
 
     FairMedQA declares 2.5: of the 61 pairs of its 15 released answer sets that are of one version,
     the smallest odds ratio is 2.47. All 61 are then judged the same; of 44 pairs across versions

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairstats.metrics.same_prompt import same_prompt
 
-NOISY, OTHER = [0.5, 0.3, 0.1, 0.1], [0.3, 0.5, 0.1, 0.1]
+NOISY, OTHER = [0.5, 0.3, 0.1, 0.1], [0.2, 0.6, 0.1, 0.1]
 COUNTS = st.lists(st.integers(0, 3), min_size=3, max_size=3)
 
 

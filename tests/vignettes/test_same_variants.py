@@ -145,10 +145,13 @@ def test_missing_answers_follow_the_policy(answers_of, demo):
     assert same_flips(wrong, wrong, smallest_same=2.5).n == 3
 
 
-def test_of_several_pairs_the_first_counts_and_of_samples_too(answers_of, three_groups):
+def test_flips_are_of_the_first_pair_and_of_all_samples(answers_of, three_groups):
     one = answers_of(["ABA", "AAB"], groups=("white", "black", "asian"), benchmark="three")
     again = one.assign(sample=1, answer="A")
     patterns = item_patterns(pd.concat([again, one]), benchmarks=[three_groups])
+    assert flips_of_items(patterns, three_groups)["race"].tolist() == [1, 0]
+    swapped = one.assign(sample=1 - one["sample"]), again.assign(sample=1 - again["sample"])
+    patterns = item_patterns(pd.concat(swapped), benchmarks=[three_groups])
     assert flips_of_items(patterns, three_groups)["race"].tolist() == [1, 0]
 
 
