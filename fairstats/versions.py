@@ -113,8 +113,9 @@ def compare(
         that it was not asked included. ``p_pair`` is the largest of a pair's three p-values.
         ``verdict`` is "win-win" if ``p_pair_adjusted`` is at most alpha and both intervals and
         bounds show a higher accuracy, a higher CFR and a lower AD; "lose-lose" if they show the
-        reverse; else "not shown", with a ``verdict_reason`` if it was withheld. The better model must answer better than a guess. Under
-        ``bounds`` the limits are ``lowest`` and ``highest``, without a test or verdict.
+        reverse; else "not shown", with a ``verdict_reason`` if it was withheld. The better model
+        must answer better than a guess. Under ``bounds`` the limits are those over all
+        completions of the answers to the items that were asked, without a test or verdict.
 
     Raises
     ------

@@ -9,6 +9,7 @@ import pytest
 
 import fairstats
 from fairstats.benchmarks import load_benchmark
+from fairstats.comparisons import RELEASE_COMPARISON_COLUMNS
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
 from fairstats.ratings.files import write_ratings
 from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS
@@ -37,6 +38,7 @@ def test_the_estimates_page_tells_every_column_and_metric():
 @pytest.mark.parametrize(
     ("head", "names"),
     [
+        ("of `comparisons`", RELEASE_COMPARISON_COLUMNS),
         ("of `overlap`", OVERLAP_COLUMNS),
         ("of `retrieval_effects`", EFFECT_COLUMNS),
         (
