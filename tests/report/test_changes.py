@@ -46,6 +46,13 @@ def test_every_published_change_stands_on_its_page(changed):
             assert points(row.estimate) in text
 
 
+def test_the_lede_explains_common_pairs(changed):
+    for name in ("versions", "strategies"):
+        assert "An item counts if both answer sets answer both of its variants" in page(
+            changed, name
+        )
+
+
 def test_a_version_is_named_with_the_one_before(changed):
     text = page(changed, "versions")
     assert "GPT-4.1 → GPT-5" in text
