@@ -170,8 +170,12 @@ def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
     """The kinds of items, (kinds, old and new, pairs, 6), and how many there are of each."""
     size = old.shape[1]
     both = np.concatenate([old, new], axis=1).reshape(len(old), 2 * size * len(SUMS))
-    kinds, many = np.unique(both, axis=0, return_counts=True)
-    return kinds.reshape(len(kinds), 2, size, len(SUMS)), many
+    # What `np.unique` does with rows, several times faster.
+    ordered = both[np.lexsort(both.T[::-1])]
+    is_first = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(both)]
+    first = np.flatnonzero(is_first)
+    many = np.diff(np.append(first, len(both)))
+    return ordered[first].reshape(len(first), 2, size, len(SUMS)), many
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 
 import fairstats
 from fairstats.benchmarks import load_benchmark
+from fairstats.comparisons import RELEASE_COMPARISON_COLUMNS
 from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
 from fairstats.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
 from fairstats.ratings.files import write_ratings
@@ -38,6 +39,7 @@ def test_the_estimates_page_tells_every_column_and_metric():
 @pytest.mark.parametrize(
     ("head", "names"),
     [
+        ("of `comparisons`", RELEASE_COMPARISON_COLUMNS),
         ("of `overlap`", OVERLAP_COLUMNS),
         ("of `retrieval_effects`", EFFECT_COLUMNS),
         (

@@ -87,7 +87,7 @@ def compare(
     paths: Paths,
     old: Annotated[str, typer.Option(help="The older model's name.")],
     new: Annotated[str, typer.Option(help="The newer model's name.")],
-    strategy: Annotated[str, typer.Option(help="How the models were asked.")] = "plain",
+    strategy: Annotated[str, typer.Option(help="Prompting strategy.")] = "plain",
     new_strategy: Annotated[
         str | None,
         typer.Option(help="Prompting strategy of the newer model (default: same as --strategy)."),
@@ -99,7 +99,11 @@ def compare(
         str | None, typer.Option(help="The benchmark version of the newer model's answers.")
     ] = None,
     allow_different_items: Annotated[
-        bool, typer.Option(help="Compare answers to different questions, and mark every row.")
+        bool,
+        typer.Option(
+            help="Compare answers to other items or versions, and mark every row; "
+            "other versions get no verdict."
+        ),
     ] = False,
     missing: Annotated[
         str | None,
@@ -116,7 +120,11 @@ def compare(
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Compare two versions of a model, or two strategies, on the same items."""
+    """Compare two versions of a model, or two strategies, on the same items.
+
+    An item counts for a pair of groups if both models answered both variants. A pair is win-win if
+    accuracy, CFR and AD all improved significantly, whatever the missing answers were.
+    """
     from fairstats.answers import read_answers
     from fairstats.versions import answers_of_one
     from fairstats.versions import compare as compare_answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairstats.benchmarks import PLAIN
+from fairstats.benchmarks import COMMON, PLAIN
 from fairstats.comparisons import STRATEGY, VERSION
 from fairstats.report.benchmark_pages import show_benchmarks as show_benchmarks
 from fairstats.report.board import leaderboard
@@ -39,6 +39,12 @@ from fairstats.report.retrieval_page import show_retrieval as show_retrieval
 from fairstats.report.tables import sources_table
 from fairstats.report.text import escape_markdown
 from fairstats.report.vignettes_page import show_vignettes as show_vignettes
+from fairstats.report.win_win_error import (
+    read_win_win_error,
+    win_win_caption,
+    win_win_table,
+    win_win_text,
+)
 
 
 def show_kicker(release: Release) -> None:
@@ -105,23 +111,23 @@ def show_notes(release: Release) -> None:
 
 
 def show_versions(release: Release) -> None:
-    """How models' figures moved to their next versions."""
+    """Show how models' figures changed in their next versions."""
     _show_changes(
         release,
         VERSION,
-        "Each row compares a model with the version before it, on the items that both answered.",
-        "This release holds no two versions of a model.",
+        "Each row compares a model with the version before it, for one pair of groups.",
+        "This release does not contain two versions of a model.",
     )
 
 
 def show_strategies(release: Release) -> None:
-    """What asking a model otherwise changes."""
+    """Show how a model's figures change with the strategy."""
     _show_changes(
         release,
         STRATEGY,
-        "Each row compares a model's answers under another strategy with its plain ones, on the "
-        "same items.",
-        "This release holds no model that was asked in two ways.",
+        "Each row compares a model's answers under another strategy with its plain answers, for "
+        "one pair of groups.",
+        "This release does not contain a model with answers under two strategies.",
     )
 
 
@@ -130,10 +136,11 @@ def _show_changes(release: Release, kind: str, lede: str, nothing: str) -> None:
     if rows.empty:
         show_markdown(nothing)
         return
+    if rows["missing"].eq(COMMON).all():
+        lede += " An item counts if both answer sets answer both of its variants."
     show_markdown(
-        f"::: lede\n{lede} Differences are new less old, in points, each with "
-        f"{ranges(release)}; an "
-        "arrow says which direction is better.\n:::"
+        f"::: lede\n{lede} Changes are newer − older, in percentage points, each with "
+        f"{ranges(release)}. The arrow in a column head shows which direction is better.\n:::"
     )
     drawn = rows.dropna(subset=["old", "new"])
     if kind == VERSION and not drawn.empty:
@@ -158,7 +165,7 @@ def _show_changes(release: Release, kind: str, lede: str, nothing: str) -> None:
     )
     show_table(
         change_table(rows, release, name=kind),
-        caption=f"Every {kind} compared: differences in points, each with {ranges(release)}; "
+        caption=f"Every {kind} compared: changes in points, each with {ranges(release)}; "
         "accuracy is the mean of the two groups",
         css_class="estimates changes",
         download="comparisons",
@@ -187,3 +194,10 @@ def show_coverage() -> None:
     show_markdown(coverage_text(coverage))
     show_table(range_table(coverage), caption="True coverage: worst, best", css_class="estimates")
     show_table(point_table(coverage), caption=points_caption(coverage), css_class="estimates")
+
+
+def show_win_win_error() -> None:
+    """Show how often a win-win is false, the same in every release."""
+    rates = read_win_win_error()
+    show_markdown(win_win_text(rates))
+    show_table(win_win_table(rates), caption=win_win_caption(), css_class="estimates")

@@ -204,14 +204,33 @@ def how_to_read(release: Release) -> str:
 
 
 def how_to_read_changes(release: Release) -> str:
-    """What the words of a table of changes mean, with this release's level."""
+    """Explain the words of a table of changes, with this release's level."""
+    if release.policies == ["bounds"]:
+        return (
+            "**How to read it.** A range holds every change that the missing answers allow. "
+            "This policy gives no test and no verdict."
+        )
+    alpha = f"{release.alpha:g}"
+    families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
+    named = " or ".join(_FAMILIES[family] for family in families)
     return (
-        "**How to read it.** *Better* and *worse* are said where the test, adjusted over the rows "
-        f"of its comparison, is at most {release.alpha:g}. ▲ win-win: the intervals and tests "
-        "carry a higher accuracy, a higher CFR and a lower AD; ▼ lose-lose: the reverse of all "
-        "three; ○ not shown: neither. A comparison of answers to different questions is marked: "
-        "its differences are of the questions as well as of the models."
+        "**How to read it.** *Better* and *worse* mark a figure with a significant change: its "
+        f"Holm-adjusted p-value is at most {alpha}. ▲ win-win: accuracy and CFR are higher and AD "
+        "is lower. ▼ lose-lose: all three changed for the worse. A pair's p-value is the largest "
+        f"of its three, Holm-adjusted over the pairs of {named}. A verdict needs a p-value of at "
+        f"most {alpha} and three intervals that exclude 0. Whatever the missing answers were, the "
+        "three changes must keep their direction. The better model must also answer better than a "
+        "guess. ○ not shown: at least one condition is not met. Answers to different questions "
+        "are marked and get no verdict, because a change may come from the questions."
     )
+
+
+#: What a benchmark's `family` adjusts together, in the words of the page.
+_FAMILIES = {
+    "model": "the comparison",
+    "board": "all comparisons of the board",
+    "release": "all comparisons of the release",
+}
 
 
 def benchmark_card(benchmark: Benchmark) -> str:

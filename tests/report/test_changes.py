@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fairstats.answers import write_answers
+from fairstats.benchmarks import load_benchmark
 from fairstats.comparisons import comparisons_of, successors
 from fairstats.release import publish
+from fairstats.report.prose import how_to_read_changes
 from fairstats.report.text import points
 
 from .conftest import answers_of_models
@@ -42,6 +46,13 @@ def test_every_published_change_stands_on_its_page(changed):
             assert points(row.estimate) in text
 
 
+def test_the_lede_explains_common_pairs(changed):
+    for name in ("versions", "strategies"):
+        assert "An item counts if both answer sets answer both of its variants" in page(
+            changed, name
+        )
+
+
 def test_a_version_is_named_with_the_one_before(changed):
     text = page(changed, "versions")
     assert "GPT-4.1 → GPT-5" in text
@@ -53,19 +64,43 @@ def test_the_same_answers_under_another_name_of_the_strategy_show_no_change(chan
     assert "plain → aware" in text
     assert "&lt;b&gt;x&lt;/b&gt;" in text
     assert "<b>x</b>" not in text
-    assert text.count("<small>no change shown") == 9
+    assert text.count("<small>no significant change") == 9
 
 
 def test_a_release_without_versions_says_so(pages):
-    assert "holds no two versions of a model" in pages["reports/versions.html"]
-    assert "holds no model that was asked in two ways" in pages["reports/strategies.html"]
+    assert "does not contain two versions of a model" in pages["reports/versions.html"]
+    text = pages["reports/strategies.html"]
+    assert "does not contain a model with answers under two strategies" in text
+
+
+@pytest.mark.parametrize(
+    ("family", "named"),
+    [
+        ("model", "the comparison"),
+        ("board", "all comparisons of the board"),
+        ("release", "all comparisons of the release"),
+    ],
+)
+def test_how_to_read_changes_names_the_family_that_is_adjusted_together(family, named):
+    text = how_to_read_changes(release_of(family, "available"))
+    assert f"over the pairs of {named}." in text
+    assert text.count("at most 0.01") == 2
+
+
+def test_how_to_read_changes_promises_no_verdict_under_bounds():
+    text = how_to_read_changes(release_of("board", "bounds"))
+    assert "no test and no verdict" in text
+    assert "win-win" not in text
+
+
+def release_of(family: str, policy: str) -> SimpleNamespace:
+    benchmark = replace(load_benchmark("demo"), family=family)
+    return SimpleNamespace(alpha=0.01, policies=[policy], benchmarks={"demo": benchmark})
 
 
 def test_a_successor_that_was_asked_other_questions_is_marked():
     old = answers_of_models(("GPT-4.1",)).assign(benchmark_version="0")
     new = answers_of_models(("GPT-5",))
-    from fairstats.benchmarks import load_benchmark
-
     known = {"demo": load_benchmark("demo")}
     table = comparisons_of(pd.concat([old, new]), None, 0.05, known)
     assert len(table) == 9
