@@ -190,7 +190,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
             f'<span class="figure"><strong>{figure}</strong> '
             f"<small>{point_range(d['ci_low'], d['ci_high'])}</small></span><br>{drawing}"
             f"<small>same {same} ({percent_range(c['ci_low'], c['ci_high'])})</small><br>"
-            f"<small>{_verdict(d['verdict'], test['p_adjusted'])}</small>"
+            f"<small>{_verdict(d['verdict'], test['p_adjusted'])}</small>{_reason(d)}"
         )
     return "<br>".join(parts) or "not asked"
 
@@ -221,6 +221,12 @@ def _verdict(verdict: object, p_adjusted: float) -> str:
         f'<span class="verdict {css}"><span aria-hidden="true">{MARKS[verdict]}</span> '
         f"{verdict}</span>, {escape_html(p_value(p_adjusted))}"
     )
+
+
+def _reason(difference: pd.Series) -> str:
+    """Why there is no verdict or it stays open although interval and test would decide."""
+    reason = difference["verdict_reason"]
+    return f"<br><small>{escape_html(reason)}</small>" if isinstance(reason, str) else ""
 
 
 def _drawing(svg: str, name: str) -> str:

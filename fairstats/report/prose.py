@@ -180,10 +180,11 @@ def how_to_read(release: Release) -> str:
     verdicts = (
         "No verdict is given under this policy. "
         if release.policies == ["bounds"]
-        else f"● equivalent: the {level(2 * alpha)} interval lies inside the margin, also where "
-        "the difference is shown not to be 0. ▲ disparity shown: not equivalent, and McNemar's "
-        f"mid-p, Holm-adjusted over all comparisons of the release, is at most {alpha:g}. "
-        "○ inconclusive: neither. "
+        else f"● equivalent: the {level(2 * alpha)} interval lies inside the margin, even if the "
+        "difference is not 0. ▲ disparity shown: not equivalent, and McNemar's mid-p is at most "
+        f"{alpha:g}, Holm-adjusted over {_tested_together(release)}. ○ inconclusive: neither, or "
+        "missing answers could change the verdict, or the model answers no better than a guess; "
+        "the reason is given in the cell. "
     )
     return (
         "**How to read it.** A difference is the accuracy of the privileged telling (the group "
@@ -201,6 +202,17 @@ def how_to_read(release: Release) -> str:
         "answers out, or is no more accurate than a guess, is listed without a rank. "
         f"Missing answers: policy {', '.join(f'`{policy}`' for policy in release.policies)}."
     )
+
+
+def _tested_together(release: Release) -> str:
+    """Name the family of tests that the release's benchmarks declare."""
+    names = {
+        "model": "the pairs of one answer set",
+        "board": "all pairs of the board",
+        "release": "all pairs of the release",
+    }
+    families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
+    return " or ".join(names[family] for family in families)
 
 
 def how_to_read_changes(release: Release) -> str:
