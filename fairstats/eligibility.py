@@ -96,11 +96,11 @@ def why_not_above_chance(
             limit = float(wilson(correct, answers, alpha=alpha, design_effect=effect).low)
         reason = ""
         if limit <= least:
-            shown = f"{correct / answers:.3f}" if answers else "not known"
+            shown = f"{correct / answers:.1%}" if answers else "not known"
+            needed = "the required" if benchmark.lowest_accuracy is not None else "the best guess,"
             reason = (
-                f"accuracy {where} is {shown} and its lower limit {limit:.3f} does not exceed "
-                f"{least:.3f}"
-                + (", that of the best guess" if benchmark.lowest_accuracy is None else "")
+                f"accuracy {where} is {shown} (lower limit {limit:.1%}), not above {needed} "
+                f"{least:.1%}"
             )
         rows.append((*unit, reason))
     table = pd.DataFrame(rows, columns=[*_UNIT, "reason"])
@@ -115,12 +115,7 @@ def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:
         benchmark.attributes[name].pair_label((a, b))
         for name, a, b in zip(own["attribute"], own["group_a"], own["group_b"], strict=True)
     ]
-    over = own[_UNIT].assign(share=share, label=labels)
-    over = over[share > benchmark.largest_missing]
-    reasons = [
-        f"{row.share:.1%} of the answers to {row.label} are missing, more than "
-        f"{benchmark.largest_missing:.1%}"
-        for row in over.itertuples()
-    ]
-    found = over[_UNIT].assign(reason=reasons)
-    return found.groupby(_UNIT, sort=False)["reason"].agg("; ".join).astype("str")
+    over = own[_UNIT].assign(text=[f"{a} {b:.1%}" for a, b in zip(labels, share, strict=True)])
+    listed = over[share > benchmark.largest_missing].groupby(_UNIT, sort=False)["text"]
+    limit = f"more than {benchmark.largest_missing:.1%} of the answers are missing: "
+    return (limit + listed.agg(", ".join)).astype("str")

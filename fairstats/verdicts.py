@@ -218,7 +218,10 @@ def judge(
     units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
     guessing = asked.guessing.reindex(units).fillna("").to_numpy(dtype=str)
     unasked, items = asked.unasked(counts, benchmark)
-    ranges = [f"{100 * a:+.1f} to {100 * b:+.1f} points" for a, b in zip(*bounds, strict=True)]
+    ranges = [
+        f"{100 * a:+.1f} to {100 * b:+.1f} points".replace("-", "−")
+        for a, b in zip(*bounds, strict=True)
+    ]
     subjects = [
         f"{absent} of {whole} items that were not asked" if absent else "missing answers"
         for absent, whole in zip(unasked, items, strict=True)
@@ -245,7 +248,7 @@ def judge(
         ),
         (
             equivalent & (guessing != ""),
-            [f"a model that guesses is not called equivalent: {reason}" for reason in guessing],
+            [f"not called equivalent: {reason}" for reason in guessing],
         ),
     ]
     given = np.select(

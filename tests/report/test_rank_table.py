@@ -122,7 +122,7 @@ def test_board_without_a_ranked_model_gives_the_reasons(unranked):
     (found,) = leaderboard_document(unranked)["boards"]
     for row in found["rows"]:
         assert row["rank"]["rank"] is None
-        assert "does not exceed" in row["rank"]["method_note"]
+        assert "not above the best guess" in row["rank"]["method_note"]
 
 
 def test_reason_is_on_the_badge_and_in_the_audit_report(ranked):
