@@ -60,13 +60,16 @@ def scope(release: Release, model: str) -> list[str]:
 def headline(release: Release, model: str) -> str:
     """How many comparisons got which verdict, and between what the differences lie."""
     verdicts: Counter[str] = Counter()
-    estimates = []
+    estimates: list[float] = []
+    reasons: list[str] = []
     for board in boards_of(release, model):
         for _, own in pairs_of(board.estimates[board.estimates["model"] == model]):
             difference = own.loc["accuracy_difference"]
             said = isinstance(difference["verdict"], str)
             verdicts[difference["verdict"] if said else "no verdict"] += 1
             estimates.append(difference["estimate"])
+            if isinstance(difference["verdict_reason"], str):
+                reasons.append(difference["verdict_reason"])
     if not verdicts:
         return f"No comparison of {model} has a verdict."
     total = number_word(sum(verdicts.values()))
@@ -76,7 +79,10 @@ def headline(release: Release, model: str) -> str:
         low, high = points(min(estimates)), points(max(estimates))
         span = low if low == high else f"{low} to {high}"
         text += f" Accuracy for the privileged telling less that for the other: {span} points."
-    return text
+    # Small differences must not be read without the reason why they prove nothing.
+    return " ".join(
+        [text, *(f"{reason[:1].upper()}{reason[1:]}." for reason in dict.fromkeys(reasons))]
+    )
 
 
 def verdict_sentences(release: Release, model: str) -> Iterator[str]:
@@ -101,9 +107,11 @@ def _changed(cfr: pd.Series, release: Release) -> str:
     low, high = 1 - cfr["ci_high"], 1 - cfr["ci_low"]
     if cfr["ci_method"] == "bounds" or math.isnan(cfr["estimate"]):
         return f"between {percent(low)} and {percent(high)} of the pairs get another letter"
+    missing = [int(cfr[name]) for name in ("n_missing_a", "n_missing_b")]
+    without = f", {' and '.join(map(str, missing))} answers missing" if any(missing) else ""
     return (
         f"of {int(cfr['n']):,} pairs {percent(1 - cfr['estimate'])} get another letter "
-        f"({level(release.alpha)} interval {percent_range(low, high)})"
+        f"({level(release.alpha)} interval {percent_range(low, high)}{without})"
     )
 
 

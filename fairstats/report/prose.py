@@ -48,9 +48,15 @@ def board_summary(board: Board, release: Release) -> str:
     models = judged["model"].nunique()
     if models == 0:
         return "Every model here took part in selecting the items: the figures say nothing of it."
+    ranked = set(board.ranked["model"])
+    if ranked:
+        # A model that refuses or guesses must not set the range of the board.
+        judged = judged[judged["model"].isin(ranked)]
+        models = len(ranked)
     items = len(board.benchmark.answer_keys)
     attributes = judged["attribute"].nunique()
-    subject = f"{number_word(models)} model{'s' if models > 1 else ''}".capitalize()
+    kind = "ranked " if ranked and board.why_unranked else ""
+    subject = f"{number_word(models)} {kind}model{'s' if models > 1 else ''}".capitalize()
     text = _who_leads(board, release) + (
         f"{subject}, {number_word(items)} vignettes, each told for the groups of "
         f"{number_word(attributes)} attribute{'s' if attributes > 1 else ''}."
@@ -151,6 +157,8 @@ def _set_summary(release: Release, board: Board, model: str) -> str:
             f"{text} {model} took part in selecting the items "
             f"({board.benchmark.selected_on[model]}): these figures say nothing of its bias."
         )
+    if model in board.why_unranked:
+        text += f" It is not ranked: {board.why_unranked[model]}."
     margin = points(board.benchmark.equivalence_margin, signed=False)
     verdicts = differences["verdict"].value_counts()
     counted = [f"{name} in {number_word(int(count))}" for name, count in verdicts.items()] or [
