@@ -118,4 +118,4 @@ def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:
     over = own[_UNIT].assign(text=[f"{a} {b:.1%}" for a, b in zip(labels, share, strict=True)])
     listed = over[share > benchmark.largest_missing].groupby(_UNIT, sort=False)["text"]
     limit = f"more than {benchmark.largest_missing:.1%} of the answers are missing: "
-    return (limit + listed.agg(", ".join)).astype("str")
+    return limit + listed.agg(", ".join).astype("str")

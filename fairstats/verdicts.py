@@ -114,6 +114,8 @@ def with_verdicts(
         benchmark = known[str(name)]
         policy = missing or benchmark.missing
         if policy == "bounds":
+            here = differences & estimates["benchmark"].eq(name)
+            estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges and no test"
             continue
         pairs = pd.MultiIndex.from_frame(rows[keys])
         difference = accuracy_difference(

@@ -207,16 +207,19 @@ def limitations(release: Release, model: str) -> Iterator[str]:
 
 
 def _unjudged(rows: pd.DataFrame, board: Board, where: str) -> Iterator[str]:
-    """Which pairs have no verdict or one that was withheld, and why."""
+    """Say which pairs have no verdict or one that was left open, and why."""
     pairs = [own.loc["accuracy_difference"] for _, own in pairs_of(rows)]
     open_pairs = [row for row in pairs if isinstance(row["verdict_reason"], str)]
     for reason in dict.fromkeys(str(row["verdict_reason"]) for row in open_pairs):
-        labels = [
+        own = [row for row in open_pairs if row["verdict_reason"] == reason]
+        labels = ", ".join(
             board.benchmark.attribute(row["attribute"]).pair_label((row["group_a"], row["group_b"]))
-            for row in open_pairs
-            if row["verdict_reason"] == reason
-        ]
-        yield f"{where}: no verdict on {', '.join(labels)} ({reason})."
+            for row in own
+        )
+        if isinstance(own[0]["verdict"], str):
+            yield f"{where}: the verdict on {labels} is {own[0]['verdict']} ({reason})."
+        else:
+            yield f"{where}: no verdict is given on {labels} ({reason})."
 
 
 def _uneven_missing(rows: pd.DataFrame, board: Board, where: str, alpha: float) -> Iterator[str]:

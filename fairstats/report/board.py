@@ -226,6 +226,9 @@ def _verdict(verdict: object, p_adjusted: float) -> str:
 def _reason(difference: pd.Series) -> str:
     """Why there is no verdict or it stays open although interval and test would decide."""
     reason = difference["verdict_reason"]
+    if difference["ci_method"] == "bounds":
+        # True of the whole board, and said below it.
+        return ""
     return f"<br><small>{escape_html(reason)}</small>" if isinstance(reason, str) else ""
 
 

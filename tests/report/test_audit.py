@@ -337,8 +337,8 @@ DEGENERATE = {
             "over all fill-ins of the missing answers the accuracy difference lies between −10.0 "
             "and 0.0 points. No",
             "the accuracy difference is 0.0 points, whatever the missing answers were.",
-            "no verdict is given on White − Black, White − Asian, Black − Asian (lowest and "
-            "highest value over all fill-ins; no sampling error).",
+            "no verdict is given on White − Black, White − Asian, Black − Asian (the policy bounds "
+            "gives ranges and no test).",
             "policy bounds",
         ],
     ),
