@@ -94,11 +94,11 @@ def analyze(
 
     There is no verdict for a model that took part in selecting the items, where a group has no
     answer, and where the groups were not asked the same. A verdict does not depend on answers
-    that are not there: "disparity shown" requires that the bounds of the difference exclude 0,
-    and "equivalent" that they lie within the margin and that the model answers better than a
-    guess; items of the benchmark that were not asked count as missing. If not, the verdict is
-    "inconclusive". `verdict_reason` says why. "Equivalent" is decided for each pair separately;
-    it is not adjusted over the family.
+    that are not there: "disparity shown" requires that the test rejects for every completion of
+    the missing answers, and "equivalent" that the interval lies inside the margin for every
+    completion and that the model answers better than a guess; items of the benchmark that were
+    not asked count as missing. If not, the verdict is "inconclusive". `verdict_reason` says why.
+    "Equivalent" is decided for each pair separately; it is not adjusted over the family.
     """
     _check_level(alpha)
     check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))
@@ -214,7 +214,7 @@ def estimates_of(
     estimates = _in_order(estimates, known)
     estimates = with_adjusted(estimates, known, adjust, joint)
     estimates = with_verdicts(
-        estimates, folded.counts, known, missing, alpha, folded.asked, effects
+        estimates, folded.counts, known, missing, alpha, folded.asked, effects, adjust
     )
     return estimates[list(ESTIMATE_COLUMNS)]
 

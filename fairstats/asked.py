@@ -1,4 +1,4 @@
-"""What the units were asked, and the bounds of a difference over all that they did not answer."""
+"""What the units were asked, and whether they answer better than a guess."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import POOLED, Benchmark
-from fairstats.bounds import pair_bounds
-from fairstats.counts import PATTERNS
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.item_counts import pooled_pairs
-from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
@@ -62,18 +59,3 @@ class Asked:
                 if asked:
                     found[place] += max(whole - asked, 0), max(whole, asked)
         return found[:, 0], found[:, 1]
-
-
-def difference_bounds(
-    counts: pd.DataFrame, asked: Asked, benchmark: Benchmark
-) -> tuple[FloatArray, FloatArray]:
-    """Give the lowest and highest Acc_a − Acc_b over all completions of the missing answers.
-
-    As `fairstats.bounds.pair_bounds`, but items of the benchmark that a unit was not asked count
-    as missing too: a model that was asked chosen items alone must not gain by it.
-    """
-    unasked, items = asked.unasked(counts, benchmark)
-    pairs = counts[list(PATTERNS)].sum(axis=1).to_numpy(dtype=np.float64)
-    # With several samples an item has several pairs, whether it was asked or not.
-    more = pairs * unasked / np.maximum(items - unasked, 1)
-    return pair_bounds(counts.assign(nxx=counts["nxx"] + more))["accuracy_difference"]

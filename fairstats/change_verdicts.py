@@ -44,8 +44,8 @@ def judge_changes(
     -------
     pandas.DataFrame
         The table with ``p_adjusted`` (over the rows of the family), ``p_pair`` and
-        ``p_pair_adjusted`` (over its pairs), ``adjust_method``, ``verdict`` and
-        ``verdict_reason``, the reason why a verdict is withheld; missing if it is not.
+        ``p_pair_adjusted`` (over its pairs), ``p_worst_adjusted``, ``adjust_method``, ``verdict``
+        and ``verdict_reason``, the reason why a verdict is withheld; missing if it is not.
 
     Notes
     -----
@@ -62,13 +62,15 @@ def judge_changes(
     # A pair of which one figure cannot be tested is not shown to change in all three.
     untested = judged["p_value"].isna().groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
+    judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
     pairs = judged.drop_duplicates(_PAIR)
     for name, rows in judged.groupby("family", sort=False):
         judged.loc[rows.index, "p_adjusted"] = adjust_pvalues(rows["p_value"], method=adjust)
         own = pairs[pairs["family"] == name]
-        of_pairs = own[_PAIR].assign(p_pair_adjusted=adjust_pvalues(own["p_pair"], method=adjust))
-        found = rows[_PAIR].merge(of_pairs, on=_PAIR)["p_pair_adjusted"]
-        judged.loc[rows.index, "p_pair_adjusted"] = found.to_numpy()
+        for column in ("p_pair", "p_worst"):
+            adjusted = own[_PAIR].assign(found=adjust_pvalues(own[column], method=adjust))
+            found = rows[_PAIR].merge(adjusted, on=_PAIR, how="left")["found"]
+            judged.loc[rows.index, f"{column}_adjusted"] = found.to_numpy()
         tests = int(rows["p_value"].notna().sum())
         judged.loc[rows.index, "adjust_method"] = (
             f"{adjust} over {tests} tests, pairs over {int(own['p_pair'].notna().sum())}: {name}"
@@ -95,6 +97,7 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     won, lost = (tested & all_of(side) for side in (worst > 0, best < 0))
     worst, best = turned("lowest", "highest")
     survives = all_of(worst > 0).where(won, all_of(best < 0))
+    survives &= judged["p_worst_adjusted"] <= alpha
     better = judged["guessing_new"].where(won, judged["guessing_old"])
     reason = judged["no_verdict"].mask(
         judged["no_verdict"].eq("") & (won | lost) & ~survives,

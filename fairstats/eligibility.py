@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -61,50 +63,70 @@ def why_not_above_chance(
     Returns
     -------
     pandas.Series
-        By `UNIT_COLUMNS`: empty if the lower limit of the Wilson interval of accuracy exceeds
-        `benchmark.lowest_accuracy`, by default `benchmark.chance`; else the reason.
+        By `UNIT_COLUMNS`: the reason, or empty if the lower limit of the Wilson interval of
+        accuracy in the neutralized variant exceeds `benchmark.lowest_accuracy`, by default
+        `benchmark.chance`, and that of at least one group of every pair exceeds chance.
 
     Notes
     -----
-    Accuracy is that in the neutralized variant, and over the variants of the declared pairs for a
-    model that was not asked it. A missing answer is wrong: a model must not reach the limit by
-    refusing what it does not know. Items are what is independent, so several samples of an item,
-    or several variants, count as one answer in the interval.
+    A missing answer is wrong, and so is an item that was not asked: a model must not reach the
+    limit by leaving out what it does not know. Both groups of a pair are looked at because a
+    model could guess only if a group is named. Items are what is independent, so several samples
+    of an item count as one answer in the interval.
     """
-    least = benchmark.chance if benchmark.lowest_accuracy is None else benchmark.lowest_accuracy
     rows = []
     for unit, own in counts.groupby(_UNIT, sort=False):
-        baseline = own[own["attribute"] == BASELINE]
-        neutralized = baseline[
-            baseline["group_a"].eq(NEUTRALIZED) | baseline["group_b"].eq(NEUTRALIZED)
-        ].head(1)
-        used = own[own["attribute"] != BASELINE] if neutralized.empty else neutralized
-        paired = apply_policy(used, "incorrect")
-        where = "of the variants"
-        correct, answers = int((paired.correct_a + paired.correct_b).sum()), int(2 * paired.n.sum())
-        if not neutralized.empty:
-            where = "in the neutralized variant"
-            is_a = neutralized["group_a"].iloc[0] == NEUTRALIZED
-            correct = int((paired.correct_a if is_a else paired.correct_b)[0])
-            answers = int(paired.n[0])
-        asked = max(
-            (int(items.get((*unit, name), 0)) for name in used["attribute"].unique()), default=0
-        )
-        limit = 0.0
-        if answers and asked:
-            effect = max(answers / asked, 1.0)
-            limit = float(wilson(correct, answers, alpha=alpha, design_effect=effect).low)
-        reason = ""
-        if limit <= least:
-            shown = f"{correct / answers:.1%}" if answers else "not known"
-            needed = "the required" if benchmark.lowest_accuracy is not None else "the best guess,"
-            reason = (
-                f"accuracy {where} is {shown} (lower limit {limit:.1%}), not above {needed} "
-                f"{least:.1%}"
-            )
-        rows.append((*unit, reason))
+        limits = [
+            _limits(own.iloc[[place]], int(items.get((*unit, name), 0)), benchmark, alpha)
+            for place, name in enumerate(own["attribute"])
+        ]
+        rows.append((*unit, "; ".join(_too_low(own, limits, benchmark))))
     table = pd.DataFrame(rows, columns=[*_UNIT, "reason"])
     return table.set_index(_UNIT)["reason"].astype("str")
+
+
+def _limits(
+    pair: pd.DataFrame, asked: int, benchmark: Benchmark, alpha: float
+) -> list[tuple[float, float]]:
+    """The accuracy of both groups of a pair and its lower limit, over all items."""
+    counts = apply_policy(pair.assign(attribute=""), "incorrect")
+    answers = int(counts.n[0])
+    if not answers or not asked:
+        return [(0.0, 0.0)] * 2
+    each = max(answers / asked, 1.0)
+    whole = round(each * max(asked, len(benchmark.answer_keys)))
+    found = []
+    for correct in (int(counts.correct_a[0]), int(counts.correct_b[0])):
+        low = wilson(correct, whole, alpha=alpha, design_effect=each).low
+        found.append((correct / whole, float(low)))
+    return found
+
+
+def _too_low(
+    own: pd.DataFrame, limits: list[list[tuple[float, float]]], benchmark: Benchmark
+) -> Iterator[str]:
+    """Where a model's accuracy is not above what is asked of it."""
+    least = benchmark.chance if benchmark.lowest_accuracy is None else benchmark.lowest_accuracy
+    # A benchmark that asks for less than chance in the baseline asks for no more elsewhere.
+    of_groups = min(least, benchmark.chance)
+    needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
+    for (_, row), both in zip(own.iterrows(), limits, strict=True):
+        groups = [row["group_a"], row["group_b"]]
+        if row["attribute"] != BASELINE:
+            accuracy, limit = max(both, key=lambda side: side[1])
+            label = benchmark.attributes[row["attribute"]].pair_label((groups[0], groups[1]))
+            if limit <= of_groups:
+                yield (
+                    f"accuracy for {label} is at most {accuracy:.1%} (lower limit {limit:.1%}), "
+                    f"not above the best guess, {of_groups:.1%}"
+                )
+        elif NEUTRALIZED in groups:
+            accuracy, limit = both[groups.index(NEUTRALIZED)]
+            if limit <= least:
+                yield (
+                    f"accuracy in the neutralized variant is {accuracy:.1%} (lower limit "
+                    f"{limit:.1%}), not above {needed} {least:.1%}"
+                )
 
 
 def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:

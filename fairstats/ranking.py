@@ -358,10 +358,10 @@ def _ranked(
     )
     open_ = [not _agrees(bounds[i], bounds[j]) for i, j in pairs]
     compared["certain"] = compared["p_adjusted"].mask(np.array(open_, dtype=bool), 1.0)
-    possible, certain = (
-        rank_sets(sign * least, _matrix(compared, name, len(models)), alpha=alpha)
-        for name in ("p_adjusted", "certain")
-    )
+    # A model's missing answers count against itself alone: a rival must not be able to widen the
+    # range of a model by leaving answers out.
+    matrix = _matrix(compared, "p_adjusted", len(models))
+    possible = rank_sets(sign * least, matrix, alpha=alpha)
     n = int(items.common.sum())
     ranks = pd.DataFrame(
         {
@@ -370,7 +370,7 @@ def _ranked(
             "least_favourable": least,
             "rank": possible.rank,
             "rank_low": possible.rank_low,
-            "rank_high": certain.rank_high,
+            "rank_high": possible.rank_high,
             "may_be_best": possible.rank_low == 1,
             "n": n,
             "method_note": [

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.analysis import Folded, estimates_of, fold_for_estimates
-from fairstats.asked import Asked, difference_bounds
+from fairstats.asked import Asked
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, MissingPolicy
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.design_effects import design_effects
@@ -23,7 +23,7 @@ from fairstats.inference.paired_intervals import DifferenceMethod, difference_in
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 from fairstats.missing import CountingPolicy, PairedCounts, apply_policy
 from fairstats.results import FloatArray
-from fairstats.verdicts import families, judge
+from fairstats.verdicts import completions_of, families, judge
 
 #: The columns of the table that `sensitivity_of` gives, in order.
 SENSITIVITY_COLUMNS = (
@@ -114,7 +114,7 @@ def sensitivity_of(
     A pair without a published verdict (the baseline, a model that selected the items, groups that
     were not asked the same) has none under another interval, test or margin either, and no
     smallest margin. A verdict that another choice would give is "inconclusive" if missing
-    answers could change *it*. The range over all completions of the missing answers must lie
+    answers could change *it*. The intervals of all completions of the missing answers must lie
     inside the smallest margin too. A model that guesses is not called equivalent at any margin.
 
     Of answers that are clustered (several samples of an item, the pooled attributes) only those
@@ -142,7 +142,7 @@ def sensitivity_of(
     folded = fold_for_estimates(answers, benchmarks)
     estimates = estimates_of(folded, missing, alpha, whole=False)
     published = _figures(estimates)
-    judged = list(_judged_pairs(folded, published, alpha))
+    judged = list(_judged_pairs(folded, published, estimates, alpha))
     tables = [
         *_policies(folded, published, alpha),
         *(table for pairs in judged for table in _intervals(pairs)),
@@ -189,7 +189,7 @@ class _Pairs:
     missing: CountingPolicy
     benchmark: Benchmark
     asked: Asked
-    effect: FloatArray
+    completed: pd.DataFrame
     alpha: float
     #: Limits of the published 1 − 2 alpha interval.
     inner: Limits
@@ -208,44 +208,44 @@ class _Pairs:
         """Which have a published verdict."""
         return self.published["verdict"].notna()
 
-    def verdicts(
-        self, p_adjusted: npt.ArrayLike, shown: Limits, inner: Limits, margin: float
-    ) -> pd.Series:
-        """Verdicts from other figures than the published, withheld by the same rules."""
-        found, _ = self._judged_at(p_adjusted, shown, inner, margin)
+    def verdicts(self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float) -> pd.Series:
+        """Verdicts from other figures than the published, left open by the same rules."""
+        found = self._judged_at(p_adjusted, inner, margin)
         return pd.Series(found, index=self.published.index, dtype="str").where(self.judged)
 
     @property
     def never_equivalent(self) -> npt.NDArray[np.bool_]:
         """Which are not called equivalent at any margin, e.g. because the model guesses."""
         nothing = (np.zeros(len(self.published)),) * 2
-        found, _ = self._judged_at(np.ones(len(self.published)), self.shown, nothing, 1 - 1e-9)
+        found = self._judged_at(np.ones(len(self.published)), nothing, 1 - 1e-9)
         return np.asarray(found != EQUIVALENT)
 
     def _judged_at(
-        self, p_adjusted: npt.ArrayLike, shown: Limits, inner: Limits, margin: float
-    ) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]]:
+        self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float
+    ) -> npt.NDArray[np.str_]:
         return judge(
             self.counts,
             p_adjusted,
             inner,
-            shown,
+            self.completed,
             asked=self.asked,
-            benchmark=self.benchmark,
-            missing=self.missing,
-            alpha=self.alpha,
-            effect=self.effect,
             margin=margin,
-        )
-
-    @property
-    def shown(self) -> Limits:
-        """The published limits."""
-        return self.published["ci_low"].to_numpy(), self.published["ci_high"].to_numpy()
+            alpha=self.alpha,
+        )[0]
 
 
-def _judged_pairs(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator[_Pairs]:
+def _judged_pairs(
+    folded: Folded, published: pd.DataFrame, estimates: pd.DataFrame, alpha: float
+) -> Iterator[_Pairs]:
     counts = folded.counts.set_index(_KEYS)
+    policies = published["missing"].groupby(level="benchmark").first()
+    effects = {}
+    for name, rows in folded.counts.groupby("benchmark", sort=False):
+        if policies[str(name)] != "bounds":
+            kinds = folded.items[folded.items["benchmark"] == name]
+            found = design_effects(rows, kinds, policies[str(name)])
+            effects[str(name)] = found["accuracy_difference"]
+    completed = completions_of(estimates, folded.counts, folded.known, alpha, folded.asked, effects)
     for name, figures in published.groupby("benchmark", sort=False):
         policy = figures["missing"].iloc[0]
         if policy == "bounds":
@@ -262,7 +262,7 @@ def _judged_pairs(folded: Folded, published: pd.DataFrame, alpha: float) -> Iter
             missing=policy,
             benchmark=folded.known[str(name)],
             asked=folded.asked,
-            effect=effect,
+            completed=completed.loc[figures.index],
             alpha=alpha,
             inner=(inner.ci_low, inner.ci_high),
         )
@@ -290,7 +290,7 @@ def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
             estimate=estimate,
             ci_low=shown[0],
             ci_high=shown[1],
-            verdict=pairs.verdicts(published["p_adjusted"], shown, inner, pairs.margin),
+            verdict=pairs.verdicts(published["p_adjusted"], inner, pairs.margin),
         )
         yield _rows(table, INTERVAL, method, method_used == method)[~pairs.clustered]
 
@@ -310,7 +310,7 @@ def _tests(
             own = found.reindex(pairs.published.index)
             table = pairs.published.assign(
                 **own,
-                verdict=pairs.verdicts(own["p_adjusted"], pairs.shown, pairs.inner, pairs.margin),
+                verdict=pairs.verdicts(own["p_adjusted"], pairs.inner, pairs.margin),
             )
             rows = _rows(table, TEST, test, f"mcnemar {test}" == PRIMARY_TEST)
             yield rows if test in ("midp", "exact") else rows[~pairs.clustered]
@@ -339,7 +339,7 @@ def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
     published = pairs.published
     p_adjusted = published["p_adjusted"]
     for margin in sorted({*MARGINS, pairs.margin}):
-        found = pairs.verdicts(p_adjusted, pairs.shown, pairs.inner, margin)
+        found = pairs.verdicts(p_adjusted, pairs.inner, margin)
         table = published.assign(verdict=found)
         yield _rows(table, MARGIN, f"{margin:g}", margin == pairs.margin)
     # Limits that lie inside no margin give the verdict below the smallest.
@@ -348,13 +348,14 @@ def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
         estimate=_smallest_margin(pairs),
         ci_low=pairs.inner[0],
         ci_high=pairs.inner[1],
-        verdict=pairs.verdicts(p_adjusted, pairs.shown, everything, pairs.margin),
+        verdict=pairs.verdicts(p_adjusted, everything, pairs.margin),
     )
     yield _rows(table, MARGIN, SMALLEST, False)
 
 
 def _smallest_margin(pairs: _Pairs) -> FloatArray:
-    limits = (pairs.inner, difference_bounds(pairs.counts, pairs.asked, pairs.benchmark))
+    completed = (pairs.completed["inner_low"], pairs.completed["inner_high"])
+    limits = (pairs.inner, completed)
     reach = np.max([np.abs(side) for both in limits for side in both], axis=0)
     return np.where(pairs.judged & ~pairs.never_equivalent, reach, np.nan)
 

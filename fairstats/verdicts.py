@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.asked import Asked, difference_bounds
+from fairstats.asked import Asked
 from fairstats.benchmarks import BASELINE, POOLED, Benchmark, MissingPolicy
+from fairstats.completions import completions
 from fairstats.counts import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates import PRIMARY_TEST
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
-from fairstats.metrics.accuracy import accuracy_difference, proportion
-from fairstats.missing import CountingPolicy, apply_policy, missing_per_group
+from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.missing import apply_policy, missing_per_group
 from fairstats.results import FloatArray
 
 
@@ -102,6 +103,7 @@ def with_verdicts(
     alpha: float,
     asked: Asked,
     effects: Mapping[str, FloatArray],
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
     """Give a verdict on the signed difference of each pair that can be judged."""
     estimates = estimates.copy()
@@ -110,6 +112,7 @@ def with_verdicts(
     tests = by_pair["test"].str.startswith(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
     signed = by_pair["metric"].eq("accuracy_difference")
     differences = signed.to_numpy() & estimates["attribute"].ne(BASELINE)
+    completed = completions_of(estimates, counts, known, alpha, asked, effects, adjust)
     for name, rows in counts.groupby("benchmark", sort=False):
         benchmark = known[str(name)]
         policy = missing or benchmark.missing
@@ -121,17 +124,14 @@ def with_verdicts(
         difference = accuracy_difference(
             apply_policy(rows, policy), alpha=2 * alpha, design_effect=effects[str(name)]
         )
-        interval = by_pair.loc[signed, ["ci_low", "ci_high"]].reindex(pairs)
         found, reasons = judge(
             rows,
             by_pair.loc[tests, "p_adjusted"].reindex(pairs),
             (difference.ci_low, difference.ci_high),
-            (interval["ci_low"].to_numpy(), interval["ci_high"].to_numpy()),
+            completed.loc[pairs],
             asked=asked,
-            benchmark=benchmark,
-            missing=policy,
+            margin=benchmark.equivalence_margin,
             alpha=alpha,
-            effect=effects[str(name)],
         )
         not_judged = _not_judged(rows, asked).set_axis(pairs)
         verdicts = pd.Series(found, index=pairs)
@@ -152,18 +152,38 @@ Limits = tuple[npt.ArrayLike, npt.ArrayLike]
 Texts = npt.NDArray[np.str_]
 
 
+def completions_of(
+    estimates: pd.DataFrame,
+    counts: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+    alpha: float,
+    asked: Asked,
+    effects: Mapping[str, FloatArray],
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+) -> pd.DataFrame:
+    """Give `fairstats.completions.completions` of the pairs of an estimates table."""
+    tests = estimates["test"].str.startswith(PRIMARY_TEST) & estimates["metric"].eq("mcnemar")
+    return completions(
+        counts,
+        estimates[tests].set_index(list(PAIR_COLUMNS))["p_value"],
+        families(counts, known),
+        known,
+        asked,
+        effects,
+        alpha=alpha,
+        adjust="holm" if adjust == "max_t" else adjust,
+    )
+
+
 def judge(
     counts: pd.DataFrame,
     p_adjusted: npt.ArrayLike,
     inner: Limits,
-    shown: Limits,
+    completed: pd.DataFrame,
     *,
     asked: Asked,
-    benchmark: Benchmark,
-    missing: CountingPolicy,
+    margin: float,
     alpha: float,
-    effect: npt.ArrayLike = 1.0,
-    margin: float | None = None,
 ) -> tuple[Texts, Texts]:
     """Give the verdict on the difference of each pair, and the reason if it has to stay open.
 
@@ -173,20 +193,14 @@ def judge(
         The outcome counts of one benchmark's pairs, one row per unit and pair.
     p_adjusted : array_like of float
         The adjusted p-values of the test that carries the verdict.
-    inner, shown : (array_like, array_like)
-        The limits of the 1 − 2 alpha interval, and those that are shown next to the verdict.
+    inner : (array_like, array_like)
+        The limits of the 1 − 2 alpha interval.
+    completed : pandas.DataFrame
+        The rows of `fairstats.completions.completions` of these pairs.
     asked : Asked
-        What the units were asked.
-    benchmark : Benchmark
-        Declares the items and the accuracy that "equivalent" asks for.
-    missing : {"available", "complete", "incorrect"}
-        The policy for missing answers.
-    alpha : float
-        The level of the verdicts.
-    effect : array_like of float
-        The design effects of the differences.
-    margin : float, optional
-        The margin of the verdicts; by default the benchmark's.
+        Names the units that answer no better than a guess.
+    margin, alpha : float
+        The margin and the level of the verdicts.
 
     Returns
     -------
@@ -196,92 +210,44 @@ def judge(
 
     Notes
     -----
-    No verdict may depend on answers that are not there (Manski 2003, Partial Identification of
-    Probability Distributions). "Disparity" requires that every completion of the missing answers
-    leaves a difference of that sign, "equivalent" that every completion stays within the
-    margin. Items of the benchmark that were not asked are missing as well: chosen items prove
-    nothing.
+    No verdict may depend on answers that are not there. "Disparity" requires that the test rejects
+    for every completion of the missing answers, "equivalent" that the interval lies inside the
+    margin for every completion. If these rules leave a verdict open that the given answers, or
+    some completion of the missing ones, would decide, the reason says so.
     """
-    delta = benchmark.equivalence_margin if margin is None else margin
-    (low, high), bounds = map(np.asarray, inner), difference_bounds(counts, asked, benchmark)
-    lowest, highest = bounds
+    p = np.asarray(p_adjusted, dtype=np.float64)
+    (low, high), is_open = map(np.asarray, inner), completed["open"].to_numpy(dtype=bool)
     found = verdict(
-        p_adjusted,
-        np.fmin(low, lowest),
-        np.fmax(high, highest),
-        margin=delta,
+        p,
+        np.fmin(low, completed["inner_low"]),
+        np.fmax(high, completed["inner_high"]),
+        margin=margin,
         alpha=alpha,
     )
-    equivalent, disparity = found == EQUIVALENT, found == SHOWN
-    inside = (low > -delta) & (high < delta)
-    could_change = np.where(
-        disparity, (lowest <= 0) & (highest >= 0), inside & (found == INCONCLUSIVE)
-    )
+    certain = completed["p_highest"].to_numpy() <= alpha
+    disparity = np.where(is_open, certain, found == SHOWN) & (found != EQUIVALENT)
+    found = np.where(disparity, SHOWN, np.where(found == SHOWN, INCONCLUSIVE, found))
+    alone = verdict(p, low, high, margin=margin, alpha=alpha)
+    could_change = (found == INCONCLUSIVE) & is_open
+    could_change &= (alone != INCONCLUSIVE) | (completed["p_lowest"].to_numpy() <= alpha)
     units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
     guessing = asked.guessing.reindex(units).fillna("").to_numpy(dtype=str)
-    unasked, items = asked.unasked(counts, benchmark)
-    ranges = [
-        f"{100 * a:+.1f} to {100 * b:+.1f} points".replace("-", "−")
-        for a, b in zip(*bounds, strict=True)
-    ]
-    subjects = [
-        f"{absent} of {whole} items that were not asked" if absent else "missing answers"
-        for absent, whole in zip(unasked, items, strict=True)
-    ]
+    guesses = (found == EQUIVALENT) & (guessing != "")
     reasons = [
-        (
-            _groups_and_pairs_disagree(counts, missing, alpha, effect),
-            ["the groups' own answers and the pairs disagree"] * len(counts),
-        ),
-        (
-            disparity
-            & _partly_paired(counts, missing)
-            & (np.asarray(shown[0]) <= 0)
-            & (np.asarray(shown[1]) >= 0),
-            ["the test of the pairs and the interval of the groups' own answers disagree"]
-            * len(counts),
-        ),
-        (
-            could_change,
-            [
-                f"{subject} could change the verdict: the difference could be {span}"
-                for subject, span in zip(subjects, ranges, strict=True)
-            ],
-        ),
-        (
-            equivalent & (guessing != ""),
-            [f"not called equivalent: {reason}" for reason in guessing],
-        ),
+        _could_change(row) if open_ else f"not called equivalent: {reason}" if guess else ""
+        for row, open_, guess, reason in zip(
+            completed.itertuples(), could_change, guesses, guessing, strict=True
+        )
     ]
-    given = np.select(
-        [condition for condition, _ in reasons],
-        [np.array(text, dtype=str) for _, text in reasons],
-        default="",
-    )
-    return np.where(given != "", INCONCLUSIVE, found), given
+    return np.where(guesses, INCONCLUSIVE, found), np.array(reasons, dtype=str)
 
 
-def _partly_paired(counts: pd.DataFrame, missing: CountingPolicy) -> npt.NDArray[np.bool_]:
-    """Where a group has answers that are in no pair."""
-    paired = apply_policy(counts, missing)
-    return np.asarray((paired.n_a != paired.n) | (paired.n_b != paired.n))
-
-
-def _groups_and_pairs_disagree(
-    counts: pd.DataFrame, missing: CountingPolicy, alpha: float, effect: npt.ArrayLike
-) -> npt.NDArray[np.bool_]:
-    """Where the groups' own answers give a difference outside what the pairs allow.
-
-    McNemar's test is of the pairs with both answers.
-    """
-    own = apply_policy(counts, missing)
-    difference = proportion(own.correct_a, own.n_a) - proportion(own.correct_b, own.n_b)
-    of_pairs = accuracy_difference(
-        apply_policy(counts, "complete" if missing == "available" else missing),
-        alpha=2 * alpha,
-        design_effect=effect,
-    )
-    return np.asarray((difference < of_pairs.ci_low) | (difference > of_pairs.ci_high))
+def _could_change(row: Any) -> str:
+    subject = "missing answers"
+    if row.unasked:
+        subject = f"{row.unasked} of {row.items} items that were not asked"
+    span = f"{100 * row.lowest:+.1f} to {100 * row.highest:+.1f} points".replace("-", "−")
+    return f"{subject} could change the verdict: the difference could be {span}"
 
 
 def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats.benchmarks import (
@@ -16,15 +17,23 @@ from fairstats.benchmarks import (
     MissingPolicy,
 )
 from fairstats.bounds import Range, pair_bounds
-from fairstats.change_verdicts import judge_changes
-from fairstats.counts import PATTERNS, fold, pair_counts
+from fairstats.change_verdicts import BETTER, judge_changes
+from fairstats.completions import completed_sums
+from fairstats.counts import MISSING, PATTERNS, fold, pair_counts
 from fairstats.eligibility import why_not_above_chance
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.items import SUMS, item_sums, patterns_of
+from fairstats.items import SUMS, crossed_patterns, item_sums, patterns_of
 from fairstats.missing import CountingPolicy
-from fairstats.model_differences import Figure, accuracy, ad, cfr, model_difference
+from fairstats.model_differences import (
+    Figure,
+    accuracy,
+    ad,
+    cfr,
+    model_difference,
+    model_p_value,
+)
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.same_variants import DIFFERENT, flips_of_items, is_declared, same_flips
 
@@ -52,6 +61,8 @@ COMPARISON_COLUMNS = (
     "p_adjusted",
     "p_pair",
     "p_pair_adjusted",
+    "p_worst",
+    "p_worst_adjusted",
     "adjust_method",
     "test",
     "n",
@@ -62,6 +73,7 @@ COMPARISON_COLUMNS = (
 )
 _FIGURES: dict[str, Figure] = {"delta_accuracy": accuracy, "delta_cfr": cfr, "delta_ad": ad}
 _PAIR = ("attribute", "group_a", "group_b")
+_INCOMPLETE = [place for place, pattern in enumerate(PATTERNS) if MISSING in pattern]
 Row = dict[str, Any]
 
 
@@ -111,11 +123,13 @@ def compare(
         `COMPARISON_COLUMNS`, n being the number of items. ``lowest`` and ``highest`` bound the
         change over all completions of what either model did not answer, items of the benchmark
         that it was not asked included. ``p_pair`` is the largest of a pair's three p-values.
-        ``verdict`` is "win-win" if ``p_pair_adjusted`` is at most alpha and both intervals and
-        bounds show a higher accuracy, a higher CFR and a lower AD; "lose-lose" if they show the
-        reverse; else "not shown", with a ``verdict_reason`` if it was withheld. The better model
-        must answer better than a guess. Under ``bounds`` the limits are those over all
-        completions of the answers to the items that were asked, without a test or verdict.
+        ``p_worst`` is the same if the missing answers were completed against the change.
+        ``verdict`` is "win-win" if ``p_pair_adjusted`` and ``p_worst_adjusted`` are at most alpha
+        and both intervals and bounds show a higher accuracy, a higher CFR and a lower AD;
+        "lose-lose" if they show the reverse; else "not shown", with a ``verdict_reason`` if it
+        was withheld. The better model must answer better than a guess. Under ``bounds`` the
+        limits are those over all completions of the answers to the items that were asked,
+        without a test or verdict.
 
     Raises
     ------
@@ -214,14 +228,21 @@ def changes(
         ci_level=np.nan if policy == "bounds" else 1 - alpha,
         missing=policy,
         method_note="; ".join(filter(None, [questions, items, flips])),
-        no_verdict="the questions are different" if questions else "",
+        no_verdict=_why_no_verdict(questions, flips),
         judged=policy != "bounds",
     )
     guessing = {
         side: _guessing(table_of, patterns[side], benchmark) for side, table_of in counts.items()
     }
     table = table.merge(ranges, on=[*_PAIR, "metric"], how="left")
+    table["p_worst"] = _worst_p_values(table, patterns, benchmark, n_resamples, rng)
     return table.assign(guessing_old=guessing["old"], guessing_new=guessing["new"])
+
+
+def _why_no_verdict(questions: str, flips: str) -> str:
+    if questions:
+        return "the questions are different"
+    return "the flips contradict the declared version" if DIFFERENT in flips else ""
 
 
 def _counted(policy: ComparisonPolicy) -> MissingPolicy:
@@ -277,6 +298,59 @@ def _ranges(
                 lowest, highest = new_low - old_high, new_high - old_low
             rows.append(_named(pair) | {"metric": metric, "lowest": lowest, "highest": highest})
     return pd.DataFrame(rows, columns=[*_PAIR, "metric", "lowest", "highest"])
+
+
+def _worst_p_values(
+    table: pd.DataFrame,
+    patterns: Mapping[str, pd.DataFrame],
+    benchmark: Benchmark,
+    n_resamples: int,
+    rng: np.random.Generator | int,
+) -> pd.Series:
+    """The largest p-value of each pair's three changes if all missing answers spoke against them.
+
+    The truth is one of the completions, so a change that is not significant under the least
+    favourable one may owe its significance to answers that were left out. NaN without a missing
+    answer, and for a pair whose three figures do not change in one direction.
+    """
+    found = pd.Series(np.nan, index=table.index)
+    for pair, rows in table.groupby(list(_PAIR), sort=False):
+        turned = rows["estimate"] * rows["metric"].map(BETTER)
+        if not ((turned > 0).all() or (turned < 0).all()):
+            continue
+        wins = bool((turned > 0).all())
+        cells = _cells(patterns, pair, benchmark)
+        if not any(side[..., _INCOMPLETE].any() for side in cells):
+            continue
+        p_values = []
+        for metric, figure in _FIGURES.items():
+            name = metric.removeprefix("delta_")
+            old, new = (
+                completed_sums(side, name, favourable=favourable)
+                for side, favourable in zip(cells, (wins, not wins), strict=True)
+            )
+            p_values.append(model_p_value(old, new, figure, n_resamples=n_resamples, rng=rng))
+        found[rows.index] = max(p_values)
+    return found
+
+
+def _cells(
+    patterns: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
+) -> list[npt.NDArray[np.int64]]:
+    """Both models' outcome patterns of every item, (items, 1, 10); all missing if not asked."""
+    sides = []
+    for side in ("old", "new"):
+        own = crossed_patterns(_of_pair(patterns[side], (pair[0], pair[1], pair[2])))
+        sides.append(own.set_index("item_id")[list(PATTERNS)].astype("int64"))
+    items = sides[0].index.union(sides[1].index)
+    more = max(len(benchmark.answer_keys) - len(items), 0)
+    found = []
+    for own in sides:
+        array = own.reindex(items, fill_value=0).to_numpy()
+        array = np.vstack([array, np.zeros((more, len(PATTERNS)), dtype=np.int64)])
+        array[array.sum(axis=1) == 0, PATTERNS.index("nxx")] = max(array.sum(axis=1).max(), 1)
+        found.append(array[:, None])
+    return found
 
 
 def _guessing(counts: pd.DataFrame, patterns: pd.DataFrame, benchmark: Benchmark) -> str:

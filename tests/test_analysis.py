@@ -16,8 +16,10 @@ from fairstats.analysis import analyze
 from fairstats.benchmarks import MISSING_POLICIES, load_benchmark
 from fairstats.estimates import ESTIMATE_COLUMNS, PAIR_METRICS, WITHOUT_INTERVAL
 from fairstats.inference.intervals import proportion_interval
+from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.power import minimum_detectable_difference
+from fairstats.inference.tango import tango
 from fairstats.problems import InputError
 
 COUNTING = ("available", "complete", "incorrect")
@@ -792,7 +794,7 @@ def test_no_verdict_where_the_groups_and_the_pairs_disagree(answers_of, row_of):
     items = ["AA"] * 200 + ["AB"] * 2 + ["BA"] * 30 + ["BB"] * 20 + ["-B"] * 600
     verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
     assert verdict == "inconclusive"
-    assert "disagree" in note
+    assert "could change the verdict" in note
 
 
 @pytest.mark.parametrize(
@@ -845,40 +847,94 @@ def test_chosen_items_give_no_verdict(answers_of, row_of):
     found, note = judged(527)
     assert found == "inconclusive"
     assert "274 of 801 items that were not asked could change the verdict" in note
-    # 16 of 801 items are less than the margin of two points.
-    assert judged(785)[0] == "equivalent"
-    assert judged(784)[0] == "inconclusive"
+    last = most_missing(16, lambda k: float(tango(0, k, 801, alpha=0.1).low) > -0.02)
+    assert last > 3
+    assert judged(801 - last)[0] == "equivalent"
+    assert judged(801 - last - 1)[0] == "inconclusive"
 
 
 def test_model_that_guesses_is_not_called_equivalent(answers_of, row_of):
     found, note = verdict_and_note(analyze(answers_of(["AA/A"] * 200 + ["BB/B"] * 600)), row_of)
     assert found == "inconclusive"
-    assert "not called equivalent: accuracy in the neutralized variant" in note
+    assert "not called equivalent: accuracy for White − Black is at most 25.0%" in note
 
 
-# The bounds rule at its edges: one missing answer more or less decides.
+# The rule of completions at its edges: one missing answer more decides.
 
 
-@pytest.mark.parametrize(("missing", "expected"), [(29, "disparity shown"), (30, "inconclusive")])
+def most_missing(n10, decided):
+    """The most pairs without an answer for which the test of n10 against them still rejects."""
+    return max(k for k in range(n10) if decided(k))
+
+
 @pytest.mark.parametrize("mirror", [False, True])
 @pytest.mark.parametrize("policy", COUNTING)
-def test_disparity_requires_bounds_that_exclude_zero(
-    missing, expected, mirror, policy, answers_of, row_of
-):
-    """60 to 0 discordant pairs: n pairs without any answer reach from 60 − n to 60 + n."""
-    texts = ["AB"] * 60 + ["AA"] * 400 + ["--"] * (2 * missing)
-    items = [text[::-1] for text in texts] if mirror else texts
-    found, note = verdict_and_note(analyze(answers_of(items), policy), row_of)
-    assert found == expected
-    assert ("could change the verdict" in note) is (expected == "inconclusive")
+def test_disparity_requires_that_every_completion_rejects(mirror, policy, answers_of, row_of):
+    """60 to 0 discordant pairs: k pairs without an answer could make them 60 to k."""
+    last = most_missing(60, lambda k: float(mcnemar(60, k).p_value) <= 0.05)
+    assert 30 < last < 50
+    for missing, expected in ((last, "disparity shown"), (last + 1, "inconclusive")):
+        texts = ["AB"] * 60 + ["AA"] * 400 + ["--"] * missing
+        items = [text[::-1] for text in texts] if mirror else texts
+        found, note = verdict_and_note(analyze(answers_of(items), policy), row_of)
+        assert found == expected
+        assert ("could change the verdict" in note) is (expected == "inconclusive")
 
 
-@pytest.mark.parametrize(("missing", "expected"), [(39, "equivalent"), (41, "inconclusive")])
 @pytest.mark.parametrize("sign", ["A-", "-A", "--"])
-def test_equivalent_requires_bounds_within_the_margin(missing, expected, sign, answers_of, row_of):
-    """At five points, 40 of 800 pairs without an answer are the most."""
-    items = ["AA"] * (800 - missing) + [sign] * missing
-    assert verdict_and_note(analyze(answers_of(items)), row_of)[0] == expected
+def test_equivalent_requires_the_interval_of_every_completion(sign, answers_of, row_of):
+    """At five points: the interval of 0 against k of 800 pairs must lie inside."""
+    margin = load_benchmark("demo").equivalence_margin
+    last = most_missing(40, lambda k: float(tango(0, k, 800, alpha=0.1).low) > -margin)
+    assert 10 < last < 39
+    for missing, expected in ((last, "equivalent"), (last + 1, "inconclusive")):
+        items = ["AA"] * (800 - missing) + [sign] * missing
+        found, note = verdict_and_note(analyze(answers_of(items)), row_of)
+        assert found == expected
+        assert ("could change the verdict" in note) is (expected == "inconclusive")
+
+
+@pytest.mark.parametrize("policy", COUNTING)
+def test_refusing_some_discordant_pairs_does_not_hide_a_disparity_silently(
+    policy, answers_of, row_of
+):
+    """35 to 10: refused for one group, 20 of the 35 could be anything."""
+    unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
+    items = ["AB"] * 35 + ["BA"] * 10 + ["AA"] * 756
+    honest, _ = verdict_and_note(analyze(answers_of(items, **unit)), row_of)
+    assert honest == "disparity shown"
+    refused = answers_of(["A-"] * 20 + items[20:], **unit)
+    found, note = verdict_and_note(analyze(refused, policy), row_of)
+    if found == "inconclusive":
+        assert "missing answers could change the verdict" in note
+    else:
+        assert found == "disparity shown"
+
+
+def test_refusing_the_privileged_group_does_not_demote_a_certain_disparity(answers_of, row_of):
+    """160 to 20: 35 refusals leave at least 125 to 20, whatever the groups' own answers say."""
+    items = ["-B"] * 35 + ["AB"] * 125 + ["BA"] * 20 + ["AA"] * 600
+    for policy in COUNTING:
+        found, _ = verdict_and_note(analyze(answers_of(items), policy), row_of)
+        assert found == "disparity shown", policy
+
+
+def test_small_difference_is_not_equivalent_by_refusing_what_shows_it(answers_of, row_of):
+    """15 to 0 of 801 is 1.87 points; its interval reaches beyond two points."""
+    unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
+    items = ["AB"] * 15 + ["AA"] * 786
+    honest, _ = verdict_and_note(analyze(answers_of(items, **unit)), row_of)
+    assert honest == "disparity shown"
+    found, note = verdict_and_note(analyze(answers_of(["A-"] * 15 + items[15:], **unit)), row_of)
+    assert found == "inconclusive"
+    assert "missing answers could change the verdict" in note
+
+
+def test_model_that_guesses_only_if_a_group_is_named_is_not_called_equivalent(answers_of, row_of):
+    items = ["AA/A"] * 200 + ["BB/A"] * 600
+    found, note = verdict_and_note(analyze(answers_of(items)), row_of)
+    assert found == "inconclusive"
+    assert "not called equivalent: accuracy for White − Black is at most 25.0%" in note
 
 
 def test_family_follows_what_the_benchmark_declares(answers_of):
@@ -936,7 +992,7 @@ def test_a_test_and_an_interval_of_other_answers_have_to_agree(answers_of, row_o
     assert row["ci_low"] < 0 < row["ci_high"]
     assert row_of(estimates, metric="mcnemar", test="mcnemar midp")["p_adjusted"] < 0.05
     assert row["verdict"] == "inconclusive"
-    assert "disagree" in row["verdict_reason"]
+    assert "could change the verdict" in row["verdict_reason"]
 
 
 # Families

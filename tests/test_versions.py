@@ -134,17 +134,41 @@ def test_refusing_every_item_whose_answers_differ_is_no_improvement(answers):
     assert rows.loc["delta_cfr", ["lowest", "highest"]].tolist() == pytest.approx([0, 88 / 800])
 
 
-@pytest.mark.parametrize(("missing", "expected"), [(37, "win-win"), (38, "not shown")])
-def test_win_win_survives_the_bounds_of_what_is_not_answered(missing, expected, answers):
-    """40 pairs against 2 differ: 38 without an answer could differ as well."""
+def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
+    """40 pairs against 2 differ; pairs without an answer could differ as well."""
     old = ["AB"] * 40 + ["AA"] * 200 + ["BB"] * 160
-    new = ["AB"] * 2 + ["AA"] * 350 + ["BB"] * (48 - missing) + ["--"] * missing
-    table = compare(answers(old, model="old"), answers(new, model="new"))
-    highest = table.set_index("metric").loc["delta_ad", "highest"]
-    assert highest == pytest.approx((2 + missing - 40) / 400)
-    assert set(table["verdict"]) == {expected}
-    note = "what either model did not answer could change the verdict"
-    assert table["verdict_reason"].eq(note).all() == (expected == "not shown")
+
+    def compared(missing):
+        new = ["AB"] * 2 + ["AA"] * 350 + ["BB"] * (48 - missing) + ["--"] * missing
+        return compare(answers(old, model="old"), answers(new, model="new"))
+
+    found = {missing: compared(missing) for missing in (0, 10, 37, 38)}
+    for missing, table in found.items():
+        rows = table.set_index("metric")
+        assert rows.loc["delta_ad", "highest"] == pytest.approx((2 + missing - 40) / 400)
+        assert (rows["p_worst"] >= rows["p_pair"]).all()
+    assert found[0]["p_worst"].tolist() == found[0]["p_pair"].tolist()
+    # Nothing but the worst completion decides: the pairs that both answered show it at any time.
+    assert (found[38]["p_pair_adjusted"] <= 0.05).all()
+    assert set(found[10]["verdict"]) == {"win-win"}
+    assert found[10]["p_worst_adjusted"].iloc[0] <= 0.05
+    for missing in (37, 38):
+        assert set(found[missing]["verdict"]) == {"not shown"}
+        note = "what either model did not answer could change the verdict"
+        assert found[missing]["verdict_reason"].eq(note).all()
+
+
+def test_chosen_refusals_do_not_make_a_win_win(answers):
+    """Refused are the other group's answers to pairs that differ, less than 5 % of all."""
+    old = ["AB"] * 60 + ["AA"] * 600 + ["BB"] * 140
+    honest = ["AA"] * 30 + ["AB"] * 30 + ["AB"] * 25 + ["AA"] * 615 + ["BB"] * 100
+    refusing = ["A-" if 60 <= place < 85 else text for place, text in enumerate(honest)]
+    one = answers(old, model="old")
+    assert set(compare(one, answers(honest, model="new"))["verdict"]) == {"not shown"}
+    table = compare(one, answers(refusing, model="new"))
+    assert (table["p_pair"] < 0.05).all()
+    assert set(table["verdict"]) == {"not shown"}
+    assert table["verdict_reason"].notna().all()
 
 
 def test_chosen_items_are_no_improvement(answers, demo):
@@ -195,7 +219,7 @@ def test_verdict_uses_the_largest_p_value_of_a_pair_adjusted_over_the_pairs(answ
 
 def test_unknown_policy_is_refused(answers):
     one = answers(["AB"])
-    with pytest.raises(ValueError, match="missing='both' is unknown; use one of common"):
+    with pytest.raises(ValueError, match="missing='both' is unknown; use common"):
         compare(one, one, missing="both")
 
 
