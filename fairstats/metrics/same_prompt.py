@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.inference._checks import check_counts, check_multiplicity
+from fairstats.inference._checks import (
+    check_alpha,
+    check_choice,
+    check_counts,
+    check_multiplicity,
+)
 from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.inference.cluster_bootstrap import mean_interval
 from fairstats.missing import CountingPolicy
@@ -93,6 +99,8 @@ def same_prompt(
     >>> float(found.agreement.estimate), float(found.excess.estimate)
     (0.5, -0.25)
     """
+    alpha = check_alpha(alpha)
+    check_choice("missing", missing, get_args(CountingPolicy))
     a, b = check_counts(letters_a=letters_a, letters_b=letters_b)
     many = check_multiplicity(multiplicity, len(a))
     if missing == "incorrect":

@@ -77,7 +77,7 @@ def test_matrix_has_a_mark_and_a_p_value_for_every_pair(ranked):
     assert second[1].split()[0] == "n.s."
     assert second[2] == ""
     assert [cell.split()[0] for cell in third[1:]] == ["≠", "≠"]
-    p_values = [float(cell.split()[-1]) for cell in (second[1], third[2]) if "<" not in cell]
+    p_values = [float(cell.split()[-1]) for cell in (second[1], third[2]) if "&lt;" not in cell]
     known = [f"{p:.3f}" for p in ranked.rank_differences["p_adjusted"]]
     assert all(f"{p:.3f}" in known for p in p_values)
     assert "&lt;b&gt;x" in markup
