@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from fairstats.answers import read_json_lines
+from fairstats.names import FoldedNames
 from fairstats.problems import InputError, Problem
 from fairstats.resources import resource
 
@@ -95,7 +96,8 @@ class Benchmark:
         is given.
     selected_on : Mapping[str, str]
         Models that took part in selecting the items, each with how. Their own figures on this
-        benchmark say nothing about them.
+        benchmark say nothing about them. Look-ups also find other spellings of a name, see
+        `fairstats.names.FoldedNames`.
     family : {"model", "board", "release"}
         Which tests are adjusted together: those of one answer set, of one board (version and
         strategy), or of everything that is analysed in one call.
@@ -145,6 +147,9 @@ class Benchmark:
     publish_items: bool
     keys_file: Path = field(repr=False)
     path: Path = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "selected_on", FoldedNames(self.selected_on))
 
     @property
     def varied(self) -> tuple[Attribute, ...]:
@@ -384,7 +389,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             missing=declared["missing"],
             equivalence_margin=float(declared["equivalence_margin"]),
             same_variants_odds_ratio=_number_or_none(declared.get("same_variants_odds_ratio")),
-            selected_on=MappingProxyType(dict(declared.get("selected_on", {}))),
+            selected_on=dict(declared.get("selected_on", {})),
             family=declared.get("family", "board"),
             largest_missing=float(ranking.get("largest_missing", 0.05)),
             lowest_accuracy=_number_or_none(ranking.get("lowest_accuracy")),

@@ -12,6 +12,7 @@ from fairstats.counts import PATTERNS
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.intervals import wilson
 from fairstats.missing import apply_policy, missing_per_group
+from fairstats.names import named_in
 
 _UNIT = list(UNIT_COLUMNS)
 
@@ -41,7 +42,7 @@ def why_unranked(
     missing = _too_many_missing(counts, benchmark).reindex(guessing.index, fill_value="")
     models = guessing.index.get_level_values("model")
     selected = np.where(
-        models.isin(list(benchmark.selected_on)), "model took part in selecting the items", ""
+        named_in(models, benchmark.selected_on), "model took part in selecting the items", ""
     )
     reasons = pd.DataFrame({"selected": selected, "missing": missing, "guessing": guessing})
     return reasons.apply(lambda row: "; ".join(filter(None, row)), axis=1).astype("str")

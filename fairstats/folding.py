@@ -34,7 +34,8 @@ def open_answers(
     ------
     InputError
         For what would be counted wrong: an empty key, a letter that is no option, an item with
-        another key than the benchmark's, an unknown benchmark, attribute or group.
+        another key than the benchmark's, an unknown benchmark, attribute or group, and for unknown
+        items among known ones.
     """
 
     frame = _text_columns(_lazy(answers))
@@ -243,8 +244,22 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
             )
             for row in other.head(10).itertuples()
         ]
+        if declared.notna().any():
+            problems += _unknown_items(rows.loc[declared.isna(), "item_id"], str(name))
     if problems:
         raise InputError(problems)
+
+
+def _unknown_items(items: pd.Series, benchmark: str) -> list[Problem]:
+    """Name items that are not the benchmark's, among others that are.
+
+    They would fill up for items that were left out: "12 " for "13".
+    """
+    message = f"is not an item of {benchmark}, but other items of the table are"
+    return [
+        Problem("<answers>", message, _SEE_VALIDATE, column="item_id", value=str(item))
+        for item in sorted(items.unique())[:10]
+    ]
 
 
 _SEE_VALIDATE = "`fairstats validate` names every row"

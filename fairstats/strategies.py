@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairstats.benchmarks import PLAIN
+from fairstats.names import fold_name
 
 MAJORITY_VOTE = "majority_vote"
 _RETRIEVED = re.compile(
     r"(?P<prompt>.+)\+(?P<retriever>[a-z0-9][a-z0-9_.-]*)@(?P<top_k>[1-9][0-9]{0,3})"
 )
 _VOTED = re.compile(rf"{MAJORITY_VOTE}(?P<clustered>_open)?(\((?P<of>.+)\))?")
+# Names that readers take for one of a vote, once folded.
+_LIKE_VOTED = re.compile(r"majority-?vote(-?open)?-?(\(.*\))?-?(\+.*)?")
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,22 @@ class Strategy:
 
 
 def votes_among(names: Iterable[str]) -> list[str]:
-    """Those of these strategies whose answers are votes, each once.
+    """Return those of these strategies whose answers are votes, each once.
+
+    Other spellings of a vote's name count as votes, see `fairstats.names.fold_name`.
 
     Examples
     --------
     >>> votes_among(["plain", "majority_vote", "plain+bm25@10", "majority_vote"])
     ['majority_vote']
+    >>> votes_among(["Majority-Vote ", "majority_vote(plain)", "my majority_vote"])
+    ['Majority-Vote ', 'majority_vote(plain)']
     """
-    return [name for name in dict.fromkeys(names) if read_strategy(name).voted]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if read_strategy(name).voted or _LIKE_VOTED.fullmatch(fold_name(name))
+    ]
 
 
 def read_strategy(name: str) -> Strategy:

@@ -9,9 +9,11 @@ import pandas as pd
 
 from fairstats.answers import answer_files, read_answers
 from fairstats.benchmarks import Benchmark, by_name, load_benchmarks
+from fairstats.names import has_hidden_characters
 from fairstats.problems import InputError, Problem
 from fairstats.schema import duplicate_problems
 
+_NAMES = ("benchmark_version", "model", "strategy")
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
 
 
@@ -83,8 +85,9 @@ def validate_answers(
     Returns
     -------
     list of Problem
-        Unknown benchmark, version, attribute, group, item or option letter, a key other than the
-        benchmark's, and variants without a row. Empty when there is none.
+        Names with hidden characters, unknown benchmark, version, attribute, group, item or option
+        letter, a key other than the benchmark's, and variants without a row. Empty when there is
+        none.
     """
     known = _known(answers, by_name(benchmarks))
     answers = answers.reset_index(drop=True)
@@ -112,6 +115,14 @@ def _cell_problems(
             value = str(answers.at[index, column])
             found.append((index, Problem(path, message, remedy, index + 1, column, value)))
 
+    for column in _NAMES:
+        hidden = {name for name in answers[column].unique() if has_hidden_characters(str(name))}
+        report(
+            answers[column].isin(list(hidden)),
+            column,
+            "has blanks at its ends, or characters that cannot be seen",
+            "remove them: names that look the same must be the same",
+        )
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:

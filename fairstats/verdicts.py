@@ -19,6 +19,7 @@ from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, ver
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.missing import apply_policy, missing_per_group
+from fairstats.names import named_in
 from fairstats.results import FloatArray
 
 
@@ -138,7 +139,7 @@ def with_verdicts(
         notes = not_judged.where(not_judged != "", pd.Series(reasons, index=pairs))
         here = differences & estimates["benchmark"].eq(name)
         published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
-        selected = estimates.loc[here, "model"].isin(list(benchmark.selected_on))
+        selected = named_in(estimates.loc[here, "model"], benchmark.selected_on)
         judged = not_judged.reindex(published).eq("").set_axis(estimates.index[here]) & ~selected
         verdicts = verdicts.reindex(published).set_axis(estimates.index[here])
         estimates.loc[here, "verdict"] = verdicts.where(judged)
@@ -262,10 +263,32 @@ def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
     )
     reasons = pd.Series("", index=counts.index)
     reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answer")
+    reasons = reasons.mask(
+        _unequal_samples(counts, asked), "items have different numbers of samples"
+    )
     # A variant that was never asked is no missing answer; it can only be counted as one.
     return reasons.mask(
         rows_a != rows_b, "the groups were not asked alike; a variant without a row is missing"
     )
+
+
+def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_]:
+    """Where items have different numbers of samples: items with more of them count more.
+
+    An item with s samples adds `copies` × s weighted pairs. If all items have the same number of
+    samples, `copies` is this number.
+    """
+    attributes = pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute"]])
+    items = asked.items.reindex(attributes).fillna(0).to_numpy()
+    pairs, copies = counts[list(PATTERNS)].sum(axis=1).to_numpy(), counts["copies"]
+    unequal = pd.Series(pairs != copies.astype(float) ** 2 * items, index=counts.index)
+    # Pooled pairs are of all attributes, whose numbers of samples may differ as well.
+    pooled = counts["attribute"] == POOLED
+    varied = ~pooled & (counts["attribute"] != BASELINE)
+    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
+    of_units = counts.assign(unequal=unequal)[varied].groupby(list(UNIT_COLUMNS))
+    mixed = of_units["unequal"].any() | (of_units["copies"].nunique() > 1)
+    return np.where(pooled, mixed.reindex(units, fill_value=False).to_numpy(), unequal)
 
 
 def join_notes(first: pd.Series, second: pd.Series) -> pd.Series:

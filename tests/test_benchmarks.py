@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairstats.benchmarks import builtin_benchmarks, load_benchmark, load_benchmarks
+from fairstats.names import named_in
 from fairstats.problems import InputError
 
 
@@ -147,3 +148,33 @@ def test_keys_that_contradict_are_refused(keys, benchmark_file):
 def test_a_folder_named_like_a_benchmark_file_is_an_input_error(tmp_path):
     (tmp_path / "folder.toml").mkdir()
     said_of(lambda: load_benchmark(tmp_path / "folder.toml"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GPT-4o-mini ",
+        "gpt-4o-mini",
+        "GPT_4o mini",
+        "GPT-4\N{CYRILLIC SMALL LETTER O}-mini",
+        "G\N{GREEK CAPITAL LETTER RHO}T-4o-mini",
+        "GPT\N{NON-BREAKING HYPHEN}4o\N{EN DASH}mini",
+        "GPT-4o\N{ZERO WIDTH SPACE}-mini",
+        "\N{FULLWIDTH LATIN CAPITAL LETTER G}PT-4o-mini",
+    ],
+)
+def test_selecting_model_is_found_under_names_that_look_the_same(name):
+    benchmark = load_benchmark("fairmedqa")
+    assert name in benchmark.selected_on
+    assert benchmark.selected_on[name] == benchmark.selected_on["GPT-4o-mini"]
+    assert named_in([name, "GPT-4o"], benchmark.selected_on).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", ["GPT-4o", "GPT-4.1-mini", "GPT-4o-mini-2", ""])
+def test_other_model_is_not_taken_for_the_selecting_one(name):
+    assert name not in load_benchmark("fairmedqa").selected_on
+
+
+def test_no_name_is_selected_if_the_benchmark_declares_none(demo):
+    assert list(demo.selected_on) == []
+    assert "" not in demo.selected_on

@@ -225,3 +225,26 @@ def test_the_names_of_the_letters_do_not_matter(two_models):
         answer_key=two_models["answer_key"].replace(renamed),
     )
     pd.testing.assert_frame_equal(count_outcomes(other), count_outcomes(two_models))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "duckdb", "pyspark"])
+def test_unknown_items_among_known_ones_are_refused_by_name(engine, demo, all_right, in_engine):
+    answers = all_right(demo)
+    # A left-out item is replaced by a copy of another, under a name that looks the same.
+    answers["item_id"] = answers["item_id"].where(answers["item_id"] != "demo-02", "demo-01 ")
+    answers["answer_key"] = answers["answer"] = (
+        answers["item_id"].str.strip().map(dict(demo.answer_keys))
+    )
+    with pytest.raises(InputError) as caught:
+        count_outcomes(in_engine(answers, engine))
+    (problem,) = caught.value.problems
+    assert (problem.column, problem.value) == ("item_id", "demo-01 ")
+    assert "not an item of demo" in problem.message
+    assert "fairstats validate" in problem.remedy
+
+
+def test_at_most_ten_unknown_items_are_named(demo, all_right, answers_of):
+    answers = pd.concat([all_right(demo), answers_of(["AB"] * 12)], ignore_index=True)
+    with pytest.raises(InputError) as caught:
+        count_outcomes(answers)
+    assert len(caught.value.problems) == 10

@@ -255,3 +255,45 @@ def test_patterns_of_one_item_are_the_products_of_its_answers(answers_of):
     expected = {"n10": 4, "n1x": 2, "n00_same": 2, "n0x": 1}
     assert counts[list(PATTERNS)].to_dict() == dict.fromkeys(PATTERNS, 0) | expected
     assert counts["copies"] == 3
+
+
+def verdicts_of(answers: pd.DataFrame) -> pd.DataFrame:
+    estimates = fairstats.analyze(answers)
+    differences = estimates[estimates["metric"] == "accuracy_difference"]
+    return differences.set_index("attribute")[["verdict", "verdict_reason"]]
+
+
+def sampled(answers_of, races: dict[int, list[str]]) -> pd.DataFrame:
+    """Answers by sample for race; one sample for sex, whose groups never differ."""
+    parts = [answers_of(texts, sample=sample) for sample, texts in races.items()]
+    sex = answers_of(["AA"] * len(races[0]), groups=SEX, attribute="sex")
+    return pd.concat([*parts, sex], ignore_index=True)
+
+
+def test_more_samples_of_chosen_items_withhold_the_verdict(answers_of):
+    # 20 of 100 items favour one group; 99 more samples of the others would hide it.
+    texts = ["AB"] * 20 + ["AA"] * 80
+    once = verdicts_of(sampled(answers_of, {0: texts}))
+    assert once.loc["race", "verdict"] == "disparity shown"
+    chosen = [".."] * 20 + ["AA"] * 80
+    padded = verdicts_of(sampled(answers_of, {0: texts} | dict.fromkeys(range(1, 30), chosen)))
+    for attribute in ("race", "pooled"):
+        assert pd.isna(padded.loc[attribute, "verdict"])
+        assert "different numbers of samples" in padded.loc[attribute, "verdict_reason"]
+    assert "different numbers" not in str(padded.loc["sex", "verdict_reason"])
+
+
+def test_equal_numbers_of_samples_are_judged(answers_of):
+    texts = ["AB"] * 60 + ["AA"] * 40
+    found = verdicts_of(
+        pd.concat(sampled(answers_of, {0: texts}).assign(sample=sample) for sample in range(3))
+    )
+    assert found.loc[["race", "pooled"], "verdict"].notna().all()
+
+
+def test_attributes_with_different_numbers_of_samples_are_not_pooled_to_a_verdict(answers_of):
+    texts = ["AB"] * 60 + ["AA"] * 40
+    found = verdicts_of(sampled(answers_of, dict.fromkeys(range(3), texts)))
+    assert not pd.isna(found.loc["race", "verdict"])
+    assert pd.isna(found.loc["pooled", "verdict"])
+    assert "different numbers of samples" in found.loc["pooled", "verdict_reason"]

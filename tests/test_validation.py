@@ -169,3 +169,11 @@ def test_rows_are_counted_from_one_whatever_the_index_says(whole):
     answers = changed(whole, 192, answer="E").iloc[::-1]
     (problem,) = validate_answers(answers)
     assert (problem.row, problem.value) == (1, "E")
+
+
+@pytest.mark.parametrize("column", ["benchmark_version", "model", "strategy"])
+@pytest.mark.parametrize("name", ["1 ", "\t1", "1\N{NO-BREAK SPACE}", "1\N{ZERO WIDTH SPACE}1"])
+def test_name_with_hidden_characters_is_a_problem(column, name, whole):
+    found = validate_answers(changed(whole, 10, **{column: name}), path="a.csv")
+    (problem,) = [one for one in found if "cannot be seen" in one.message]
+    assert (problem.row, problem.column, problem.value) == (10, column, name)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from fairstats.benchmarks import Benchmark
 from fairstats.estimates import PRIMARY_TEST
+from fairstats.names import fold_name
 from fairstats.published import BENCHMARK
 from fairstats.report.context import Release
 from fairstats.report.display import show_markdown, show_table
@@ -84,7 +85,7 @@ def _own_table(model: str, benchmark: Benchmark, release: Release) -> str:
     estimates = release.estimates
     own = estimates[
         (estimates["benchmark"] == benchmark.name)
-        & (estimates["model"] == model)
+        & (estimates["model"].map(fold_name) == fold_name(model))
         & (estimates["metric"] == "mcnemar")
         & estimates["test"].str.startswith(PRIMARY_TEST)
         & estimates["attribute"].isin([a.name for a in benchmark.varied])

@@ -6,6 +6,7 @@ import pandas as pd
 
 from fairstats.benchmarks import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.names import named_in
 from fairstats.report.context import Board, Release
 from fairstats.report.text import (
     escape_markdown,
@@ -42,7 +43,7 @@ def _limits(release: Release) -> str:
 def board_summary(board: Board, release: Release) -> str:
     """What the board shows, in two or three sentences."""
     judged = board.estimates[
-        ~board.estimates["model"].isin(list(board.benchmark.selected_on))
+        ~named_in(board.estimates["model"], board.benchmark.selected_on)
         & board.estimates["attribute"].isin([a.name for a in board.benchmark.varied])
     ]
     models = judged["model"].nunique()

@@ -17,6 +17,7 @@ from fairstats.inference.mean_difference import mean_difference
 from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.items import crossed_patterns, item_sums, patterns_of
 from fairstats.missing import CountingPolicy, apply_policy
+from fairstats.names import named_in
 from fairstats.vignettes.findings import findings_frame, flags_frame
 
 ASPECT, MEASURE = "items", "selection"
@@ -82,7 +83,7 @@ def selection_findings(
         suspects = []
         for keys, table in counts.groupby(_PAIR, sort=True):
             unit = dict(zip(_PAIR, keys, strict=True)) | {"aspect": ASPECT, "measure": MEASURE}
-            selecting = table["model"].isin(list(benchmark.selected_on))
+            selecting = named_in(table["model"], benchmark.selected_on)
             items = sums[(sums[_PAIR] == list(keys)).all(axis=1)]
             for _, one in table[selecting].iterrows():
                 rows.append(unit | _beside_others(one, table, items, benchmark, alpha))
@@ -139,7 +140,7 @@ def _beside_others(
     how = benchmark.selected_on[one["model"]]
     said = f"{_said(one, benchmark)}; {one['model']} took part in selecting the items: {how}"
     row = {"quantity": DIFFERENCE, "model": one["model"], "strategy": one["strategy"]}
-    others = table[~table["model"].isin(list(benchmark.selected_on))]
+    others = table[~named_in(table["model"], benchmark.selected_on)]
     if others.empty:
         nothing = "none (no other model)"
         return row | {"ci_method": nothing, "test": nothing, "p_value": 1.0, "note": said}
