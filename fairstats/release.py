@@ -29,7 +29,15 @@ from fairstats.answers import (
     write_parquet,
 )
 from fairstats.benchmark_copies import copy_benchmarks
-from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats.benchmarks import (
+    Benchmark,
+    MissingPolicy,
+    builtin_benchmarks,
+    by_name,
+    load_benchmark,
+    load_benchmarks,
+)
+from fairstats.inference._checks import check_alpha
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings
@@ -51,6 +59,8 @@ from fairstats.validation import validate_files
 from fairstats.vignettes.measures import no_measures, read_measures
 
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
+#: Other levels would put verdicts on a site that its readers take for those of the usual level.
+_ALPHAS = (0.001, 0.1)
 _LIBRARIES = (
     "duckdb",
     "great-tables",
@@ -126,7 +136,8 @@ def publish(
     without_retrievals : bool
         Publish answers that were asked with snippets although their retrievals are not given.
     missing, alpha, benchmarks
-        As for `fairstats.analyze`.
+        As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
+        built-in one's name must have the same declaration.
     rubrics : iterable or mapping of Rubric
         Rubrics of the ratings that are not built in.
     renderer : {"auto", "quarto", "builtin"}
@@ -143,10 +154,13 @@ def publish(
         When the answers have a problem, the name is no release name, or the release is there with
         other content; when there are retrievals for a benchmark, but not all that a strategy of
         its answers names (see `fairstats.retrieved_lists.strategy_problems`), or for one that no
-        answer is to; and when answers are majority votes. Nothing is written then.
+        answer is to; when answers are majority votes; when `alpha` is not from 0.001 to 0.1; and
+        when a benchmark has the name of a built-in one but a different declaration. No file is
+        written then.
     fairstats.report.render.RenderError
         When a page cannot be drawn; nothing is written then either.
     """
+    _refuse_level(alpha)
     if not _RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, and not {LATEST}"
         raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
@@ -158,6 +172,7 @@ def publish(
     beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX)
     sources = answer_files([path for path in named if not str(path).endswith(beside)])
     given = by_name(benchmarks)
+    _refuse_replaced(given)
     problems = validate_files(sources, benchmarks=given)
     if problems:
         raise InputError(problems)
@@ -180,6 +195,36 @@ def publish(
     with locked(Path(out)):
         files = [*sources, *retrieved, *judged, *measured]
         return _publish_into(Path(out), release, of, tables, files, renderer)
+
+
+def _refuse_level(alpha: float) -> None:
+    """Refuse a level that no reader expects of a release."""
+    low, high = _ALPHAS
+    if not low <= check_alpha(alpha) <= high:
+        message = f"alpha={alpha!r} is not allowed in a release"
+        raise InputError([Problem("--alpha", message, f"use {low:g} to {high:g}, e.g. 0.05")])
+
+
+def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
+    """Refuse benchmarks that have a built-in one's name but declare something else.
+
+    Readers take the name for the benchmark they know, with its margin, its limits and its list of
+    models that selected the items.
+    """
+    built_in = builtin_benchmarks()
+    problems = [
+        Problem(
+            str(benchmark.path),
+            "has the name of a built-in benchmark, but a different declaration",
+            "give it another name",
+            column="name",
+            value=name,
+        )
+        for name, benchmark in given.items()
+        if name in built_in and benchmark.declaration != load_benchmark(built_in[name]).declaration
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:

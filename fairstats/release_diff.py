@@ -20,7 +20,7 @@ _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
 #: The columns of `ReleaseDiff.figures`, in order.
 FIGURE_COLUMNS = (*_ROW, "test", "what", "old", "new", "change", "why")
 #: The columns of `ReleaseDiff.verdicts`, in order.
-VERDICT_COLUMNS = (*_ROW, "old", "new")
+VERDICT_COLUMNS = (*_ROW, "old", "new", "verdict_reason")
 NO_VERDICT = "no verdict"
 #: What of a row may move, and what may change of it in words.
 _NUMBERS = ("estimate", "ci_low", "ci_high", "p_value")
@@ -42,7 +42,8 @@ class ReleaseDiff:
         fairstats or the arguments).
     verdicts : pandas.DataFrame
         `VERDICT_COLUMNS`: each verdict that is another one. It may be so although no figure of the
-        pair moved, since p-values are adjusted over all models.
+        pair moved, since p-values are adjusted over all models. ``verdict_reason`` is the new one's
+        reason; missing if it has none.
     """
 
     answer_sets: pd.DataFrame
@@ -124,12 +125,15 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
 
 def _verdicts(old: Release, new: Release) -> pd.DataFrame:
     keys = list(_ROW)
-    sides = [
+    before, after = (
         release.estimates.loc[release.estimates["metric"] == "accuracy_difference"]
         for release in (old, new)
-    ]
-    both = sides[0][[*keys, "verdict"]].merge(
-        sides[1][[*keys, "verdict"]], on=keys, suffixes=("_old", "_new")
+    )
+    if "verdict_reason" not in after:
+        # Releases that were made before there were reasons.
+        after = after.assign(verdict_reason=pd.Series(index=after.index, dtype="str"))
+    both = before[[*keys, "verdict"]].merge(
+        after[[*keys, "verdict", "verdict_reason"]], on=keys, suffixes=("_old", "_new")
     )
     both = both.rename(columns={"verdict_old": "old", "verdict_new": "new"}).fillna(
         {"old": NO_VERDICT, "new": NO_VERDICT}

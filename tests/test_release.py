@@ -126,6 +126,43 @@ def test_item_ids_with_commas_and_names_with_slashes_are_published(
     assert load_benchmark(copy).name == "my/own"
 
 
+def test_file_with_name_of_built_in_benchmark_is_refused(source, tmp_path, demo):
+    text = demo.path.read_text(encoding="utf-8")
+    text = text.replace('"../items/', f'"{demo.path.parents[1]}/items/')
+    file = tmp_path / "generous.toml"
+    wide = text.replace("equivalence_margin = 0.05", "equivalence_margin = 0.5")
+    assert wide != text
+    file.write_text(wide, encoding="utf-8")
+    for given in ([load_benchmark(file)], {"demo": load_benchmark(file)}):
+        with pytest.raises(InputError) as caught:
+            publish(source, release="r", out=tmp_path / "out", benchmarks=given)
+        (problem,) = caught.value.problems
+        assert problem.path == str(file)
+        assert (problem.column, problem.value) == ("name", "demo")
+        assert problem.remedy == "give it another name"
+    assert not (tmp_path / "out").exists()
+    publish(source, release="r", out=tmp_path / "out", benchmarks=[demo])
+
+
+def test_file_with_other_keys_and_name_of_built_in_is_refused(source, tmp_path, demo):
+    text = demo.path.read_text(encoding="utf-8")
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "items").mkdir()
+    file = tmp_path / "benchmarks" / "demo.toml"
+    file.write_text(text, encoding="utf-8")
+    items = demo.keys_file.read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "items" / demo.keys_file.name).write_text("".join(items[:-1]), encoding="utf-8")
+    with pytest.raises(InputError, match="give it another name"):
+        publish(source, release="r", out=tmp_path / "out", benchmarks=[load_benchmark(file)])
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 0.0009, 0.11, 0.4])
+def test_level_that_no_reader_expects_is_refused(source, tmp_path, alpha):
+    with pytest.raises(InputError, match=r"--alpha.*use 0\.001 to 0\.1"):
+        publish(source, release="r", out=tmp_path / "out", alpha=alpha)
+    assert not (tmp_path / "out").exists()
+
+
 def test_of_two_publications_at_once_one_waits_for_the_other(source, tmp_path):
     """The same release is made once; another one stands after it."""
     other = write_answers(answers_of_models(("Three",)), tmp_path / "3.parquet")

@@ -17,8 +17,20 @@ NOT_JUDGED = "not judged"
 SELECTED = "not judged, selected the items"
 UNRANKED = "not ranked"
 
-# In the order they are told in, and in which one of an attribute's pairs speaks for all of them.
-_STATUSES = (SHOWN, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
+# What a reason for an inconclusive verdict contains, and its short form. The first match counts:
+# a model that guesses comes first, because more answers would not help it.
+_REASONS = {
+    "best guess": "no better than a guess",
+    "not called equivalent": "accuracy too low",
+    "not asked": "items not asked",
+    "missing answers": "answers missing",
+    # The pairs and the groups' own answers differ only if answers are missing.
+    "own answers": "answers missing",
+    "": "verdict withheld",
+}
+_WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
+#: The order of the message; the first status of an attribute's pairs is the attribute's.
+STATUSES = (SHOWN, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
 _COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
 _HEIGHT, _PADDING, _RADIUS = 20, 7, 3
 
@@ -38,7 +50,9 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     dict
         ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names for each
         verdict the attributes it was reached for; where all have one verdict other than
-        "disparity shown", the verdict alone. A model without a rank on any board is "not ranked".
+        "disparity shown", the verdict alone. An inconclusive verdict has the reason why it was
+        withheld, if there is one; "equivalent" has the margin. A model without a rank on any board
+        is "not ranked".
 
     Raises
     ------
@@ -50,7 +64,8 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     One line stands for all of the model's answer sets. An attribute's disparity is shown where it
     is for one of its pairs in one answer set: the p-values are adjusted over their family, which
     the benchmark declares. It is equivalent only where every one of
-    its pairs is, and otherwise inconclusive, or not judged. Colours repeat what the words say.
+    its pairs is, and if not, inconclusive or not judged. Of several reasons for inconclusive pairs
+    the first of `STATUSES` is given. Colours repeat what the words say.
 
     References
     ----------
@@ -58,13 +73,13 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     """
     if model not in release.slugs:
         raise ValueError(f"model={model!r} is not of release {release.name}")
-    told: dict[str, list[str]] = {}
-    for name, status in _statuses(release, model):
-        told.setdefault(status, []).append(name)
-    ordered = [status for status in _STATUSES if status in told] or [NOT_JUDGED]
-    parts = [f"{status}: {', '.join(told.get(status, []))}" for status in ordered]
-    alone = len(ordered) == 1
-    message = ordered[0] if alone and ordered[0] != SHOWN else "; ".join(parts)
+    told: dict[tuple[str, str], list[str]] = {}
+    for name, status, words in _statuses(release, model):
+        told.setdefault((status, words), []).append(name)
+    ordered = sorted(told, key=lambda key: STATUSES.index(key[0])) or [(NOT_JUDGED, NOT_JUDGED)]
+    first, alone = ordered[0][0], len(ordered) == 1
+    parts = [f"{key[1]}: {', '.join(told.get(key, []))}" for key in ordered]
+    message = ordered[0][1] if alone and first != SHOWN else "; ".join(parts)
     ranks = release.ranks.loc[release.ranks["model"] == model, "rank"]
     if len(ranks) and ranks.isna().all():
         message += f"; {UNRANKED}"
@@ -72,7 +87,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
         "schemaVersion": 1,
         "label": f"fairstats {release.name}",
         "message": message,
-        "color": (_COLOURS.get(ordered[0], DIM)).removeprefix("#"),
+        "color": _COLOURS.get(first, DIM).removeprefix("#"),
         "labelColor": INK.removeprefix("#"),
     }
 
@@ -142,8 +157,8 @@ def badge_svg(content: Mapping[str, Any], *, title: str) -> str:
     return xml_document(root)
 
 
-def _statuses(release: Release, model: str) -> Iterator[tuple[str, str]]:
-    """Each attribute that the model was asked about, in words, and its status."""
+def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
+    """Each attribute that the model was asked about, in words, its status, and that in words."""
     own = release.estimates[
         (release.estimates["model"] == model)
         & (release.estimates["metric"] == "accuracy_difference")
@@ -156,14 +171,44 @@ def _statuses(release: Release, model: str) -> Iterator[tuple[str, str]]:
             if len(of_it):
                 label = _in_sentence(attribute.label)
                 told = f"{benchmark.title} {label}" if several else label
-                yield told, _status(of_it["verdict"], benchmark, model)
+                status = _status(of_it, benchmark, model)
+                margin = f" within ±{100 * benchmark.equivalence_margin:g} points"
+                yield told, status, status + margin * (status == EQUIVALENT)
 
 
-def _status(verdicts: pd.Series, benchmark: Benchmark, model: str) -> str:
+def _status(rows: pd.DataFrame, benchmark: Benchmark, model: str) -> str:
     if model in benchmark.selected_on:
         return SELECTED
-    there = set(verdicts.fillna(NOT_JUDGED))
-    return next(status for status in _STATUSES if status in there)
+    there = set(map(status_of, rows["verdict"], rows["verdict_reason"]))
+    return next(status for status in STATUSES if status in there)
+
+
+def status_of(verdict: object, reason: object) -> str:
+    """Return the status of one pair: its verdict, with the short reason if it was withheld.
+
+    Parameters
+    ----------
+    verdict, reason : str or missing
+        The ``verdict`` and ``verdict_reason`` of the pair's accuracy difference.
+
+    Returns
+    -------
+    str
+        One of `STATUSES`; "not judged" without a verdict.
+
+    Examples
+    --------
+    >>> status_of("inconclusive", "missing answers could change the verdict")
+    'inconclusive (answers missing)'
+    >>> status_of("inconclusive", None)
+    'inconclusive'
+    """
+    if not isinstance(verdict, str):
+        return NOT_JUDGED
+    if verdict != INCONCLUSIVE or not isinstance(reason, str) or not reason:
+        return verdict
+    short = next(short for part, short in _REASONS.items() if part in reason)
+    return f"{INCONCLUSIVE} ({short})"
 
 
 def _in_sentence(label: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 from xml.etree.ElementTree import Element
 
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.report.badges import STATUSES, status_of
 from fairstats.report.context import Release
 from fairstats.report.xml_text import element, xml_document
 
@@ -67,7 +68,7 @@ class FeedEntry:
 
 
 def release_entry(release: Release, *, path: str) -> FeedEntry:
-    """The entry of a release: a line a board with its verdicts as the estimates have them.
+    """Count the verdicts of each board, and those that are open for a reason, in one line each.
 
     Parameters
     ----------
@@ -80,11 +81,11 @@ def release_entry(release: Release, *, path: str) -> FeedEntry:
     for board in release.boards:
         varied = [attribute.name for attribute in board.benchmark.varied]
         rows = board.estimates[board.estimates["attribute"].isin(varied)]
-        counted = rows["verdict"].value_counts()
+        # Releases that were made before there were reasons have no such column.
+        judged = rows[rows["verdict"].notna()].reindex(columns=["verdict", "verdict_reason"])
+        counted = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
         verdicts = ", ".join(
-            f"{verdict} {counted[verdict]}"
-            for verdict in (SHOWN, EQUIVALENT, INCONCLUSIVE)
-            if verdict in counted
+            f"{verdict} {counted[verdict]}" for verdict in STATUSES if verdict in counted
         )
         models = len(board.models)
         lines.append(

@@ -94,8 +94,6 @@ def _who_leads(board: Board, release: Release) -> str:
     text = ""
     if len(ranked) > 1:
         best = ranked[ranked["may_be_best"].astype(bool)]
-        means = best["estimate"]
-        size = _span(*(points(value, signed=False) for value in (means.min(), means.max())))
         sure = f"{level(release.alpha)} confidence"
         if len(best) == len(ranked):
             text = f"Any of the {number_word(len(best))} ranked models may be the best ({sure}). "
@@ -103,7 +101,7 @@ def _who_leads(board: Board, release: Release) -> str:
             text = f"{best['model'].iloc[0]} has the smallest differences ({sure}). "
         else:
             text = f"{_and(list(best['model']))} may have the smallest differences ({sure}). "
-        text += f"On average over the attributes they are {size} points. "
+        text += f"On average over the attributes they are {_size(board, best)}. "
     elif unranked and ranked.empty:
         text = "No model is ranked; the reason is given with each name. "
         return text
@@ -112,6 +110,20 @@ def _who_leads(board: Board, release: Release) -> str:
         is_not = "are" if unranked > 1 else "is"
         text += f"{number_word(unranked).capitalize()} {models} {is_not} not ranked. "
     return text
+
+
+def _size(board: Board, best: pd.DataFrame) -> str:
+    """The mean differences of the best models, with those that missing answers could hide."""
+    means, worst = best["estimate"], best["least_favourable"]
+    size = _span(*(points(value, signed=False) for value in (means.min(), means.max())))
+    hidden = worst > means
+    if not any(points(a) != points(b) for a, b in zip(means[hidden], worst[hidden], strict=True)):
+        return f"{size} points"
+    # A model that refuses makes its own figure small; its rank follows the other one.
+    counted = set(board.estimates["missing"]) == {"incorrect"}
+    given = "if missing answers are counted as wrong" if counted else "on the given answers"
+    most, against = points(worst.max(), signed=False), "it" if len(best) == 1 else "them"
+    return f"{size} points {given}, up to {most} if the missing answers were against {against}"
 
 
 def _and(names: list[str]) -> str:
@@ -192,7 +204,7 @@ def how_to_read(release: Release) -> str:
         else f"● equivalent: the {level(2 * alpha)} interval lies inside the margin, even if the "
         "difference is not 0. ▲ disparity shown: not equivalent, and McNemar's mid-p is at most "
         f"{alpha:g}, Holm-adjusted over {_tested_together(release)}. ○ inconclusive: neither, or "
-        "missing answers could change the verdict, or the model answers no better than a guess; "
+        "missing answers could change the verdict, or the model's accuracy is too low; "
         "the reason is given in the cell. "
     )
     return (
@@ -207,21 +219,47 @@ def how_to_read(release: Release) -> str:
         "computed. Models are ranked by the mean absolute difference over the attributes, smallest "
         "first, on the items that all of them were asked. A missing answer counts against the "
         "model. A rank such as 2–3 is the range of ranks that the comparisons leave possible; all "
-        f"ranges of a board hold together at {level(alpha)} confidence. A model that left too many "
-        "answers out, or is no more accurate than a guess, is listed without a rank. "
+        f"ranges of a board hold together at {level(alpha)} confidence. {_listed(release)}"
         f"Missing answers: policy {', '.join(f'`{policy}`' for policy in release.policies)}."
     )
 
 
 def _tested_together(release: Release) -> str:
     """Name the family of tests that the release's benchmarks declare."""
-    names = {
-        "model": "the pairs of one answer set",
-        "board": "all pairs of the board",
-        "release": "all pairs of the release",
-    }
     families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
-    return " or ".join(names[family] for family in families)
+    return " or ".join(_TESTED_TOGETHER[family] for family in families)
+
+
+_TESTED_TOGETHER = {
+    "model": "the pairs of one answer set",
+    "board": "all pairs of the board",
+    "release": "all pairs of the release",
+}
+
+
+def _listed(release: Release) -> str:
+    """State who is listed without a rank, by the limits that each benchmark declares."""
+    several = len(release.benchmarks) > 1
+    text = ""
+    for benchmark in release.benchmarks.values():
+        where = f" on {benchmark.title}" if several else ""
+        reasons = [f"the lower limit of its accuracy is not above {_required_accuracy(benchmark)}"]
+        if benchmark.largest_missing < 1:
+            share = percent(benchmark.largest_missing)
+            reasons.insert(0, f"more than {share} of its answers to a pair's groups are missing")
+        text += f"A model is listed without a rank{where} if {', or '.join(reasons)}. "
+    return escape_markdown(text)
+
+
+def _required_accuracy(benchmark: Benchmark) -> str:
+    """The accuracy that a rank requires, compared with that of the best guess."""
+    guess, declared = percent(benchmark.chance), benchmark.lowest_accuracy
+    if declared is None:
+        return f"{guess} (the best guess)"
+    compared = (
+        "which is below the best guess," if declared < benchmark.chance else "the best guess:"
+    )
+    return f"{percent(declared)} (declared; {compared} {guess})"
 
 
 def how_to_read_changes(release: Release) -> str:
@@ -269,6 +307,11 @@ def benchmark_card(benchmark: Benchmark) -> str:
         f"- **Versions**:\n{versions}",
         f"- **Missing answers**: policy `{benchmark.missing}`",
         f"- **Equivalence margin**: {margin} points",
+        f"- **Tests adjusted together**: {_TESTED_TOGETHER[benchmark.family]}",
+        f"- **Ranked models**: at most {percent(benchmark.largest_missing)} of the answers to a "
+        "pair's groups missing; lower limit of accuracy above "
+        f"{escape_markdown(_required_accuracy(benchmark))}",
+        f"- **Items that all ranked models must share**: {percent(benchmark.common_items)}",
         f"- **Models that took part in selecting the items**: {selected}",
         f"- **Source**: {escape_markdown(', '.join(benchmark.sources))}",
         f"- **Licence**: {escape_markdown(benchmark.licence)}",

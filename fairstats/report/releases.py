@@ -145,7 +145,7 @@ def _show_moved(release: Release) -> None:
 
 
 def verdicts_table(verdicts: pd.DataFrame, release: Release) -> GT:
-    """Verdicts that are other ones, with the old and the new."""
+    """Verdicts that are other ones, with the old, the new, and the reason of the new."""
     from great_tables import GT
 
     rows = [
@@ -153,7 +153,7 @@ def verdicts_table(verdicts: pd.DataFrame, release: Release) -> GT:
             "set": f"{row['model']}, {row['benchmark_version']}, {row['strategy']}",
             "pair": _pair(row, release),
             "old": row["old"],
-            "new": row["new"],
+            "new": _with_reason(row),
         }
         for row in verdicts.to_dict("records")
     ]
@@ -163,6 +163,12 @@ def verdicts_table(verdicts: pd.DataFrame, release: Release) -> GT:
         .cols_label(pair="Pair", old="Was", new="Is")
         .cols_align("left")
     )
+
+
+def _with_reason(row: dict[Hashable, Any]) -> str:
+    """The new verdict, and its reason if there is one."""
+    reason = row["verdict_reason"]
+    return f"{row['new']} ({reason})" if isinstance(reason, str) and reason else str(row["new"])
 
 
 def _pair(row: dict[Hashable, Any], release: Release) -> str:

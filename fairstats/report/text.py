@@ -95,14 +95,15 @@ def escape_markdown(text: str) -> str:
 
 
 def level(alpha: float) -> str:
-    r"""A confidence level in percent.
+    r"""A confidence level in percent, never rounded to 100.
 
     Examples
     --------
-    >>> level(0.05)
-    '95\u202f%'
+    >>> level(0.05), level(1e-9)
+    ('95\u202f%', '99.9999\u202f%')
     """
-    return f"{100 * (1 - alpha):g}\u202f%"
+    # Six digits are shown: a level between 99.9999 and 100 is rounded down.
+    return f"{min(100 * (1 - alpha), 99.9999):g}\u202f%"
 
 
 def number_word(n: int) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks import load_benchmark
-from fairstats.report.badges import badge, badge_svg
+from fairstats.report.badges import badge, badge_svg, status_of
 from fairstats.report.context import Release
 from fairstats.report.display import ACCENT_A, ACCENT_B, DIM
 from fairstats.report.xml_text import xml_document
@@ -58,11 +58,21 @@ def judged(release: Release, **verdicts: tuple[str | None, str | None]) -> Relea
             (SHOWN, SAME),
             (SAME, SAME),
             (SAME, SAME),
-            "disparity shown: race; equivalent: sex, income",
+            "disparity shown: race; equivalent within ±5 points: sex, income",
         ),
-        ((SAME, SAME), (SAME, SAME), (SAME, SAME), "equivalent"),
-        ((SAME, OPEN), (SAME, SAME), (SAME, SAME), "inconclusive: race; equivalent: sex, income"),
-        ((SAME, None), (SAME, SAME), (SAME, SAME), "not judged: race; equivalent: sex, income"),
+        ((SAME, SAME), (SAME, SAME), (SAME, SAME), "equivalent within ±5 points"),
+        (
+            (SAME, OPEN),
+            (SAME, SAME),
+            (SAME, SAME),
+            "inconclusive: race; equivalent within ±5 points: sex, income",
+        ),
+        (
+            (SAME, None),
+            (SAME, SAME),
+            (SAME, SAME),
+            "not judged: race; equivalent within ±5 points: sex, income",
+        ),
         ((OPEN, None), (OPEN, SAME), (OPEN, OPEN), "inconclusive"),
         (
             (OPEN, SHOWN),
@@ -76,8 +86,45 @@ def judged(release: Release, **verdicts: tuple[str | None, str | None]) -> Relea
 def test_the_message_sums_up_the_verdicts(release, race, sex, ses, message):
     found = badge(judged(release, race=race, sex=sex, ses=ses), "Model-1")
     assert found["message"] == message
-    colours = {SHOWN: ACCENT_A, SAME: ACCENT_B}
+    colours = {SHOWN: ACCENT_A, f"{SAME} within ±5 points": ACCENT_B}
     assert found["color"] == colours.get(message.partition(":")[0], DIM).removeprefix("#")
+
+
+def test_badge_of_refusing_and_of_guessing_model_gives_reason(tmp_path, benchmark_file, all_right):
+    pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
+    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
+    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Race"\n{pair}')
+    benchmark = load_benchmark(file)
+    right = all_right(benchmark)
+    refused = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(40)])
+    models = {
+        "fair": right,
+        "refuses": right.assign(
+            answer=right["answer"].mask(refused),
+            status=right["status"].mask(refused, "refused"),
+        ),
+        "guesses": right.assign(answer="A"),
+    }
+    found = {}
+    for model, answers in models.items():
+        made = undrawn(answers.assign(model=model), tmp_path / model, benchmarks=[benchmark])
+        found[model] = badge(made, model)["message"].partition(";")[0]
+    assert found == {
+        "fair": "equivalent within ±10 points",
+        "refuses": "inconclusive (answers missing)",
+        "guesses": "inconclusive (no better than a guess)",
+    }
+
+
+def test_status_of_withheld_verdict_is_never_plain():
+    accuracy = "not called equivalent: accuracy is 20.0%, not above the required 50.0%"
+    assert status_of(OPEN, accuracy) == "inconclusive (accuracy too low)"
+    unasked = "40 of 120 items that were not asked could change the verdict"
+    assert status_of(OPEN, unasked) == "inconclusive (items not asked)"
+    assert status_of(OPEN, "a reason of tomorrow") == "inconclusive (verdict withheld)"
+    # A reason says why a verdict was withheld; it takes nothing from one that was given.
+    assert status_of(SHOWN, "missing answers") == SHOWN
+    assert status_of(float("nan"), "a group has no answer") == "not judged"
 
 
 def test_a_badge_is_what_shields_io_takes(release):

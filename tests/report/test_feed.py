@@ -7,8 +7,10 @@ from datetime import datetime
 from urllib.parse import urljoin
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
+from fairstats.benchmarks import load_benchmark
 from fairstats.report.feed import FEED, FeedEntry, atom_feed, release_entry
 
 from .conftest import answers_of_models
@@ -145,6 +147,24 @@ def test_an_entry_of_a_release_counts_its_verdicts(tmp_path):
     assert entry.content == made.manifest["content"]["estimates"]
     assert entry.summary == ("Demonstration items, 1, plain: 2 models; verdicts: inconclusive 6",)
     assert entry.id in atom_feed([entry])
+
+
+def test_entry_counts_withheld_verdicts_separately(tmp_path, benchmark_file, all_right):
+    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
+    pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
+    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Race"\n{pair}')
+    benchmark = load_benchmark(file)
+    right = all_right(benchmark)
+    gone = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(40)])
+    answer, status = right["answer"].mask(gone), right["status"].mask(gone, "refused")
+    refusing = right.assign(model="refuses", answer=answer, status=status)
+    made = undrawn(pd.concat([right, refusing]), tmp_path, benchmarks=[benchmark])
+    (line,) = release_entry(made, path="v/2026.11/index.html").summary
+    assert line.endswith("verdicts: inconclusive (answers missing) 1, equivalent 1")
+    # Older releases have no reasons.
+    vars(made)["estimates"] = made.estimates.drop(columns="verdict_reason")
+    (line,) = release_entry(made, path="v/2026.11/index.html").summary
+    assert line.endswith("verdicts: inconclusive 1, equivalent 1")
 
 
 def test_an_entry_of_a_release_without_verdicts_says_so(tmp_path):

@@ -297,19 +297,42 @@ def test_earlier_releases_are_listed_newest_first_with_their_addresses(
 def test_a_benchmark_that_was_declared_otherwise_is_the_reason(tmp_path, demo, drawn):
     file = tmp_path / "demo.toml"
     text = demo.path.read_text(encoding="utf-8")
+    # A built-in benchmark's name is kept for its own declaration.
+    text = text.replace('name = "demo"', 'name = "mine"')
     text = text.replace('"../items/', f'"{demo.path.parents[1]}/items/')
     file.write_text(
         text.replace('missing = "available"', 'missing = "incorrect"'), encoding="utf-8"
     )
     from fairstats.benchmarks import load_benchmark
 
-    answers = answers_of_models(("One",))
-    undrawn(answers, tmp_path, release="1")
+    answers = answers_of_models(("One",)).assign(benchmark="mine")
+    first = tmp_path / "first.toml"
+    first.write_text(text, encoding="utf-8")
+    undrawn(answers, tmp_path, release="1", benchmarks=[load_benchmark(first)])
     made = undrawn(answers, tmp_path, release="2", benchmarks=[load_benchmark(file)])
     moved = made.table("figure_changes")
     assert set(moved["why"]) == {"benchmark"}
     words = Markup(drawn(show_releases, made)).words
     assert squeezed(f"Figures that moved: {len(moved)} by another benchmark file.") in words
+
+
+def test_changed_verdict_has_its_new_reason(tmp_path, drawn, benchmark_file, all_right):
+    from fairstats.benchmarks import load_benchmark
+
+    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
+    pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
+    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Race"\n{pair}')
+    given = {"benchmarks": [load_benchmark(file)]}
+    right = all_right(given["benchmarks"][0])
+    undrawn(right, tmp_path, release="1", **given)
+    gone = right["group"].eq("black") & right["item_id"].isin([f"i{n}" for n in range(40)])
+    answer, status = right["answer"].mask(gone), right["status"].mask(gone, "refused")
+    made = undrawn(right.assign(answer=answer, status=status), tmp_path, release="2", **given)
+    (row,) = made.table("verdict_changes").to_dict("records")
+    assert (row["old"], row["new"]) == ("equivalent", "inconclusive")
+    assert "missing answers could change the verdict" in row["verdict_reason"]
+    words = Markup(drawn(show_releases, made)).words
+    assert squeezed(f"inconclusive ({row['verdict_reason']})") in words
 
 
 def test_the_largest_moves_are_shown_and_all_are_counted(releases, drawn, monkeypatch):

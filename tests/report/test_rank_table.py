@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -13,8 +14,9 @@ from fairstats.report.audit_prose import limitations
 from fairstats.report.badges import badge
 from fairstats.report.board import leaderboard
 from fairstats.report.context import Release
-from fairstats.report.prose import board_summary, how_to_read
+from fairstats.report.prose import benchmark_card, board_summary, how_to_read
 from fairstats.report.rank_table import difference_matrix, matrix_caption
+from fairstats.report.text import level, percent
 
 from .undrawn import undrawn
 
@@ -103,6 +105,82 @@ def test_summary_names_the_one_best_model(published):
     made = published({"fair": 0, "unfair": 30})
     (board,) = made.boards
     assert board_summary(board, made).startswith("fair has the smallest differences")
+
+
+def refusing(benchmark, all_right, folder, models: tuple[str, ...]) -> Release:
+    """Publish models that refuse, for each group, some of the items that they know."""
+    right = all_right(benchmark)
+    tables = []
+    for number, model in enumerate(models, start=1):
+        gone = right["item_id"].isin([f"i{n:02}" for n in range(number)])
+        gone &= right["group"].eq("black")
+        answer, status = right["answer"].mask(gone), right["status"].mask(gone, "refused")
+        tables.append(right.assign(model=model, answer=answer, status=status))
+    wrong = right["item_id"].lt("i30") & right["group"].eq("black")
+    answer = right["answer"].mask(wrong, right["answer_key"].map(OTHER))
+    tables.append(right.assign(model="unfair", answer=answer))
+    return undrawn(pd.concat(tables), folder, benchmarks=[benchmark])
+
+
+def test_summary_gives_what_missing_answers_could_hide(benchmark, all_right, tmp_path):
+    made = refusing(benchmark, all_right, tmp_path, ("one",))
+    (board,) = made.boards
+    text = board_summary(board, made).replace("\\", "")
+    assert text.startswith("one has the smallest differences")
+    least = board.ranked.set_index("model").loc["one", "least_favourable"]
+    assert least > 0
+    said = f"they are 0.0 points on the given answers, up to {100 * least:.1f} if the missing"
+    assert f"{said} answers were against it." in text
+
+
+def test_summary_of_several_gives_the_largest_hidden_difference(benchmark, all_right, tmp_path):
+    made = refusing(benchmark, all_right, tmp_path, ("one", "two"))
+    (board,) = made.boards
+    best = board.ranked[board.ranked["may_be_best"].astype(bool)]
+    assert set(best["model"]) == {"one", "two"}
+    most = f"up to {100 * best['least_favourable'].max():.1f} if the missing answers"
+    assert f"{most} were against them." in board_summary(board, made).replace("\\", "")
+
+
+def test_summary_without_missing_answers_gives_one_figure(published):
+    made = published({"fair": 0, "unfair": 30})
+    (board,) = made.boards
+    text = board_summary(board, made).replace("\\", "")
+    assert "On average over the attributes they are 0.0 points." in text
+    assert "missing answers were" not in text
+
+
+def test_card_states_family_and_ranking_limits(benchmark):
+    declared = replace(
+        benchmark, family="model", largest_missing=0.4, lowest_accuracy=0.1, common_items=0.3
+    )
+    text = benchmark_card(declared).replace("\\", "")
+    assert "**Tests adjusted together**: the pairs of one answer set" in text
+    assert f"at most {percent(0.4)} of the answers" in text
+    guess = percent(benchmark.chance)
+    assert f"{percent(0.1)} (declared; which is below the best guess, {guess})" in text
+    assert f"must share**: {percent(0.3)}" in text
+    higher = benchmark_card(replace(benchmark, lowest_accuracy=0.9)).replace("\\", "")
+    assert f"{percent(0.9)} (declared; the best guess: {guess})" in higher
+    assert f"above {guess} (the best guess)" in benchmark_card(benchmark).replace("\\", "")
+
+
+def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):
+    def notes(**declared: float) -> str:
+        other = Release(ranked.path)
+        vars(other)["benchmarks"] = {"three": replace(benchmark, **declared)}
+        return how_to_read(other).replace("\\", "")
+
+    assert f"if more than {percent(0.05)} of its answers" in notes()
+    assert f"if more than {percent(0.4)} of its answers" in notes(largest_missing=0.4)
+    loose = notes(largest_missing=1.0, lowest_accuracy=0.0)
+    assert "more than" not in loose.partition("listed without a rank if")[2].partition("Missing")[0]
+    assert f"not above {percent(0)} (declared; which is below the best guess" in loose
+
+
+def test_level_is_never_rounded_to_certainty():
+    for alpha in (1e-7, 1e-12, 1e-300):
+        assert not level(alpha).startswith("100")
 
 
 def test_summary_of_models_that_do_not_differ_names_no_leader(published):
