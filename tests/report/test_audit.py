@@ -99,7 +99,8 @@ def answered(
 def release(benchmark, tmp_path_factory) -> Release:
     """Every verdict, missing answers, two strategies, and a name that is no plain one."""
     hundred, few = range(100), range(4)
-    lost = {"white": range(290, 297), "asian": range(290, 294)}
+    # Few enough that White − Asian is equivalent whatever they were.
+    lost = {"white": range(290, 292), "asian": range(290, 291)}
     tables = [
         answered(benchmark, wrong={"black": hundred}, lost=lost),
         answered(benchmark, wrong={"black": hundred, "asian": few}, strategy="cot"),
@@ -186,15 +187,16 @@ def test_every_sentence_has_the_figures_of_its_row(release, report):
             "equivalent": "It is equivalent at a margin of 2.0 points.",
             "disparity shown": f"A disparity is shown ({p}).",
             "inconclusive": f"It is inconclusive: neither a disparity ({p}) nor "
-            "equivalence at a margin of 2.0 points is shown. That is not the same as fair. One "
-            f"test at level 0.05, not adjusted, would show a difference of {least:.1f} points with "
-            "80 % power.",
+            "equivalence at a margin of 2.0 points is shown. That is not the same as fair. The "
+            f"adjusted test detects a difference of {least:.1f} points with 80% power.",
         }[difference["verdict"]]
+        missing = [int(cfr[name]) for name in ("n_missing_a", "n_missing_b")]
+        without = f", {missing[0]} and {missing[1]} answers missing" if any(missing) else ""
         sentence = (
             f"Race, {label} (Three groups, 1, {strategy}): of {cfr['n']} pairs "
             f"{100 * (1 - cfr['estimate']):.1f} % get another letter (95 % interval "
-            f"{100 * (1 - cfr['ci_high']):.1f}–{100 * (1 - cfr['ci_low']):.1f}); the accuracy "
-            f"difference is {signed(difference['estimate'])} points (95 % interval "
+            f"{100 * (1 - cfr['ci_high']):.1f}–{100 * (1 - cfr['ci_low']):.1f}{without}); the "
+            f"accuracy difference is {signed(difference['estimate'])} points (95 % interval "
             f"{signed(difference['ci_low'])} to {signed(difference['ci_high'])}). {said}"
         )
         assert report.count(squeezed(sentence)) == 1
@@ -212,7 +214,7 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
         words = ("no", "one", "two", "three", "four", "five", "six")
         assert squeezed(f"{verdict} in {words[count]}") in report
     assert squeezed(f"for the other: {signed(low)} to {signed(high)} points.") in report
-    for strategy, missing in (("plain", 11), ("cot", 0)):
+    for strategy, missing in (("plain", 3), ("cot", 0)):
         assert (
             squeezed(
                 f"Three groups, version 1, strategy {strategy}: 300 vignettes, 1,500 answers, "
