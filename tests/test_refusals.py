@@ -32,6 +32,7 @@ from fairstats.metrics.accuracy import (
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
 from fairstats.metrics.disparity import demographic_parity, equal_opportunity, pair_differences
+from fairstats.metrics.same_prompt import same_prompt
 from fairstats.missing import apply_policy, paired_counts
 from fairstats.ratings.planned_width import t_quantile
 from fairstats.ratings.strata import crossed_limits
@@ -169,7 +170,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.rating_agreement: lambda: ((ratings(),), {}),
     fairstats.retrieval_effects: lambda: ((answers(), retrievals()), {}),
     fairstats.retrieval_overlap: lambda: ((retrievals(),), {}),
-    fairstats.same_prompt: lambda: (([[2, 1], [3, 0]], [[1, 2], [3, 0]]), {}),
+    same_prompt: lambda: (([[2, 1], [3, 0]], [[1, 2], [3, 0]]), {}),
     fairstats.samplesize_mcnemar: lambda: ((0.2, 0.1), {}),
     fairstats.sign_flip_test: lambda: (([1, -1, 1],), {}),
     fairstats.tango: lambda: ((3, 1, 10), {}),
