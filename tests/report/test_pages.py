@@ -160,15 +160,15 @@ def test_models_that_selected_the_items_have_no_rank_and_no_verdict(tmp_path):
             "benchmark_version": "gpt-agent",
             "model": model,
             "strategy": "plain",
-            "item_id": str(item),
+            "item_id": item,
             "attribute": attribute,
             "group": group,
             "sample": 0,
-            "answer": key if item or group != "black" else None,
+            "answer": key if place or group != "black" else None,
             "answer_key": key,
         }
         for model in ("GPT-4o-mini", "Other", "Third")
-        for item, key in enumerate(list(benchmark.answer_keys.values())[:30])
+        for place, (item, key) in enumerate(benchmark.answer_keys.items())
         for attribute, group in benchmark.variants
     ]
     answers = pd.DataFrame(rows)
