@@ -14,6 +14,7 @@ import pandas as pd
 
 from fairstats.benchmarks import Benchmark, MissingPolicy
 from fairstats.bounds import pair_bounds
+from fairstats.completions import completed_sums
 from fairstats.counts import MISSING, PATTERNS
 from fairstats.folding import open_answers
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
@@ -333,7 +334,9 @@ def _ranked(
         for model, array in items.patterns.items()
     }
     models = [model for model, estimate in estimates.items() if not np.isnan(estimate)]
-    completed = {model: _least_favourable(items.patterns[model], metric) for model in models}
+    completed = {
+        model: completed_sums(items.patterns[model], metric, favourable=False) for model in models
+    }
     least = np.array([float(figure(completed[model].sum(axis=0))) for model in models])
     pairs = list(combinations(range(len(models)), 2))
     method = f"{adjust} over {len(pairs)} tests"
@@ -458,26 +461,6 @@ def _sums_of_patterns(policy: CountingPolicy) -> IntArray:
     """What one answer of each pattern adds to `SUMS`, (10, 6)."""
     one = of_each_pattern(policy)
     return np.column_stack([getattr(one, name) for name in SUMS]).astype(np.int64)
-
-
-def _least_favourable(patterns: IntArray, metric: str) -> IntArray:
-    """The sums of the completion that is worst for the model, (items, pairs, 6)."""
-    wrong = patterns @ _sums_of_patterns("incorrect")
-    if metric != "ad":
-        return wrong
-    # A missing answer widens the difference if it is right for one group and wrong for the other.
-    sides = []
-    for side, column in enumerate((0, 2)):
-        right = wrong.copy()
-        right[..., column] += patterns[..., _missing_in(side)].sum(axis=-1)
-        sides.append(right)
-    size = [np.abs(each.sum(axis=0)[:, 0] - each.sum(axis=0)[:, 2]) for each in sides]
-    return np.where((size[0] >= size[1])[None, :, None], *sides)
-
-
-def _missing_in(side: int) -> list[int]:
-    """The patterns without an answer for group a (0) or b (1)."""
-    return [i for i, pattern in enumerate(PATTERNS) if pattern.removeprefix("n")[side] == MISSING]
 
 
 def _bounds(patterns: IntArray, metric: str) -> tuple[float, float]:

@@ -32,7 +32,7 @@ from fairstats.vignettes.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
 from fairstats.vignettes.reading import read_vignettes
 
-#: The table of what a person should look at; it stands in no release.
+#: The table of what a person should look at; it is in no release.
 FLAGS = "vignette_flags"
 
 
