@@ -206,6 +206,7 @@ def _tests(old: IntArray, new: IntArray, order: Sequence[str]) -> Iterator[Row]:
             # The pair gets no verdict whatever its other tests give, and Holm's adjustment of
             # smaller p-values does not depend on how far above alpha its own is.
             unknown = {"ci_low": -1.0, "ci_high": 1.0, "lowest": -1.0, "highest": 1.0}
+            unknown["p_worst"] = p_value
             for each in FIGURES:
                 yield {"metric": f"delta_{each}", "p_value": p_value, "may_win": False} | unknown
             return
@@ -220,6 +221,7 @@ def _tests(old: IntArray, new: IntArray, order: Sequence[str]) -> Iterator[Row]:
             # No answer is missing, so the bounds are the estimate.
             "lowest": found.estimate,
             "highest": found.estimate,
+            "p_worst": found.p_value,
         }
 
 

@@ -13,7 +13,8 @@ NOT_SHOWN = "not shown"
 
 #: Which way a figure improves.
 BETTER = {"delta_accuracy": 1, "delta_cfr": 1, "delta_ad": -1}
-_PAIR = [
+#: What names a pair of groups of one comparison.
+COMPARED_PAIR = (
     "benchmark",
     "benchmark_version",
     "model_old",
@@ -22,7 +23,8 @@ _PAIR = [
     "attribute",
     "group_a",
     "group_b",
-]
+)
+_PAIR = list(COMPARED_PAIR)
 
 
 def judge_changes(

@@ -57,8 +57,9 @@ def completions(
     -------
     pandas.DataFrame
         By `PAIR_COLUMNS`: ``lowest`` and ``highest`` difference; ``inner_low`` and ``inner_high``,
-        the outermost limits of Tango's 1 − 2 alpha intervals; ``p_lowest`` and ``p_highest``,
-        adjusted; ``unasked`` and ``items``; and ``open``: is any answer missing.
+        the outermost limits of Tango's 1 − 2 alpha intervals, NaN if no answer is missing;
+        ``p_lowest`` and ``p_highest``, adjusted; ``unasked`` and ``items``; and ``open``: is any
+        answer missing.
 
     Notes
     -----
@@ -109,17 +110,18 @@ def _of_pairs(
 
     towards_a = np.clip(n01 - n10, 0, for_a)
     towards_b = np.clip(n10 - n01, 0, for_b)
+    is_open = (unasked > 0) | (rows[_INCOMPLETE].sum(axis=1) > 0).to_numpy()
     return pd.DataFrame(
         {
             "lowest": (n10 - n01 - for_b) / np.maximum(n, 1),
             "highest": (n10 + for_a - n01) / np.maximum(n, 1),
-            "inner_low": low,
-            "inner_high": high,
+            "inner_low": np.where(is_open, low, np.nan),
+            "inner_high": np.where(is_open, high, np.nan),
             "p_lowest": np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b)),
             "p_highest": p_value(n10 + towards_a, n01 + towards_b),
             "unasked": unasked,
             "items": items,
-            "open": (unasked > 0) | (rows[_INCOMPLETE].sum(axis=1) > 0).to_numpy(),
+            "open": is_open,
         }
     )
 

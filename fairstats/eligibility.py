@@ -13,6 +13,7 @@ from fairstats.folding import UNIT_COLUMNS
 from fairstats.inference.intervals import wilson
 from fairstats.missing import apply_policy, missing_per_group
 from fairstats.names import named_in
+from fairstats.vignettes.same_variants import DIFFERENT, flips_of_items, same_flips
 
 _UNIT = list(UNIT_COLUMNS)
 
@@ -84,6 +85,60 @@ def why_not_above_chance(
         rows.append((*unit, "; ".join(_too_low(own, limits, benchmark))))
     table = pd.DataFrame(rows, columns=[*_UNIT, "reason"])
     return table.set_index(_UNIT)["reason"].astype("str")
+
+
+def why_other_variants(
+    patterns: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
+) -> dict[str, str]:
+    """Say which models of a board did not answer the variants that the others answered.
+
+    Answers to another version of the variants, given as answers to this one, would be ranked
+    against models that had a harder task.
+
+    Parameters
+    ----------
+    patterns : pandas.DataFrame
+        The patterns of `fairstats.items.item_patterns` of the models of one board.
+    benchmark : Benchmark
+        Without a ``same_variants_odds_ratio`` of the benchmark no model is set aside.
+    alpha : float
+        1 − confidence level of the odds ratio.
+
+    Returns
+    -------
+    dict of str to str
+        The reason by model, for those whose flips do not fit. With fewer than three models nobody
+        can say which of them is the odd one out.
+
+    Notes
+    -----
+    `fairstats.vignettes.same_variants` compares a model's flips with the direction in which most
+    other models flip. On FairMedQA's two boards of released answers none of the 10 sets is set
+    aside; each is if it is given as answers to the other version.
+    """
+    ratio = benchmark.same_variants_odds_ratio
+    if ratio is None:
+        return {}
+    flips = {
+        str(model): flips_of_items(own, benchmark)
+        for model, own in patterns.groupby("model", sort=True)
+    }
+    if len(flips) < 3:
+        return {}
+    marks = pd.concat(flips, names=["model"]).fillna(0)
+    total = marks.groupby("item_id").sum()
+    reasons = {}
+    for model, own in flips.items():
+        others = np.sign(total.sub(marks.loc[model], fill_value=0))
+        found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
+        if found.verdict == DIFFERENT:
+            reasons[model] = (
+                "its answers change on other items than those of the other models, as answers to "
+                "other variants and flips by chance alone do "
+                f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to {found.ci_high:.2f}; "
+                f"same variants reach {ratio:g})"
+            )
+    return reasons
 
 
 def _limits(

@@ -175,7 +175,11 @@ def item_sums(patterns: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
         over every answer of group a with every answer of b, weighted as in `crossed_patterns`, so
         correct_a / n_a, correct_b / n_b and same / n are the figures of `fairstats.analyze`.
     """
-    table = crossed_patterns(patterns)
+    return sums_of_crossed(crossed_patterns(patterns), missing)
+
+
+def sums_of_crossed(table: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
+    """Sum as `item_sums`, from the patterns that `crossed_patterns` counted."""
     one = of_each_pattern(missing)
     cells = table[list(PATTERNS)].to_numpy(dtype=np.int64)
     values = {name: cells @ getattr(one, name) for name in SUMS}

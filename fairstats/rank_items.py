@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstats.benchmarks import Benchmark
 from fairstats.counts import PAIR_COLUMNS, PATTERNS
-from fairstats.eligibility import why_unranked
+from fairstats.eligibility import why_other_variants, why_unranked
 from fairstats.folding import UNIT_COLUMNS, distinct
 from fairstats.item_counts import pooled_pairs
 from fairstats.items import crossed_patterns, patterns_of
@@ -163,7 +163,9 @@ def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str
     counts = counts.reindex(columns=list(PATTERNS), fill_value=0).reset_index()
     items = rows.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
     found = why_unranked(counts, items, benchmark, alpha=alpha)
-    return dict(zip(found.index.get_level_values("model"), found, strict=True))
+    reasons = dict(zip(found.index.get_level_values("model"), found, strict=True))
+    may = rows[rows["model"].map(reasons).eq("")]
+    return reasons | why_other_variants(may, benchmark, alpha=alpha)
 
 
 def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:

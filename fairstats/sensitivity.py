@@ -356,7 +356,7 @@ def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
 def _smallest_margin(pairs: _Pairs) -> FloatArray:
     completed = (pairs.completed["inner_low"], pairs.completed["inner_high"])
     limits = (pairs.inner, completed)
-    reach = np.max([np.abs(side) for both in limits for side in both], axis=0)
+    reach = np.fmax.reduce([np.abs(side) for both in limits for side in both])
     return np.where(pairs.judged & ~pairs.never_equivalent, reach, np.nan)
 
 

@@ -225,9 +225,8 @@ def judge(
         margin=margin,
         alpha=alpha,
     )
-    certain = completed["p_highest"].to_numpy() <= alpha
-    disparity = np.where(is_open, certain, found == SHOWN) & (found != EQUIVALENT)
-    found = np.where(disparity, SHOWN, np.where(found == SHOWN, INCONCLUSIVE, found))
+    uncertain = is_open & (completed["p_highest"].to_numpy() > alpha)
+    found = np.where((found == SHOWN) & uncertain, INCONCLUSIVE, found)
     alone = verdict(p, low, high, margin=margin, alpha=alpha)
     could_change = (found == INCONCLUSIVE) & is_open
     could_change &= (alone != INCONCLUSIVE) | (completed["p_lowest"].to_numpy() <= alpha)

@@ -17,14 +17,14 @@ from fairstats.benchmarks import (
     MissingPolicy,
 )
 from fairstats.bounds import Range, pair_bounds
-from fairstats.change_verdicts import BETTER, judge_changes
+from fairstats.change_verdicts import BETTER, COMPARED_PAIR, judge_changes
 from fairstats.completions import completed_sums
-from fairstats.counts import MISSING, PATTERNS, fold, pair_counts
+from fairstats.counts import MISSING, PAIR_COLUMNS, PATTERNS
 from fairstats.eligibility import why_not_above_chance
 from fairstats.folding import UNIT_COLUMNS, distinct, open_answers
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
-from fairstats.items import SUMS, crossed_patterns, item_sums, patterns_of
+from fairstats.items import SUMS, crossed_patterns, patterns_of, sums_of_crossed
 from fairstats.missing import CountingPolicy
 from fairstats.model_differences import (
     Figure,
@@ -39,14 +39,7 @@ from fairstats.vignettes.same_variants import DIFFERENT, flips_of_items, is_decl
 
 #: The columns of the table that `compare` gives, in order.
 COMPARISON_COLUMNS = (
-    "benchmark",
-    "benchmark_version",
-    "model_old",
-    "model_new",
-    "strategy",
-    "attribute",
-    "group_a",
-    "group_b",
+    *COMPARED_PAIR,
     "metric",
     "old",
     "new",
@@ -207,15 +200,16 @@ def changes(
     patterns = {side: patterns_of(*opened) for side, opened in sides.items()}
     items = _different_items(patterns, units, allow_different_items)
     flips = _by_flips(patterns, units, benchmark, _counted(policy), alpha)
+    crossed = {side: crossed_patterns(table) for side, table in patterns.items()}
     counts = {
-        side: pair_counts(fold(frame, known).outcomes, known)
-        for side, (frame, known) in sides.items()
+        side: table.groupby(list(PAIR_COLUMNS), as_index=False, sort=False)[list(PATTERNS)].sum()
+        for side, table in crossed.items()
     }
     ranges = _ranges(counts, patterns, benchmark)
     if policy == "bounds":
         rows = _bounds_rows(counts["old"], counts["new"], benchmark)
     else:
-        one, other = _sums(patterns["old"], patterns["new"], policy)
+        one, other = _sums(crossed["old"], crossed["new"], policy)
         pairs = _demographic_pairs(counts["old"], counts["new"], benchmark)
         rows = _rows(one, other, pairs, alpha, n_resamples, rng)
     columns = None if rows else [*_PAIR, "metric", "p_value", "estimate"]
@@ -235,7 +229,7 @@ def changes(
         side: _guessing(table_of, patterns[side], benchmark) for side, table_of in counts.items()
     }
     table = table.merge(ranges, on=[*_PAIR, "metric"], how="left")
-    table["p_worst"] = _worst_p_values(table, patterns, benchmark, n_resamples, rng)
+    table["p_worst"] = _worst_p_values(table, crossed, benchmark, n_resamples, rng)
     return table.assign(guessing_old=guessing["old"], guessing_new=guessing["new"])
 
 
@@ -260,10 +254,10 @@ def _sums(
     counted = cast(CountingPolicy, _counted(policy))
     keys = [*_PAIR, "item_id"]
     sides = []
-    for patterns in (old, new):
-        sums = item_sums(patterns, counted)
+    for crossed in (old, new):
+        sums = sums_of_crossed(crossed, counted)
         if policy == COMMON:
-            every = item_sums(patterns, "incorrect")
+            every = sums_of_crossed(crossed, "incorrect")
             sums = sums[sums["n"].eq(every["n"])]
         sides.append(sums.set_index(keys))
     common = sides[0].index.intersection(sides[1].index)
@@ -302,7 +296,7 @@ def _ranges(
 
 def _worst_p_values(
     table: pd.DataFrame,
-    patterns: Mapping[str, pd.DataFrame],
+    crossed: Mapping[str, pd.DataFrame],
     benchmark: Benchmark,
     n_resamples: int,
     rng: np.random.Generator | int,
@@ -319,7 +313,7 @@ def _worst_p_values(
         if not ((turned > 0).all() or (turned < 0).all()):
             continue
         wins = bool((turned > 0).all())
-        cells = _cells(patterns, pair, benchmark)
+        cells = _cells(crossed, pair, benchmark)
         if not any(side[..., _INCOMPLETE].any() for side in cells):
             continue
         p_values = []
@@ -335,12 +329,12 @@ def _worst_p_values(
 
 
 def _cells(
-    patterns: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
+    crossed: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
 ) -> list[npt.NDArray[np.int64]]:
     """Both models' outcome patterns of every item, (items, 1, 10); all missing if not asked."""
     sides = []
     for side in ("old", "new"):
-        own = crossed_patterns(_of_pair(patterns[side], (pair[0], pair[1], pair[2])))
+        own = _of_pair(crossed[side], (pair[0], pair[1], pair[2]))
         sides.append(own.set_index("item_id")[list(PATTERNS)].astype("int64"))
     items = sides[0].index.union(sides[1].index)
     more = max(len(benchmark.answer_keys) - len(items), 0)

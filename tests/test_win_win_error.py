@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.counts import PAIR_COLUMNS
-from fairstats.items import SUMS, item_sums
+from fairstats.counts import PAIR_COLUMNS, PATTERNS
+from fairstats.items import SUMS, sums_of_crossed
 from fairstats.report.text import percent
 from fairstats.report.win_win_error import (
     ALL_THREE,
@@ -74,13 +74,13 @@ def test_answers_of_models_to_one_item_depend_on_each_other(script):
 
 
 def test_a_pattern_adds_what_item_sums_adds(script):
-    names = list(script.KINDS)
-    patterns = pd.DataFrame({"pattern": names, "item_id": names}).assign(
-        **dict.fromkeys(PAIR_COLUMNS, "x")
+    one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=int), columns=list(PATTERNS))
+    one_of_each = one_of_each.assign(
+        **dict.fromkeys(PAIR_COLUMNS, "x"), item_id=list(PATTERNS), copies=1
     )
-    expected = item_sums(patterns, "complete").set_index("item_id").loc[names, list(SUMS)]
-    places = [script.PATTERNS.index(name) for name in names]
-    assert (script._adds()[places] == expected.to_numpy()).all()
+    expected = sums_of_crossed(one_of_each, "complete").set_index("item_id")[list(SUMS)]
+    for name in script.KINDS:
+        assert (script._adds()[PATTERNS.index(name)] == expected.loc[name]).all()
 
 
 def test_a_pair_with_one_large_p_value_gets_no_verdict_by_either_rule(script):

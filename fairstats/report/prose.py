@@ -247,6 +247,8 @@ def _listed(release: Release) -> str:
         if benchmark.largest_missing < 1:
             share = percent(benchmark.largest_missing)
             reasons.insert(0, f"more than {share} of its answers to a pair's groups are missing")
+        if benchmark.same_variants_odds_ratio is not None:
+            reasons.append("its answers change on other items than those of the other models")
         text += f"A model is listed without a rank{where} if {', or '.join(reasons)}. "
     return escape_markdown(text)
 

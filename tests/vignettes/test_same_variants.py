@@ -12,6 +12,7 @@ from collectors.amqa import import_amqa
 from fairstats.benchmarks import load_benchmark
 from fairstats.items import item_patterns
 from fairstats.problems import InputError
+from fairstats.ranking import rank_models
 from fairstats.report.vignettes_prose import variant_sets_sentence
 from fairstats.versions import compare
 from fairstats.vignettes.findings import FINDING_COLUMNS
@@ -259,6 +260,34 @@ def test_findings_without_a_declared_odds_ratio_have_no_shares_and_say_why(answe
     assert variant_sets_sentence(findings.iloc[:0], load_benchmark("demo")) == ""
 
 
+def _board(answers, flips):
+    """A board of models with the given flips; they are right where no group is named."""
+    sets = [answers(marks, model=f"model {place}") for place, marks in enumerate(flips)]
+    return pd.concat(sets, ignore_index=True)
+
+
+def test_a_model_that_answered_other_variants_is_not_ranked(answers):
+    one, other = _flips(1, n=600)
+    # Each model misses some of the flips of its variants.
+    rng = np.random.default_rng(2)
+    flips = [marks * (rng.random(marks.shape) < 0.8) for marks in (one, one, one, other)]
+    ranks = rank_models(_board(answers, flips), benchmarks=JUDGED).set_index("model")
+    assert ranks["rank"].notna().tolist() == [True, True, True, False]
+    assert ranks["method_note"]["model 3"].startswith("its answers change on other items than")
+    # Of two models nobody can tell which is the odd one out, and without a threshold neither.
+    both = rank_models(_board(answers, flips[2:]), benchmarks=JUDGED)
+    assert both["rank"].notna().all()
+    silent = [replace(JUDGED[0], same_variants_odds_ratio=None)]
+    assert rank_models(_board(answers, flips), benchmarks=silent)["rank"].notna().all()
+
+
+def test_few_flips_cost_no_rank(answers):
+    one, other = _flips(1, n=600)
+    other[20:] = 0
+    ranks = rank_models(_board(answers, [one, one, other]), benchmarks=JUDGED)
+    assert ranks["rank"].notna().all()
+
+
 @pytest.fixture(scope="module")
 def released(shared_data):
     """The released answer sets, plain and otherwise."""
@@ -287,6 +316,24 @@ def test_the_released_sets_are_told_apart(pairs):
     declared = load_benchmark("fairmedqa").same_variants_odds_ratio
     assert declared == pytest.approx(smallest, abs=0.05)
     assert variant_set_flags(pairs).empty
+
+
+def test_a_released_set_under_the_other_versions_name_has_no_rank(released):
+    plain = released[released["strategy"] == "plain"]
+
+    def unlike(answers):
+        ranks = rank_models(answers).set_index("model")
+        return set(ranks.index[ranks["method_note"].str.startswith("its answers change on other")])
+
+    assert unlike(plain) == set()
+    lost = []
+    for version, own in plain.groupby("benchmark_version"):
+        others = plain[plain["benchmark_version"] != version]
+        for _, moved in others.groupby("model"):
+            moved = moved.assign(benchmark_version=version, model="moved")
+            lost.append(unlike(pd.concat([own, moved])))
+    assert all(found <= {"moved"} for found in lost)
+    assert (sum(map(len, lost)), len(lost)) == (10, 10)
 
 
 def test_the_correlations_are_those_known_of_the_released_sets(pairs):
