@@ -32,14 +32,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import fairstats_collectors.chat
 import openai
 import pandas as pd
 import pyarrow.parquet  # noqa: F401
+from fairstats_collectors.campaign import Campaign
+from fairstats_collectors.item_prompts import list_prompts
+from fairstats_collectors.journal import Journal
 
-import collectors.chat
-from collectors.campaign import Campaign
-from collectors.item_prompts import list_prompts
-from collectors.journal import Journal
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.schema import answers_schema
 from fairstats.vignettes.items import load_items
@@ -134,7 +134,7 @@ def read_all(end: int) -> str:
 
 def collect(benchmark: Benchmark, address: str, out: Path, **options: Any) -> Path:
     given = {"model": "m", "concurrency": 64, "progress": False} | options
-    return collectors.chat.collect(benchmark, base_url=address, out=out, **given)
+    return fairstats_collectors.chat.collect(benchmark, base_url=address, out=out, **given)
 
 
 def measured(work: Callable[[], dict[str, float]]) -> dict[str, float]:

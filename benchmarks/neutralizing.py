@@ -21,9 +21,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from collectors.vignettes.demographic_words import left_over
-from collectors.vignettes.neutralizing import neutralize
-from collectors.vignettes.verb_agreement import plural_verb
+from fairstats_collectors.vignettes.demographic_words import left_over
+from fairstats_collectors.vignettes.neutralizing import neutralize
+from fairstats_collectors.vignettes.verb_agreement import plural_verb
+
 from fairstats.vignettes.items import Item
 from fairstats.vignettes.reading import read_amqa_items
 

@@ -28,11 +28,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from collectors.compaction import answer_rows
-from collectors.item_prompts import STRATEGIES, list_prompts
-from collectors.journal import Journal, Reply, canonical_json, reply_key
-from collectors.models import known_models
-from collectors.tasks import Task, list_tasks
+from fairstats_collectors.compaction import answer_rows
+from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
+from fairstats_collectors.journal import Journal, Reply, canonical_json, reply_key
+from fairstats_collectors.models import known_models
+from fairstats_collectors.tasks import Task, list_tasks
+
 from fairstats.answers import write_answers
 from fairstats.benchmarks import load_benchmark
 from fairstats.vignettes.items import load_items

@@ -18,10 +18,11 @@ def resource(*parts: str) -> Path:
     Raises
     ------
     FileNotFoundError
-        When it is in neither place; the installation is then incomplete.
+        When it is not there; the installation is then incomplete.
     """
-    for base in (_PACKAGE.parent, _PACKAGE / "_resources"):
-        path = base.joinpath(*parts)
-        if path.exists():
-            return path
+    # An installed package never looks beside itself: another package may have a folder `data`.
+    installed = _PACKAGE / "_resources"
+    path = (installed if installed.is_dir() else _PACKAGE.parent).joinpath(*parts)
+    if path.exists():
+        return path
     raise FileNotFoundError(f"{'/'.join(parts)} is not installed; reinstall fairstats")

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-
-from collectors.ratings.assignment import Assigned
+from fairstats_collectors.ratings.assignment import Assigned
 
 #: Texts as an items file may bring them.
 HOSTILE = (

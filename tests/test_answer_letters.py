@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.answer_letters import LETTER_COLUMNS, NO_ANSWER, letters_of
 from fairstats.benchmarks import load_benchmark
 

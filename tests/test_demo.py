@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from fairstats_collectors.amqa import import_amqa
+from fairstats_collectors.fairmedqa import fetch_fairmedqa
+from fairstats_collectors.retrieve import retrieve
 
 import fairstats.demo
 import fairstats.release
-from collectors.amqa import import_amqa
-from collectors.fairmedqa import fetch_fairmedqa
-from collectors.retrieve import retrieve
 from fairstats.answers import read_answers, write_answers
 from fairstats.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 from fairstats.problems import InputError

@@ -15,9 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fairstats_collectors.amqa import import_amqa
 from typer.testing import CliRunner
 
-from collectors.amqa import import_amqa
 from fairstats.analysis import analyze
 from fairstats.answers import read_answers, write_answer_sets, write_answers
 from fairstats.cli import app

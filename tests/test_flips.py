@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.analysis import analyze
 from fairstats.benchmarks import load_benchmark
 from fairstats.flips import (

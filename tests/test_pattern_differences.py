@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.analysis import analyze
 from fairstats.counts import PAIR_COLUMNS
 from fairstats.items import item_patterns

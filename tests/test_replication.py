@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
 import fairstats.release
-from collectors.amqa import import_amqa
 from fairstats.answers import write_answers
 from fairstats.benchmarks import load_benchmark
 from fairstats.change_verdicts import WIN_WIN

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from collectors.amqa import import_amqa
 from fairstats.analysis import analyze, estimates_of, fold_for_estimates
 from fairstats.benchmarks import MISSING_POLICIES, load_benchmark
 from fairstats.counts import PAIR_COLUMNS

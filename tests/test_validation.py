@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.answers import check_answers, write_answers
 from fairstats.problems import Problem
 from fairstats.validation import validate_answers, validate_files

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.analysis import analyze
 from fairstats.inference.intervals import wilson
 from fairstats.problems import InputError

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from collectors.ratings.assignment import Assigned
+from fairstats_collectors.ratings.assignment import Assigned
+
 from fairstats.benchmarks import load_benchmark
 from fairstats.vignettes.reading import read_vignettes
 from tests.rating_files import export_of, write_rows

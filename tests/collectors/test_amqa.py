@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa, released_files
 
-from collectors.amqa import import_amqa, released_files
 from fairstats.analysis import analyze
 from fairstats.problems import InputError, Problem
 from fairstats.validation import validate_answers

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors import batch
+from fairstats_collectors.chat import collect
+from fairstats_collectors.endings import Unfinished
 
-from collectors import batch
-from collectors.chat import collect
-from collectors.endings import Unfinished
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.problems import InputError
 

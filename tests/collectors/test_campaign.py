@@ -16,12 +16,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.chat import collect
+from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.journal import Journal, Reply
+from fairstats_collectors.merging import merge
+from fairstats_collectors.reading import read_journal
 
-from collectors.chat import collect
-from collectors.endings import Unfinished
-from collectors.journal import Journal, Reply
-from collectors.merging import merge
-from collectors.reading import read_journal
 from fairstats.benchmarks import Benchmark
 from fairstats.problems import InputError
 
@@ -112,7 +112,7 @@ def test_kill_at_random_moments_loses_nothing_and_asks_nothing_again(tmp_path: P
 def test_interrupting_says_how_to_go_on(bench: Any, benchmark: Benchmark, tmp_path: Path) -> None:
     with bench.loopback(delay=0.2) as slow:
         code = f"""
-from collectors.chat import collect
+from fairstats_collectors.chat import collect
 from fairstats.benchmarks import load_benchmark
 from pathlib import Path
 collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_path / "out")!r}),

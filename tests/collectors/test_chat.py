@@ -13,16 +13,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.chat import collect
+from fairstats_collectors.item_prompts import STRATEGIES, load_prompt
 
-from collectors.chat import collect
-from collectors.item_prompts import STRATEGIES, load_prompt
 from fairstats.answers import read_answers
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.problems import InputError
 from fairstats.vignettes.items import load_items
 
 KEY = "sk-planted-0123456789abcdef"
-PROMPTS = Path(__file__).parents[2] / "collectors" / "prompts"
+PROMPTS = Path(__file__).parents[2] / "collectors" / "fairstats_collectors" / "prompts"
 # A retry at once: the client waits as long as this header says.
 SOON = {"retry-after-ms": "1"}
 TOML = """

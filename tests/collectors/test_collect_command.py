@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.endings import Unfinished
 from typer.testing import CliRunner
 
-from collectors.endings import Unfinished
 from fairstats.cli import app
 from fairstats.commands import collecting
 from fairstats.problems import Problem
@@ -43,7 +43,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> dict[str, Any]:
             raise outcome
         return Path(outcome)
 
-    chat = importlib.import_module("collectors.chat")
+    chat = importlib.import_module("fairstats_collectors.chat")
     monkeypatch.setattr(chat, "collect", collect)
     return seen
 

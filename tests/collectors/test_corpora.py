@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors import corpora
+from fairstats_collectors.corpora import Corpus, load_corpus
 
-from collectors import corpora
-from collectors.corpora import Corpus, load_corpus
 from fairstats.problems import InputError
 
 

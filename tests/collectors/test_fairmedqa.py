@@ -9,9 +9,9 @@ import zipfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from fairstats_collectors import amqa, fairmedqa
+from fairstats_collectors.amqa import ReleasedArchive, ReleasedFile
 
-from collectors import amqa, fairmedqa
-from collectors.amqa import ReleasedArchive, ReleasedFile
 from fairstats.problems import InputError
 
 

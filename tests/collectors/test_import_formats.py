@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fairstats_collectors import import_files
+from fairstats_collectors.helm import import_helm
+from fairstats_collectors.inspect_logs import import_inspect
+from fairstats_collectors.lm_eval import import_lm_eval
 from typer.testing import CliRunner
 
-from collectors import import_files
-from collectors.helm import import_helm
-from collectors.inspect_logs import import_inspect
-from collectors.lm_eval import import_lm_eval
 from fairstats.answers import read_answers
 from fairstats.cli import app
 from fairstats.problems import InputError
@@ -299,7 +299,7 @@ def test_an_archive_that_opens_into_too_much_is_not_opened(tmp_path, monkeypatch
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", b"0" * 20_000_000)
     assert bomb.stat().st_size < 100_000
-    monkeypatch.setattr("collectors.inspect_logs.MAX_BYTES", 10_000_000)
+    monkeypatch.setattr("fairstats_collectors.inspect_logs.MAX_BYTES", 10_000_000)
     with pytest.raises(InputError, match="opens into 20,000,000 bytes"):
         import_inspect(bomb, benchmark="demo")
     bomb.write_bytes(b"not a zip")

@@ -6,13 +6,13 @@ import json
 
 import pandas as pd
 import pytest
+from fairstats_collectors import import_files
+from fairstats_collectors.import_mapping import found, is_there
+from fairstats_collectors.table import import_table
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from collectors import import_files
-from collectors.import_mapping import found, is_there
-from collectors.table import import_table
 from fairstats.answers import read_answers
 from fairstats.cli import app
 from fairstats.problems import InputError, Problem

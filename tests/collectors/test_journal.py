@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.journal import Journal, Reply, canonical_json, reply_key
+from fairstats_collectors.reading import read_journal
 
-from collectors.journal import Journal, Reply, canonical_json, reply_key
-from collectors.reading import read_journal
 from fairstats.problems import InputError
 
 CAMPAIGN = {"benchmark": "small", "benchmark_version": "1", "model": "m", "strategy": "plain"}
@@ -98,7 +98,7 @@ def test_another_campaign_does_not_write_into_a_journal(tmp_path: Path) -> None:
 def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from collectors.journal import Journal
+from fairstats_collectors.journal import Journal
 try:
     Journal(Path({str(tmp_path / "j")!r}), {CAMPAIGN!r})
 except ValueError as error:

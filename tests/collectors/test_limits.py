@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from fairstats_collectors import limits
+from fairstats_collectors.item_prompts import Prompt
+from fairstats_collectors.journal import Reply
+from fairstats_collectors.limits import Budget, Pace, Price, estimate
+from fairstats_collectors.tasks import Shard, Task, list_tasks
 
-from collectors import limits
-from collectors.item_prompts import Prompt
-from collectors.journal import Reply
-from collectors.limits import Budget, Pace, Price, estimate
-from collectors.tasks import Shard, Task, list_tasks
 from fairstats.problems import InputError
 from fairstats.vignettes.items import Item
 

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fairstats_collectors.medperturb import (
+    MODELS,
+    medperturb_answers,
+    medperturb_keys,
+    read_medperturb,
+)
+from fairstats_collectors.ratings.medperturb import import_medperturb
 
-from collectors.medperturb import MODELS, medperturb_answers, medperturb_keys, read_medperturb
-from collectors.ratings.medperturb import import_medperturb
 from fairstats.analysis import analyze
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError

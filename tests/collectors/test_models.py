@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors import models
+from fairstats_collectors.campaign import Campaign
+from fairstats_collectors.chat import collect
+from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.limits import Price
+from fairstats_collectors.models import find_model, known_models
 
-from collectors import models
-from collectors.campaign import Campaign
-from collectors.chat import collect
-from collectors.endings import Unfinished
-from collectors.limits import Price
-from collectors.models import find_model, known_models
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError
 from fairstats.resources import resource

@@ -5,10 +5,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from fairstats_collectors.parsing import ParsedAnswer, parse_answer
 from hypothesis import given
 from hypothesis import strategies as st
-
-from collectors.parsing import ParsedAnswer, parse_answer
 
 TABLE = tomllib.loads((Path(__file__).parent / "replies.toml").read_text(encoding="utf-8"))
 OPTIONS: dict[str, str] = TABLE["options"]

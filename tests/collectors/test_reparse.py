@@ -6,9 +6,9 @@ import json
 
 import pandas as pd
 import pytest
+from fairstats_collectors.reparse import CHANGE_COLUMNS, reparse, reparse_answers
 from typer.testing import CliRunner
 
-from collectors.reparse import CHANGE_COLUMNS, reparse, reparse_answers
 from fairstats.answers import read_answers, write_answers
 from fairstats.cli import app
 from fairstats.problems import InputError

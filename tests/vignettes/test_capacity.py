@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats import analyze
 from fairstats.problems import InputError
 from fairstats.resources import resource

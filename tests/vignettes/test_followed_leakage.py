@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.problems import InputError
 from fairstats.vignettes.followed_leakage import (
     EXCESS,

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
-from collectors.amqa import import_amqa
 from fairstats.problems import InputError
 from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
 from fairstats.vignettes.item_findings import item_findings

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 from scipy.special import expit, logit
 
-from collectors.amqa import import_amqa
 from fairstats.analysis import analyze
 from fairstats.problems import InputError
 from fairstats.vignettes.measures import measures_frame

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from fairstats_collectors.amqa import import_amqa
 
-from collectors.amqa import import_amqa
 from fairstats.benchmarks import load_benchmark
 from fairstats.items import item_patterns
 from fairstats.problems import InputError

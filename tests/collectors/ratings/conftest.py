@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.ratings.assignment import Assigned, assign
 
-from collectors.ratings.assignment import Assigned, assign
 from tests.rating_files import COMPARES, item_rows, rater_rows, write_rows
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.ratings.ask import MAX_TOKENS, ask
+from fairstats_collectors.ratings.assignment import Assigned
+from fairstats_collectors.ratings.importing import import_ratings
 
-from collectors.endings import Unfinished
-from collectors.ratings.ask import MAX_TOKENS, ask
-from collectors.ratings.assignment import Assigned
-from collectors.ratings.importing import import_ratings
 from fairstats.problems import InputError
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
@@ -413,7 +413,7 @@ def test_a_killed_run_goes_on_and_asks_no_kept_reply_again(
     path.write_text("".join(json.dumps(row) + "\n" for row in items))
     code = f"""
 from pathlib import Path
-from collectors.ratings.ask import ask
+from fairstats_collectors.ratings.ask import ask
 ask({str(path)!r}, "pairwise", model="tiny", base_url={service.url!r},
     out=Path({str(tmp_path / "out")!r}), concurrency=4, progress=False)
 """

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fairstats_collectors.ratings.ask_replies import read_judgement
 
-from collectors.ratings.ask_replies import read_judgement
 from fairstats.problems import InputError
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from fairstats.ratings.table import check_ratings

@@ -6,11 +6,11 @@ import json
 from collections import Counter
 
 import pytest
+from fairstats_collectors.ratings.assignment import assign
+from fairstats_collectors.ratings.handed_out import load_handed_out
+from fairstats_collectors.ratings.raters import Rater, read_raters
+from fairstats_collectors.ratings.subjects import read_subjects
 
-from collectors.ratings.assignment import assign
-from collectors.ratings.handed_out import load_handed_out
-from collectors.ratings.raters import Rater, read_raters
-from collectors.ratings.subjects import read_subjects
 from fairstats.problems import InputError
 from fairstats.ratings.rubrics import load_rubric
 from tests.rating_files import (

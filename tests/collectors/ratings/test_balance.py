@@ -6,10 +6,14 @@ from collections import Counter
 from random import Random
 
 import pytest
+from fairstats_collectors.ratings.balance import (
+    balanced_loads,
+    balanced_sides,
+    balanced_tasks,
+    concurrence,
+)
 from hypothesis import given
 from hypothesis import strategies as st
-
-from collectors.ratings.balance import balanced_loads, balanced_sides, balanced_tasks, concurrence
 
 
 def assigned(tasks, raters, replicates, seed=1):

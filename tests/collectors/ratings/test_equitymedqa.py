@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from fairstats_collectors.ratings import workbooks
+from fairstats_collectors.ratings.importing import import_ratings
 
-from collectors.ratings import workbooks
-from collectors.ratings.importing import import_ratings
 from fairstats.problems import InputError
 
 DIMENSIONS = (

@@ -9,8 +9,8 @@ import re
 import shutil
 
 import pytest
+from fairstats_collectors.ratings.importing import import_ratings
 
-from collectors.ratings.importing import import_ratings
 from tests.rating_files import COMPARES, HOSTILE, form_data, item_rows, key_of, rater_rows
 
 CHROMIUM = shutil.which("chromium")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fairstats_collectors.ratings import importing
+from fairstats_collectors.ratings.importing import import_ratings
 
-from collectors.ratings import importing
-from collectors.ratings.importing import import_ratings
 from fairstats.problems import InputError, in_lines
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.table import RATING_COLUMNS
@@ -376,7 +376,7 @@ def test_malformed_json_is_refused(study, tmp_path, text, said):
 
 
 def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch):
-    monkeypatch.setattr("collectors.ratings.exports._MAX_BYTES", 100)
+    monkeypatch.setattr("fairstats_collectors.ratings.exports._MAX_BYTES", 100)
     refused(export(), assignment=study.path, out=tmp_path / "in", match="is larger than 100 bytes")
 
 
@@ -537,7 +537,7 @@ def test_a_format_that_is_unknown_or_beside_an_assignment_is_refused(study, expo
 
 
 def test_a_rubric_of_ones_own_goes_out_and_comes_back(tmp_path):
-    from collectors.ratings.assignment import assign
+    from fairstats_collectors.ratings.assignment import assign
 
     rubric = tmp_path / "mine.toml"
     rubric.write_text(

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from fairstats_collectors.ratings.rubric_logic import as_given, check_mirrored, is_asked, mirrored
 
-from collectors.ratings.rubric_logic import as_given, check_mirrored, is_asked, mirrored
 from fairstats.problems import InputError
 from fairstats.ratings.rubrics import Choice, Question, builtin_rubrics, load_rubric
 

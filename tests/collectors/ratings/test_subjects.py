@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.ratings.subjects import Subject, read_subjects
 
-from collectors.ratings.subjects import Subject, read_subjects
 from fairstats.problems import InputError
 from fairstats.ratings.rubrics import load_rubric
 
@@ -92,7 +92,7 @@ def test_what_it_is_of_has_a_name(tmp_path: Path, option: str, given: str) -> No
 def test_more_rows_than_can_be_asked_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.ratings.subjects.MAX_SUBJECTS", 1)
+    monkeypatch.setattr("fairstats_collectors.ratings.subjects.MAX_SUBJECTS", 1)
     with pytest.raises(InputError, match="has 2 rows; give 1 to 1"):
         read(tmp_path, [ROW, ROW | {"item_id": "q2"}])
 

@@ -4,9 +4,9 @@ import json
 
 import pandas as pd
 import pytest
+from fairstats_collectors.item_prompts import list_prompts
+from fairstats_collectors.vignettes.amqa_items import convert_amqa
 
-from collectors.item_prompts import list_prompts
-from collectors.vignettes.amqa_items import convert_amqa
 from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
 from fairstats.problems import InputError

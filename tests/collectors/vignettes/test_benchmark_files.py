@@ -2,10 +2,9 @@
 
 import tomllib
 
+from fairstats_collectors.vignettes.benchmark_files import toml_text
 from hypothesis import given
 from hypothesis import strategies as st
-
-from collectors.vignettes.benchmark_files import toml_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 PLAIN = st.one_of(TEXTS, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.lists(TEXTS))

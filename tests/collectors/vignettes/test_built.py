@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from fairstats_collectors.vignettes.built import read_built
 
-from collectors.vignettes.built import read_built
 from fairstats.problems import InputError
 from tests.vignette_builds import ATTRIBUTES, built_folder
 

@@ -1,8 +1,8 @@
 """Items of which no sound variant can be made are told by rule, with the word that says so."""
 
 import pytest
+from fairstats_collectors.vignettes.filtering import Decision, filter_by_rules
 
-from collectors.vignettes.filtering import Decision, filter_by_rules
 from fairstats.vignettes.items import Item
 from fairstats.vignettes.reading import read_amqa_items, read_vignettes
 

@@ -1,8 +1,8 @@
 """A declaration of groups is read whole, or refused with its faults."""
 
 import pytest
+from fairstats_collectors.vignettes.groups import load_groups
 
-from collectors.vignettes.groups import load_groups
 from fairstats.problems import InputError
 from fairstats.resources import resource
 

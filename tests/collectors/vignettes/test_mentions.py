@@ -3,8 +3,7 @@
 import time
 
 import pytest
-
-from collectors.vignettes.mentions import Mention, NotFound, find_mention
+from fairstats_collectors.vignettes.mentions import Mention, NotFound, find_mention
 
 
 @pytest.mark.parametrize(

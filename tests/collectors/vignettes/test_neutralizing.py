@@ -6,10 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from fairstats_collectors.vignettes.demographic_words import demographic_words, left_over
+from fairstats_collectors.vignettes.neutralizing import neutralize
+from fairstats_collectors.vignettes.verb_agreement import plural_verb
 
-from collectors.vignettes.demographic_words import demographic_words, left_over
-from collectors.vignettes.neutralizing import neutralize
-from collectors.vignettes.verb_agreement import plural_verb
 from fairstats.resources import resource
 from fairstats.vignettes.reading import read_amqa_items, read_vignettes
 

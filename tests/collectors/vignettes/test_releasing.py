@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from fairstats_collectors.vignettes import releasing
+from fairstats_collectors.vignettes.releasing import release_vignettes
+from fairstats_collectors.vignettes.review.handing_out import assign_review, next_round
+from fairstats_collectors.vignettes.review.taking_in import import_review
 from typer.testing import CliRunner
 
-from collectors.vignettes import releasing
-from collectors.vignettes.releasing import release_vignettes
-from collectors.vignettes.review.handing_out import assign_review, next_round
-from collectors.vignettes.review.taking_in import import_review
 from fairstats.benchmarks import load_benchmark
 from fairstats.cli import app
 from fairstats.problems import InputError

@@ -1,8 +1,7 @@
 """Words that make an item's variants unsound are found, and others let through."""
 
 import pytest
-
-from collectors.vignettes.screening import left_over_group, sex_specific_word
+from fairstats_collectors.vignettes.screening import left_over_group, sex_specific_word
 
 
 @pytest.mark.parametrize(

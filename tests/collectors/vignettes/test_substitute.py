@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from fairstats_collectors.chat import collect
+from fairstats_collectors.vignettes.amqa_items import convert_amqa
+from fairstats_collectors.vignettes.groups import load_groups
+from fairstats_collectors.vignettes.substitute import put_in, substitute
 
-from collectors.chat import collect
-from collectors.vignettes.amqa_items import convert_amqa
-from collectors.vignettes.groups import load_groups
-from collectors.vignettes.substitute import put_in, substitute
 from fairstats.analysis import analyze
 from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
@@ -215,7 +215,7 @@ def test_again_is_the_same_and_another_is_not_written_over(items_file, tmp_path)
 
 
 def test_a_failing_disk_leaves_nothing_half_written(items_file, tmp_path, monkeypatch):
-    from collectors.vignettes import benchmark_files
+    from fairstats_collectors.vignettes import benchmark_files
 
     write = benchmark_files._write
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.vignettes.benchmark_files import toml_text
 
-from collectors.vignettes.benchmark_files import toml_text
 from tests.collectors.vignettes.building import stubs
 from tests.collectors.vignettes.building.scripted import Row, Service, declared
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from collectors.vignettes.building import checks, rules, sentences
+from fairstats_collectors.vignettes.building import checks, rules, sentences
 
 
 def filter_by_rules(item: Any, attributes: Any) -> rules.Decision:

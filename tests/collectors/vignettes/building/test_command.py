@@ -119,7 +119,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     code = f"""
 from tests.collectors.vignettes.building.stubs import put_in_place
 put_in_place()
-from collectors.vignettes.building import run as module
+from fairstats_collectors.vignettes.building import run as module
 from fairstats.commands import vignettes
 vignettes.plugin = lambda group, name: module.run
 from fairstats.cli import app
@@ -146,7 +146,7 @@ app(["vignettes", "run", {str(build)!r}, "--out", {str(tmp_path / "out")!r}])
     assert child.returncode == 130, said
     assert "start the same again to go on" in " ".join(said.split())
     asked = [json.dumps(r.body) for r in service.requests]
-    module = __import__("collectors.vignettes.building.run", fromlist=["run"])
+    module = __import__("fairstats_collectors.vignettes.building.run", fromlist=["run"])
     module.run(build, out=tmp_path / "out", progress=False)
     after = [json.dumps(r.body) for r in service.requests[len(asked) :]]
     # Those under way were waited for, and kept.

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.vignettes.benchmark_files import toml_text
+from fairstats_collectors.vignettes.building import folder
+from fairstats_collectors.vignettes.building.attempts import OUTCOMES
+from fairstats_collectors.vignettes.building.declaration import load_build
+from fairstats_collectors.vignettes.building.declared_agents import STAGES
 
-from collectors.vignettes.benchmark_files import toml_text
-from collectors.vignettes.building import folder
-from collectors.vignettes.building.attempts import OUTCOMES
-from collectors.vignettes.building.declaration import load_build
-from collectors.vignettes.building.declared_agents import STAGES
 from fairstats.problems import InputError
 from tests.collectors.vignettes.building.scripted import DIRECTED, declared
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.embedded import EMBEDDED
+from fairstats_collectors.vignettes.benchmark_files import toml_text
+from fairstats_collectors.vignettes.building.attempts import OUTCOMES
+from fairstats_collectors.vignettes.building.checks import neutral_problems
+from fairstats_collectors.vignettes.building.run import run
 
-from collectors.embedded import EMBEDDED
-from collectors.vignettes.benchmark_files import toml_text
-from collectors.vignettes.building.attempts import OUTCOMES
-from collectors.vignettes.building.checks import neutral_problems
-from collectors.vignettes.building.run import run
 from fairstats.vignettes.reading import read_vignettes
 from fairstats.vignettes.sentences import final_sentence
 from tests.collectors.vignettes.building.reading import lines, rows

@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from collectors.vignettes.building.messages import (
+from fairstats_collectors.vignettes.building.messages import (
     TEMPLATES,
     Earlier,
     Wanted,
@@ -16,7 +15,8 @@ from collectors.vignettes.building.messages import (
     generate_message,
     prompts_sha256,
 )
-from collectors.vignettes.building.run import run
+from fairstats_collectors.vignettes.building.run import run
+
 from fairstats.vignettes.items import Item
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import lines, outcomes
@@ -98,9 +98,11 @@ def test_a_reply_that_orders_something_is_a_text_like_any_other(
 def test_every_prompt_has_its_source_and_its_hash() -> None:
     import tomllib
 
-    from collectors.item_prompts import load_template
+    from fairstats_collectors.item_prompts import load_template
 
-    folder = Path(__file__).parents[4] / "collectors" / "prompts" / "vignettes"
+    folder = (
+        Path(__file__).parents[4] / "collectors" / "fairstats_collectors" / "prompts" / "vignettes"
+    )
     sources = tomllib.loads((folder / "sources.toml").read_text(encoding="utf-8"))
     files = {path.stem for path in folder.glob("*.txt")}
     assert files == set(sources)

@@ -13,9 +13,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from fairstats_collectors.vignettes.building import folder
+from fairstats_collectors.vignettes.building.run import run
 
-from collectors.vignettes.building import folder
-from collectors.vignettes.building.run import run
 from fairstats.problems import InputError
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import content, outcomes
@@ -116,7 +116,7 @@ def test_a_build_that_is_killed_goes_on_and_asks_nothing_twice(
     build = write(ITEMS, ONE_AT_A_TIME)
     code = f"""
 from pathlib import Path
-from collectors.vignettes.building.run import run
+from fairstats_collectors.vignettes.building.run import run
 from tests.collectors.vignettes.building.stubs import put_in_place
 put_in_place()
 run(Path({str(build)!r}), out=Path({str(tmp_path / "out")!r}), progress=False)

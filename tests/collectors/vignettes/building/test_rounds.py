@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.vignettes.building.run import run
 
-from collectors.endings import Unfinished
-from collectors.vignettes.building.run import run
 from fairstats.problems import InputError
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import by_round, lines, outcomes, rows

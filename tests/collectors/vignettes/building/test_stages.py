@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.vignettes.building.run import run
 
-from collectors.vignettes.building.run import run
 from fairstats.problems import InputError
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import lines, rows

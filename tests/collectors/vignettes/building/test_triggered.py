@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-
-from collectors.vignettes.building.attempts import ROUND_COLUMNS, rounds_frame
-from collectors.vignettes.building.triggered import TRIGGERED_COLUMNS, triggered_by_round
+from fairstats_collectors.vignettes.building.attempts import ROUND_COLUMNS, rounds_frame
+from fairstats_collectors.vignettes.building.triggered import TRIGGERED_COLUMNS, triggered_by_round
 
 
 def frame(*attempts: tuple[str, str, int, str, str | None, str | None]) -> pd.DataFrame:

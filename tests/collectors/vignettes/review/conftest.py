@@ -6,12 +6,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fairstats_collectors.vignettes.built import read_built
+from fairstats_collectors.vignettes.review.decisions import decisions
+from fairstats_collectors.vignettes.review.handing_out import assign_review, next_round
+from fairstats_collectors.vignettes.review.rounds import read_review
+from fairstats_collectors.vignettes.review.taking_in import import_review
 
-from collectors.vignettes.built import read_built
-from collectors.vignettes.review.decisions import decisions
-from collectors.vignettes.review.handing_out import assign_review, next_round
-from collectors.vignettes.review.rounds import read_review
-from collectors.vignettes.review.taking_in import import_review
 from tests.vignette_builds import built_folder, hand_in, reviewers
 
 

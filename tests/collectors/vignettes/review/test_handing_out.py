@@ -71,7 +71,7 @@ def test_the_same_build_and_reviewers_give_the_same_bytes(study, tmp_path):
     study.assign()
     first = every_byte(study.folder / "review")
     other = built_folder(tmp_path / "other")
-    from collectors.vignettes.review.handing_out import assign_review
+    from fairstats_collectors.vignettes.review.handing_out import assign_review
 
     assign_review(other, tmp_path / "raters.csv")
     assert every_byte(other / "review") == first

@@ -1,0 +1,1 @@
+"""Collectors: each turns one source into answers that `fairstats` reads."""

@@ -1,0 +1,152 @@
+"""Ask through a Batch API: one file of requests goes up, and within a day one of replies is there.
+
+The batch's number goes to the journal; starting again waits for that batch, and asks for no other
+before its replies are in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from fairstats_collectors.campaign import note_names
+from fairstats_collectors.journal import Journal, Reply
+from fairstats_collectors.service import Service
+from fairstats_collectors.tasks import Task
+
+_BATCH, _MARK = "batch", "mark"
+_ENDPOINT: Final = "/v1/chat/completions"
+_OVER = ("completed", "failed", "expired", "cancelled")
+# What one batch of OpenAI's takes; the next start asks for the rest.
+_LARGEST = 50_000
+
+
+async def run_batch(
+    service: Service,
+    journal: Journal,
+    tasks: Sequence[Task],
+    *,
+    settle: bool,
+    poll_s: float = 30,
+    say: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Ask these tasks in one batch, or fetch the batch that an earlier start asked for.
+
+    Parameters
+    ----------
+    service : Service
+        Whom to ask.
+    journal : Journal
+        Where the replies and the batch's number go.
+    tasks : sequence of Task
+        What is missing.
+    settle : bool
+        Whether to ask the first task by itself, to find out which settings the service takes.
+    poll_s : float
+        Seconds between two looks.
+    say : callable
+        Told how it stands.
+
+    Raises
+    ------
+    openai.OpenAIError
+        When the service cannot be reached or has no such API.
+    InputError
+        When it turns the first request away.
+    """
+    async with service.client as client:
+        number = journal.campaign().get(_BATCH) or await _orphan(service, journal)
+        if not number:
+            if settle:
+                journal.keep([await service.ask_first(tasks[0], settle=True)])
+                note_names(journal, service)
+                tasks = tasks[1:]
+            if not tasks:
+                return
+            number = await _begin(service, journal, tasks[:_LARGEST])
+            say(f"batch {number}: {min(len(tasks), _LARGEST):,} requests sent")
+        while (batch := await client.batches.retrieve(number)).status not in _OVER:
+            done = batch.request_counts.completed if batch.request_counts else 0
+            say(f"batch {number} is {batch.status}, {done:,} replies")
+            await asyncio.sleep(poll_s)
+        faults = batch.errors.data or [] if batch.errors else []
+        said = "; ".join(str(fault.message) for fault in faults[:3])
+        say(service.hide(f"batch {number} is {batch.status} {said}".rstrip()))
+        by_key = {service.key(task): task for task in tasks}
+        for file in (batch.output_file_id, batch.error_file_id):
+            if file:
+                content = (await client.files.content(file)).content
+                journal.keep(_replies(service, content, by_key))
+        # Only now: what was not fetched is fetched by the next start.
+        journal.note(_BATCH, "")
+
+
+def has_batch(journal: Journal) -> bool:
+    """Whether a batch was asked for whose replies are not in."""
+    campaign = journal.campaign()
+    return _MARK in campaign and campaign.get(_BATCH) != ""
+
+
+async def _begin(service: Service, journal: Journal, tasks: Sequence[Task]) -> str:
+    lines = [
+        {
+            "custom_id": service.key(task),
+            "method": "POST",
+            "url": _ENDPOINT,
+            "body": service.body(task),
+        }
+        for task in tasks
+    ]
+    content = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    file = await service.client.files.create(file=("requests.jsonl", content), purpose="batch")
+    # The mark is in the journal before the batch is asked for: a process that dies in between
+    # leaves a batch that the next start finds by it.
+    mark = uuid.uuid4().hex
+    journal.forget(_BATCH)
+    journal.note(_MARK, mark)
+    batch = await service.client.batches.create(
+        input_file_id=file.id,
+        endpoint=_ENDPOINT,
+        completion_window="24h",
+        metadata={"mark": mark},
+    )
+    journal.note(_BATCH, batch.id)
+    return batch.id
+
+
+async def _orphan(service: Service, journal: Journal) -> str | None:
+    """A batch that was asked for and whose number did not reach the journal."""
+    campaign = journal.campaign()
+    if _MARK not in campaign or _BATCH in campaign:
+        return None
+    page = await service.client.batches.list(limit=100)
+    for batch in page.data:
+        if (batch.metadata or {}).get("mark") == campaign[_MARK]:
+            journal.note(_BATCH, batch.id)
+            return batch.id
+    return None
+
+
+def _replies(service: Service, content: bytes, tasks: Mapping[str, Task]) -> Iterator[Reply]:
+    """The replies in a batch's file; lines that belong to no task are passed over."""
+    for line in content.decode("utf-8", "replace").split("\n"):
+        try:
+            row = json.loads(line)
+            task = tasks[row["custom_id"]]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            continue
+        yield service.reply(task, _found(service, row))
+
+
+def _found(service: Service, row: Mapping[str, Any]) -> dict[str, Any]:
+    response = row.get("response")
+    try:
+        if isinstance(response, dict) and response.get("status_code") == 200:
+            return service.read(response.get("body"))
+        reason = json.dumps(row.get("error") or response)
+    except ValueError as error:
+        reason = str(error)
+    return {"status": "failed", "text": f"batch: {reason}"}

@@ -1,0 +1,192 @@
+"""Ask many tasks at once, and keep each reply before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+from fairstats_collectors.journal import Journal, Reply
+from fairstats_collectors.limits import Budget, Pace
+from fairstats_collectors.service import Service
+from fairstats_collectors.tasks import Task
+
+Stop = Literal["interrupted", "budget", "disk", "service"]
+# So many in a row that the service turned away, and at least twice as many as are under way.
+_TURNED_AWAY = 20
+
+
+class Campaign:
+    """One run over the tasks that are still to be asked.
+
+    Parameters
+    ----------
+    service : Service
+        Whom to ask.
+    journal : Journal
+        Where the replies go.
+    pace, budget : Pace, Budget
+        What may be used.
+    concurrency : int
+        How many requests are under way at once.
+    counted : callable, optional
+        Called with the replies that have just been committed.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        journal: Journal,
+        *,
+        pace: Pace,
+        budget: Budget,
+        concurrency: int,
+        counted: Callable[[Sequence[Reply]], None] = lambda replies: None,
+    ) -> None:
+        self.service = service
+        self.journal = journal
+        self.pace = pace
+        self.budget = budget
+        self.concurrency = concurrency
+        self.counted = counted
+        #: Why it ended before its time, if it did.
+        self.stopped: Stop | None = None
+        #: Replies that came and could not be committed.
+        self.unkept: list[Reply] = []
+        self._finished: list[Reply] = []
+        self._workers: list[asyncio.Task[None]] = []
+        self._done = False
+        self._stopping, self._news = asyncio.Event(), asyncio.Event()
+
+    async def run(self, tasks: Sequence[Task], *, settle: bool) -> None:
+        """Ask these tasks, the first one alone.
+
+        Parameters
+        ----------
+        tasks : sequence of Task
+            What is missing; at least one.
+        settle : bool
+            Whether the first one finds out which settings the service takes.
+
+        Raises
+        ------
+        InputError
+            When what turns the first request away would turn away every other.
+        """
+        async with self.service.client:
+            await self._run(tasks, settle=settle)
+
+    async def _run(self, tasks: Sequence[Task], *, settle: bool) -> None:
+        with self._interruptible(), ThreadPoolExecutor(1) as thread:
+            first, rest = tasks[0], iter(tasks[1:])
+            if not self.budget.take(first):
+                return self.stop("budget")
+            try:
+                reply = await self.service.ask_first(first, settle=settle)
+            except asyncio.CancelledError:
+                return self.stop("interrupted")
+            note_names(self.journal, self.service)
+            committing = asyncio.create_task(self._commit(thread))
+            self._finish(first, reply)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(self.concurrency, len(tasks) - 1)):
+                        self._workers.append(group.create_task(self._work(rest)))
+            finally:
+                self._done = True
+                self._news.set()
+                await committing
+
+    def stop(self, why: Stop) -> None:
+        """Begin no other request; those under way may finish, since they are paid for."""
+        self.stopped = self.stopped or why
+        self._stopping.set()
+
+    async def _work(self, tasks: Iterator[Task]) -> None:
+        for task in tasks:
+            tokens = task.prompt_tokens + int(self.service.settings["max_tokens"])
+            if delay := self.pace.delay(tokens):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), delay)
+            if self.stopped:
+                return
+            if not self.budget.take(task):
+                return self.stop("budget")
+            self._finish(task, await self.service.ask(task))
+            if self.service.turned_away >= max(_TURNED_AWAY, 2 * self.concurrency):
+                self.stop("service")
+
+    def _finish(self, task: Task, reply: Reply) -> None:
+        self.budget.pay(task, reply)
+        self._finished.append(reply)
+        self._news.set()
+
+    async def _commit(self, thread: ThreadPoolExecutor) -> None:
+        """Commit what has finished, again and again; what comes meanwhile is in the next one."""
+        loop = asyncio.get_running_loop()
+        while not self._done or self._finished:
+            await self._news.wait()
+            self._news.clear()
+            replies, self._finished = self.unkept + self._finished, []
+            if not replies:
+                continue
+            try:
+                await loop.run_in_executor(thread, self.journal.keep, replies)
+            except sqlite3.Error:
+                # Tried again with whatever comes after it, at the latest with the last.
+                self.unkept = replies
+                self.stop("disk")
+            else:
+                self.unkept = []
+                self.counted(replies)
+                if not self.journal.has_reserve:
+                    self.stop("disk")
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C stop cleanly; a second one drops the requests that are under way."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        main = asyncio.current_task()
+
+        def interrupted() -> None:
+            again = self.stopped == "interrupted"
+            self.stop("interrupted")
+            if self._workers:
+                for worker in self._workers if again else ():
+                    worker.cancel()
+            elif main:
+                main.cancel()  # the first request, which nothing waits behind
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, interrupted)
+        except NotImplementedError:  # Windows: Ctrl-C drops what is under way
+            yield
+            return
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+def note_names(journal: Journal, service: Service) -> None:
+    """Keep what the service calls the settings: it is part of the keys."""
+    journal.note(_names(service), json.dumps(service.names))
+
+
+def noted_names(journal: Journal, service: Service) -> dict[str, str | None] | None:
+    """What an earlier run found the service to call the settings; None where there was none."""
+    noted = journal.campaign().get(_names(service))
+    return None if noted is None else json.loads(noted)
+
+
+def _names(service: Service) -> str:
+    return f"names at {service.endpoint} of {service.model}"

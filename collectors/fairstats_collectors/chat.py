@@ -1,0 +1,154 @@
+"""Ask a chat model every variant of every item, over any OpenAI-compatible service."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Unpack
+
+from fairstats.answers import write_answers
+from fairstats.benchmarks import Benchmark
+from fairstats.vignettes.items import load_items
+from fairstats_collectors.asking import AskingOptions, ask_tasks, open_journal, terms_of
+from fairstats_collectors.checking import (
+    answers_path,
+    check_numbers,
+    check_writable,
+    version_of,
+    wrong,
+)
+from fairstats_collectors.compaction import answer_rows, check_replaceable
+from fairstats_collectors.embedded import EMBEDDED_MODEL
+from fairstats_collectors.excerpts import read_excerpts
+from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
+from fairstats_collectors.tasks import Shard, list_tasks
+
+#: How many snippets stand in a prompt, where nothing else is said.
+TOP_K = 10
+
+
+def collect(
+    benchmark: Benchmark,
+    *,
+    model: str,
+    out: Path,
+    strategy: str = "plain",
+    retrievals: Path | None = None,
+    top_k: int | None = None,
+    benchmark_version: str | None = None,
+    model_name: str | None = None,
+    max_tokens: int | None = None,
+    samples: int = 1,
+    limit: int | None = None,
+    shard: str | None = None,
+    dry_run: bool = False,
+    **options: Unpack[AskingOptions],
+) -> Path:
+    """Collect a model's answers to a benchmark into one parquet file.
+
+    Each variant of each item is asked in a conversation of its own. Every reply is committed to a
+    journal beside the answers before it counts; starting again asks only what is missing, and what
+    failed. A request that fails for good (after the client's own retries) becomes a row of status
+    ``error`` with the reason in ``answer_raw``.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        What to ask; its vignettes must be shipped.
+    model : str
+        A name of ``models.toml`` in the collectors, the model's name at the service, or
+        ``"embedded"`` for the small model that runs here.
+    out : Path
+        The folder to write to.
+    strategy : str
+        How to ask: one of `fairstats_collectors.item_prompts.STRATEGIES`.
+    retrievals : Path, optional
+        A file of ``fairstats retrieve``: each prompt stands behind the snippets that were found
+        for its vignette, and the strategy is called by it, as in ``plain+bm25@10``.
+    top_k : int, optional
+        How many snippets at most, by default `TOP_K`; a variant for which none was found is asked
+        without.
+    benchmark_version : str, optional
+        The version of the benchmark that the items are; needed where it declares several.
+    model_name : str, optional
+        What to call the model in the answers, by default `model`.
+    max_tokens : int, optional
+        The longest reply, by default the strategy's in `STRATEGIES`.
+    samples : int
+        How often to ask each variant; the number of the sample, from 0, is sent as the seed.
+    limit : int, optional
+        Ask the first so many items only, each in all its variants.
+    shard : str, optional
+        ``k/n``: ask the k-th of n parts of the items only, into a journal of its own, for
+        `fairstats_collectors.merging.merge`.
+    dry_run : bool
+        Print what would be asked and what it may cost, and ask nothing.
+    **options
+        How to ask, see `fairstats_collectors.asking.AskingOptions`.
+
+    Returns
+    -------
+    Path
+        ``<out>/<benchmark>-<version>-<model>-<strategy>.parquet``, with the rows in the order of
+        the items and, within an item, of the benchmark's groups and samples. Of a shard, its
+        journal.
+
+    Raises
+    ------
+    Unfinished
+        When the budget is spent, the disk full, or the service turns every request away; what
+        was answered is in the journal.
+    InputError
+        When an argument cannot be used, other answers are there already, the service cannot be
+        reached or turns the first request away (key, model, quota), or answers none at all.
+    KeyboardInterrupt
+        After Ctrl-C; what was answered is in the journal.
+    """
+    check_numbers(max_tokens=max_tokens, samples=samples, limit=limit)
+    # A strategy that is unknown is told of below, with those that there are.
+    terms = terms_of(model, max_tokens=max_tokens or STRATEGIES.get(strategy, 1), **options)
+    version = version_of(benchmark, benchmark_version)
+    part = Shard.parse(shard) if shard else None
+    every = load_items(benchmark)
+    items = every[:limit]
+    prompts = list_prompts(benchmark, items, strategy)
+    excerpts = None
+    if retrievals is None and top_k is not None:
+        raise wrong(f"top_k = {top_k}", "no retrievals to ask with are named", "name their file")
+    if retrievals is not None:
+        deepest = TOP_K if top_k is None else top_k
+        excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=deepest)
+        prompts = excerpts.before(prompts)
+    tasks = list_tasks(prompts, samples=samples, shard=part)
+    if not tasks:
+        raise wrong(f"shard = {shard!r}", "holds no item", "use fewer parts")
+    facts = {
+        "benchmark": benchmark.name,
+        "benchmark_version": version,
+        "model": model_name or (EMBEDDED_MODEL if terms.here else model),
+        "strategy": excerpts.strategy(strategy) if excerpts else strategy,
+    }
+    check_writable(tasks, facts)
+    path = answers_path(out, facts)
+    if excerpts and (without := sum(task.variant not in excerpts.blocks for task in tasks)):
+        print(f"{without:,} of {len(tasks):,} prompts have no excerpt", file=sys.stderr)
+    if dry_run:
+        terms.print_estimate(tasks)
+        return path
+    with open_journal(path, facts, part) as journal:
+        journal.note("items", str(len(items)))
+        journal.note("samples", str(samples))
+        if excerpts:
+            journal.note("corpus_sha256", excerpts.corpus_sha256)
+        there, asked = ask_tasks(
+            tasks,
+            journal,
+            terms,
+            title=facts["model"],
+            check=lambda there: check_replaceable(path, tasks, there),
+        )
+        if part is not None:
+            return journal.path
+        if asked or not path.exists():
+            write_answers(answer_rows(tasks, there, facts), path)
+        return path

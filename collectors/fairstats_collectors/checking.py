@@ -1,0 +1,77 @@
+"""What a collection refuses before anything is asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.names import slug
+from fairstats.problems import InputError, Problem
+from fairstats.schema import check_answers
+from fairstats_collectors.tasks import Task
+
+
+def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
+    """The file for these answers; refuses a folder that could not be written to.
+
+    Raises
+    ------
+    InputError
+        When it cannot.
+    """
+    names = ("benchmark", "benchmark_version", "model", "strategy")
+    return path_in(out, f"{'-'.join(slug(facts[name]) for name in names)}.parquet")
+
+
+def path_in(out: Path, name: str) -> Path:
+    """A file of a folder; refuses a folder that could not be written to.
+
+    Raises
+    ------
+    InputError
+        When it cannot.
+    """
+    path = Path(out) / name
+    folder = next(parent for parent in path.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise wrong(str(folder), "cannot be written to", "name another folder")
+    return path
+
+
+def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
+    """Refuse what could not be written, before anything is asked."""
+    rows = [
+        dict(zip(("item_id", "attribute", "group", "sample"), task.slot, strict=True))
+        | {"answer_key": task.prompt.item.answer_key, "answer": None, "status": "error", **facts}
+        for task in tasks
+    ]
+    # One row first, so that a bad name is told once.
+    for part in (rows[:1], rows):
+        check_answers(pd.DataFrame(part), path="collect")
+
+
+def check_numbers(**numbers: float | None) -> None:
+    """Refuse counts below 1; None stands for a default."""
+    for argument, number in numbers.items():
+        if number is not None and not 1 <= number < float("inf"):
+            raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
+
+
+def version_of(benchmark: Benchmark, version: str | None) -> str:
+    """The version that is asked; the only one where there is one."""
+    known = ", ".join(benchmark.versions)
+    if version is None and len(benchmark.versions) == 1:
+        return next(iter(benchmark.versions))
+    if version is None or version not in benchmark.versions:
+        what = f"benchmark_version = {version!r}"
+        raise wrong(what, f"{benchmark.name} has several or no such", f"use one of {known}")
+    return version
+
+
+def wrong(where: str, message: str, remedy: str) -> InputError:
+    """The error for an argument that cannot be used."""
+    return InputError([Problem(where, message, remedy)])

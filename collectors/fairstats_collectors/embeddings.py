@@ -1,0 +1,237 @@
+"""Vectors of texts, of the embedded model or of a service, each kept before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairstats.problems import InputError, Problem
+from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client
+
+#: The file of vectors beside what they were computed for. Its name is no journal's, so that
+#: `collect merge folder/*.sqlite` passes it over.
+CACHE = "embeddings.sqlite3"
+
+_TABLE = (
+    "CREATE TABLE vectors (model TEXT, endpoint TEXT, sha256 TEXT, vector BLOB NOT NULL, "
+    "PRIMARY KEY (model, endpoint, sha256)) STRICT"
+)
+_BATCH = 64  # texts a request
+_CONCURRENCY = 4
+_WIDEST = 65_536
+_SAY_S = 5
+
+Array = NDArray[np.float32]
+Keep = Callable[[Sequence[str], Array], None]
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """A model of texts' meaning.
+
+    Parameters
+    ----------
+    model, endpoint : str
+        What to call it, and where it is.
+    ask : callable
+        Called with texts, and with a function that takes some of them with their vectors; it has
+        to have handed over all of them when it returns.
+    """
+
+    model: str
+    endpoint: str
+    ask: Callable[[Sequence[str], Keep], None]
+
+
+def embedded_embedder() -> Embedder:
+    """The model that runs here."""
+    from fairstats_collectors.minilm import MODEL, embed
+
+    def ask(texts: Sequence[str], keep: Keep) -> None:
+        for some in _batches(texts):
+            keep(some, embed(some))
+
+    return Embedder(MODEL, "embedded", ask)
+
+
+def service_embedder(
+    model: str, *, base_url: str | None, key: str, timeout: float = 120, retries: int = 5
+) -> Embedder:
+    """A model of an OpenAI-compatible service, by its ``/embeddings``.
+
+    Raises
+    ------
+    InputError
+        When there is no key, or the key or the address cannot be used. Asking raises it when the
+        service cannot be reached, turns a request away, or sends what are no vectors.
+    """
+    client, hide = make_client(base_url, key=key, timeout=timeout, retries=retries)
+    address = str(client.base_url)
+
+    async def run(batches: Iterator[list[str]], keep: Keep) -> None:
+        # A client belongs to the loop that it is first used in, and each call has its own.
+        client, _ = make_client(address, key=key, timeout=timeout, retries=retries)
+
+        async def work() -> None:
+            for some in batches:
+                reply: Any = await client.post(
+                    "/embeddings",
+                    cast_to=object,
+                    body={"model": model, "input": some, "encoding_format": "float"},
+                )
+                keep(some, _vectors(reply, len(some)))
+
+        async with client:
+            await asyncio.gather(*(work() for _ in range(_CONCURRENCY)))
+
+    def ask(texts: Sequence[str], keep: Keep) -> None:
+        import openai
+
+        try:
+            return in_a_loop(run(_batches(texts), keep))
+        except openai.OpenAIError as error:
+            message = hide(f"{type(error).__name__}: {error}")[:1000]
+        except (ValueError, RecursionError) as error:  # JSON's among them
+            message = hide(f"what came back are no embeddings ({error})")[:1000]
+        # Outside of the handler, so that no traceback shows what the service said unhidden.
+        remedy = "see to it; the same command asks for what is missing"
+        # Not the whole address, which may hold a password.
+        host = urlsplit(address).hostname
+        raise InputError([Problem(f"{model} at {host}", message, remedy)])
+
+    return Embedder(model, hide(endpoint_of(address)), ask)
+
+
+def embed_kept(
+    texts: Sequence[str],
+    embedder: Embedder,
+    cache: Path,
+    *,
+    say: Callable[[str], None] = lambda text: None,
+) -> Array:
+    """The vectors of texts; those that are kept are not asked for again.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        n texts.
+    embedder : Embedder
+        Whom to ask for the others.
+    cache : Path
+        The file to keep them in, under the model, the endpoint and the text's sha256.
+    say : callable
+        Told from time to time how far it is.
+
+    Returns
+    -------
+    numpy.ndarray of float32, shape (n, d)
+        Of length 1 each.
+
+    Raises
+    ------
+    InputError
+        As the embedder's, and when the file cannot be used or holds other vectors' lengths.
+    """
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    asked = embedder.model, embedder.endpoint
+    with _open(cache) as database:
+        found = "SELECT vector FROM vectors WHERE model = ? AND endpoint = ? AND sha256 = ?"
+
+        def kept(sha256: str) -> bytes | None:
+            row = database.execute(found, (*asked, sha256)).fetchone()
+            return row[0] if row else None
+
+        own = dict(zip(hashes, texts, strict=True))
+        missing = [text for sha256, text in own.items() if kept(sha256) is None]
+        done, said = 0, time.monotonic()
+
+        def keep(some: Sequence[str], vectors: Array) -> None:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany(
+                "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
+                [
+                    (*asked, hashlib.sha256(text.encode()).hexdigest(), vector.tobytes())
+                    for text, vector in zip(some, vectors.astype("<f4"), strict=True)
+                ],
+            )
+            database.execute("COMMIT")
+            nonlocal done, said
+            done += len(some)
+            if time.monotonic() - said > _SAY_S:
+                said = time.monotonic()
+                say(f"{done:,} of {len(missing):,} texts embedded by {embedder.model}")
+
+        if missing:
+            embedder.ask(missing, keep)
+        vectors = [kept(sha256) or b"" for sha256 in hashes]
+    if len({len(vector) for vector in vectors}) != 1 or len(vectors[0]) % 4:
+        message = f"the vectors of {embedder.model} are not all of one length"
+        raise InputError(
+            [Problem(str(cache), message, "remove it, and ask one model by this name")]
+        )
+    stacked = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(texts), -1)
+    return stacked.astype(np.float32)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file of vectors; a commit in it is on the disk when it returns, as in the journal."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(
+            sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        ) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            database.execute("BEGIN IMMEDIATE")
+            tables = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+            if not (there := dict(database.execute(tables))):
+                database.execute(_TABLE)
+            database.execute("COMMIT")
+            if there not in ({}, {"vectors": _TABLE}):
+                raise sqlite3.DatabaseError("it holds other tables")
+            yield database
+    except (OSError, sqlite3.Error) as error:
+        message = f"cannot keep vectors ({error})"
+        raise InputError([Problem(str(path), message, "make room, move it or remove it")]) from None
+
+
+def _vectors(reply: Any, count: int) -> Array:
+    """The vectors in a service's reply, in the order of the texts, and of length 1.
+
+    Raises
+    ------
+    ValueError
+        When they are none.
+    """
+    try:
+        rows = sorted(reply["data"], key=lambda row: row["index"])
+        places = [row["index"] for row in rows]
+        vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
+        raise ValueError("not their JSON") from None
+    if places != list(range(count)) or vectors.ndim != 2 or not 0 < vectors.shape[1] <= _WIDEST:
+        raise ValueError(f"not {count} of one length")
+    # By the largest part first, so that the length of none is beyond what a number can be.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    if not (np.isfinite(largest) & (largest > 0)).all():
+        raise ValueError("one is zero, or holds what is no number")
+    vectors = vectors / largest
+    scaled: Array = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    return (list(texts[first : first + _BATCH]) for first in range(0, len(texts), _BATCH))

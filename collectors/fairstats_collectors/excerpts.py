@@ -1,0 +1,173 @@
+"""Ask with excerpts: the snippets that were retrieved for a variant, before its prompt."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.problems import InputError, Problem
+from fairstats.retrievals import TEXT_COLUMNS, context_sha256, read_retrievals
+from fairstats.strategies import Strategy
+from fairstats.vignettes.items import Item
+from fairstats_collectors.checking import check_numbers
+from fairstats_collectors.item_prompts import Prompt, load_template
+
+_REMEDY = "retrieve again for this benchmark: fairstats retrieve"
+
+
+@dataclass(frozen=True)
+class Excerpts:
+    """What a file of retrievals holds for the variants of a benchmark.
+
+    Parameters
+    ----------
+    retriever : str
+        Its name.
+    top_k : int
+        How many snippets stand in a prompt at most.
+    corpus_sha256 : str
+        What was searched.
+    blocks : Mapping
+        The excerpts as they stand in the prompt, by item, attribute and group; a variant for which
+        nothing was found has none.
+    contexts : Mapping
+        By the same, `fairstats.retrievals.context_sha256`.
+    """
+
+    retriever: str
+    top_k: int
+    corpus_sha256: str
+    blocks: Mapping[tuple[str, str, str], str]
+    contexts: Mapping[tuple[str, str, str], str]
+
+    def strategy(self, prompt: str) -> str:
+        """The name of the strategy that asks by this prompt, with these excerpts."""
+        return Strategy(prompt, self.retriever, self.top_k).name
+
+    def before(self, prompts: Iterable[Prompt]) -> list[Prompt]:
+        """The prompts behind their excerpts; one for which nothing was found stays as it is."""
+        template = load_template("excerpts")
+        nothing = context_sha256([])
+        asked = []
+        for prompt in prompts:
+            variant = (prompt.item.item_id, prompt.attribute, prompt.group)
+            text, context = prompt.text, self.contexts.get(variant, nothing)
+            if block := self.blocks.get(variant):
+                text = template.substitute(excerpts=block, prompt=text)
+            asked.append(replace(prompt, text=text, context_sha256=context))
+        return asked
+
+
+def read_excerpts(
+    path: Path, benchmark: Benchmark, version: str, items: Iterable[Item], *, top_k: int
+) -> Excerpts:
+    """Read the first snippets of each variant from a file of retrievals.
+
+    Parameters
+    ----------
+    path : Path
+        What ``fairstats retrieve`` wrote.
+    benchmark : Benchmark
+        What is asked.
+    version : str
+        Its version.
+    items : iterable of Item
+        All of its items.
+    top_k : int
+        How many snippets to ask with.
+
+    Returns
+    -------
+    Excerpts
+
+    Raises
+    ------
+    InputError
+        When the file breaks the schema, is without its texts, is of another benchmark, of several
+        retrievers or of other vignettes, holds a text that is not what was hashed, or goes to no
+        such rank. Its ``problems`` name item and group.
+    """
+    check_numbers(top_k=top_k)
+    rows = read_retrievals(path)
+    _check_file(rows, path, benchmark, version, top_k)
+    _check_texts(rows, path, items, benchmark)
+    rows = rows[rows["rank"] <= top_k]
+    variants = {
+        (str(item_id), str(attribute), str(group)): found
+        for (item_id, attribute, group), found in rows.groupby(
+            ["item_id", "attribute", "group"], sort=False
+        )
+    }
+    return Excerpts(
+        retriever=str(rows["retriever"].iloc[0]),
+        top_k=top_k,
+        corpus_sha256=str(rows["corpus_sha256"].iloc[0]),
+        blocks={variant: _block(found) for variant, found in variants.items()},
+        contexts={
+            variant: context_sha256(found["snippet_sha256"]) for variant, found in variants.items()
+        },
+    )
+
+
+def _block(found: pd.DataFrame) -> str:
+    """Numbered excerpts. Each is one paragraph: a line in it cannot pass for the prompt's own."""
+    parts = []
+    for number, title, text in zip(found["rank"], found["title"], found["text"], strict=True):
+        head = " ".join(f"[{number}] {title}".split())
+        parts.append(f"{head}\n{' '.join(text.split())}")
+    return "\n\n".join(parts)
+
+
+def _check_file(
+    rows: pd.DataFrame, path: Path, benchmark: Benchmark, version: str, top_k: int
+) -> None:
+    lacking = [column for column in TEXT_COLUMNS if column not in rows]
+    if lacking:
+        message = "the texts of the snippets are not in this file"
+        remedy = "take the file that `fairstats retrieve` wrote"
+        raise InputError([Problem(str(path), message, remedy, column=", ".join(lacking))])
+    own = {"benchmark": benchmark.name, "benchmark_version": version}
+    for column in (*own, "retriever"):
+        names = rows[column].unique().tolist()
+        if names != [own.get(column, names[0])]:
+            message = "is of another benchmark, or of several retrievers"
+            problem = Problem(str(path), message, _REMEDY, column=column, value=", ".join(names))
+            raise InputError([problem])
+    deepest = int(rows["rank"].max())
+    if top_k > deepest:
+        message = f"no list goes to rank {top_k}"
+        remedy = f"use {deepest} or less, or retrieve more with --top"
+        raise InputError([Problem(str(path), message, remedy, column="rank", value=str(deepest))])
+
+
+def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Benchmark) -> None:
+    """Whether the texts are those that were hashed, of the snippets and of the vignettes."""
+    queries = {
+        (item.item_id, attribute, group): _sha256(item.variants[group])
+        for item in items
+        for attribute, group in own.variants
+    }
+    texts = {text: _sha256(text) for text in rows["text"].unique()}
+    variants = zip(rows["item_id"], rows["attribute"], rows["group"], strict=True)
+    asked = pd.Series([queries.get(variant) for variant in variants], index=rows.index)
+    faults = {
+        "query_sha256": (asked != rows["query_sha256"], "was retrieved for another vignette"),
+        "text": (rows["text"].map(texts) != rows["snippet_sha256"], "is not what was retrieved"),
+    }
+    problems = []
+    for column, (wrong, message) in faults.items():
+        first = rows[wrong].drop_duplicates(["item_id", "attribute", "group"]).head(20)
+        for row, item_id, group in zip(first.index, first["item_id"], first["group"], strict=True):
+            value = f"{item_id}, {group}"
+            problems.append(Problem(str(path), message, _REMEDY, int(row) + 1, column, value))
+    if problems:
+        raise InputError(problems)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

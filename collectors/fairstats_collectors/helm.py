@@ -1,0 +1,219 @@
+"""Import the requests and predictions that HELM writes for a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.problems import InputError, Problem
+from fairstats_collectors.import_answers import imported
+from fairstats_collectors.import_files import Record, importable_files, json_value
+from fairstats_collectors.import_mapping import OPTIONS, Mapped, found, is_there, mapping
+
+SUFFIXES = (".json",)
+STATE = "scenario_state.json"
+PREDICTIONS = "display_predictions.json"
+_INSTANCES, _RUN = "instances.json", "run_spec.json"
+
+_DEFAULTS = {
+    "item_id": ("instance.extra_data.item_id", "instance.id"),
+    "attribute": ("instance.extra_data.attribute",),
+    "group": ("instance.extra_data.group", "instance.perturbation.name"),
+    "model": ("adapter_spec.model", "request.model"),
+    "temperature": ("request.temperature",),
+    "max_tokens": ("request.max_tokens",),
+    "latency_s": ("result.request_time",),
+    **{name: (name,) for name in ("sample", "status", "answer_raw", "answer_key", "collected_at")},
+    OPTIONS: (OPTIONS,),
+}
+
+
+def import_helm(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str | None] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read HELM's ``scenario_state.json`` or ``display_predictions.json`` into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        Such files, or the folders of runs; of a run that has both the first is read, which says
+        more. Beside ``display_predictions.json`` there has to be ``instances.json``; its model is
+        in ``run_spec.json``.
+    benchmark : str, path or Benchmark
+        What was asked.
+    columns, constants, values, where : mapping, optional
+        As for `fairstats_collectors.table.import_table`. By default ``item_id``, ``attribute`` and
+        ``group`` are fields of ``instance.extra_data``; else the item is ``instance.id`` and the
+        group is ``instance.perturbation.name``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers, one for each completion of each trial, read by this package from its text. The
+        options are the instance's references in their order, and the key is the one tagged
+        ``correct``.
+
+    Raises
+    ------
+    InputError
+        As `fairstats_collectors.table.import_table`; also of a run that asked for each option
+        apart.
+    """
+    mapped = mapping(
+        benchmark,
+        columns=columns,
+        constants=constants,
+        values=values,
+        where=where,
+        defaults=_DEFAULTS,
+    )
+    files = importable_files(paths, _runs, SUFFIXES)
+    return imported(files, lambda path: _read(path, mapped), mapped, "helm")
+
+
+def _runs(folder: Path) -> Sequence[Path]:
+    states = list(folder.rglob(STATE))
+    have = {path.parent for path in states}
+    return states + [path for path in folder.rglob(PREDICTIONS) if path.parent not in have]
+
+
+def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
+    value = json_value(path)
+    if isinstance(value, dict) and isinstance(value.get("request_states"), list):
+        return _of_state(path, value, mapped.benchmark)
+    if isinstance(value, list):
+        return _of_predictions(path, value, mapped.benchmark)
+    message = f"is neither HELM's {STATE} nor its {PREDICTIONS}"
+    raise InputError([Problem(str(path), message, "name one of these, or a run's folder")])
+
+
+def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> list[Record]:
+    records: list[Record] = []
+    problems: list[Problem] = []
+    adapter = {"adapter_spec": state.get("adapter_spec")}
+    for row, request in enumerate(state["request_states"], start=1):
+        if not isinstance(request, dict) or not isinstance(request.get("instance"), dict):
+            problems.append(_wrong(path, row, "instance", "is missing or no object"))
+            continue
+        if request.get("reference_index") is not None:
+            message = "asks for one option apart, so that no request holds the answer"
+            remedy = f"import {PREDICTIONS} of the same run"
+            problems.append(_wrong(path, row, "reference_index", message, remedy))
+            continue
+        result = request.get("result")
+        result = result if isinstance(result, dict) else {}
+        fields = request | adapter | _of_instance(request["instance"], benchmark)
+        seconds = result.get("request_datetime")
+        if isinstance(seconds, int) and 0 <= seconds < 2**33:
+            fields["collected_at"] = datetime.fromtimestamp(seconds, UTC).isoformat()
+        trial = request.get("train_trial_index", 0)
+        completions = result.get("completions")
+        if not result or result.get("success") is False:
+            reason = str(result.get("error", "the request has no result"))
+            records.append(
+                Record(row, fields | {"sample": trial, "status": "error", "answer_raw": reason})
+            )
+        elif not isinstance(completions, list) or not completions:
+            problems.append(_wrong(path, row, "result.completions", "is missing or empty"))
+        elif not all(isinstance(found(c, "text"), str) for c in completions):
+            problems.append(_wrong(path, row, "result.completions", "has one without text"))
+        elif not isinstance(trial, int):
+            problems.append(_wrong(path, row, "train_trial_index", "is no whole number"))
+        else:
+            records += [
+                Record(
+                    row,
+                    fields
+                    | {"sample": trial * len(completions) + place, "answer_raw": reply["text"]},
+                )
+                for place, reply in enumerate(completions)
+            ]
+    if problems:
+        raise InputError(problems)
+    return records
+
+
+def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark) -> list[Record]:
+    beside = path.with_name(_INSTANCES)
+    if not beside.is_file():
+        message = f"has no {_INSTANCES} beside it, which holds the items"
+        raise InputError([Problem(str(path), message, "put the two of one run together")])
+    listed = json_value(beside)
+    instances = {
+        _key(instance.get("id"), instance): instance
+        for instance in (listed if isinstance(listed, list) else [])
+        if isinstance(instance, dict)
+    }
+    run = path.with_name(_RUN)
+    spec = json_value(run) if run.is_file() else {}
+    adapter = {"adapter_spec": spec.get("adapter_spec") if isinstance(spec, dict) else None}
+    records: list[Record] = []
+    problems: list[Problem] = []
+    for row, prediction in enumerate(predictions, start=1):
+        if not isinstance(prediction, dict) or not isinstance(
+            prediction.get("predicted_text"), str
+        ):
+            problems.append(_wrong(path, row, "predicted_text", "is missing or no text"))
+            continue
+        instance = instances.get(_key(prediction.get("instance_id"), prediction))
+        if instance is None:
+            remedy = f"put the {_INSTANCES} of the same run beside it"
+            message = f"is not in {_INSTANCES}"
+            problems.append(_wrong(path, row, "instance_id", message, remedy))
+            continue
+        fields = prediction | adapter | {"instance": instance} | _of_instance(instance, benchmark)
+        fields["sample"] = prediction.get("train_trial_index", 0)
+        chosen = prediction.get("reference_index")
+        if chosen is None:
+            fields["answer_raw"] = prediction["predicted_text"]
+        elif isinstance(chosen, int) and 0 <= chosen < len(benchmark.options):
+            # Each option was scored apart; the prediction kept is that of the chosen one.
+            fields["answer_raw"] = benchmark.options[chosen]
+        else:
+            problems.append(_wrong(path, row, "reference_index", "is the place of no option"))
+        records.append(Record(row, fields))
+    if problems:
+        raise InputError(problems)
+    return records
+
+
+def _key(instance_id: Any, holder: Mapping[str, Any]) -> tuple[str, str]:
+    """What names an instance in a run: its id and what was done to its text."""
+    perturbation = found(holder, "perturbation.name")
+    return str(instance_id), str(perturbation) if is_there(perturbation) else ""
+
+
+def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:
+    """The options and the key: HELM letters the references in their order."""
+    references = instance.get("references")
+    if not isinstance(references, list) or len(references) != len(benchmark.options):
+        return {}
+    texts = [found(reference, "output.text") for reference in references]
+    tags = [found(reference, "tags") for reference in references]
+    correct = [
+        place for place, tag in enumerate(tags) if isinstance(tag, list) and "correct" in tag
+    ]
+    told: dict[str, Any] = {}
+    if all(isinstance(text, str) for text in texts):
+        told[OPTIONS] = texts
+    if len(correct) == 1:
+        told["answer_key"] = benchmark.options[correct[0]]
+    return told
+
+
+def _wrong(
+    path: Path, row: int, column: str, message: str, remedy: str = "use the file as it was written"
+) -> Problem:
+    return Problem(str(path), message, remedy, row, column)

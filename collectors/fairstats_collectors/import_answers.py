@@ -1,0 +1,240 @@
+"""From the records of a file to the answers of a declared benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.problems import InputError, Problem
+from fairstats.schema import answers_schema, check_answers, duplicate_problems
+from fairstats.validation import validate_answers
+from fairstats_collectors.import_files import Record
+from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
+from fairstats_collectors.parsing import parse_answer
+
+# What is told by another column, and so wants no mapping of its own.
+_FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
+
+_Wrong = list[tuple[str, str | None, str, str]]
+
+
+def imported(
+    files: Iterable[Path],
+    read: Callable[[Path], Sequence[Record]],
+    mapped: Mapped,
+    collector: str,
+) -> pd.DataFrame:
+    """The answers of files, checked against the schema and against what the benchmark declares.
+
+    Parameters
+    ----------
+    files : iterable of path
+        The files.
+    read : callable
+        What reads one.
+    mapped : Mapped
+        How records become answers.
+    collector : str
+        The importer's name.
+
+    Raises
+    ------
+    InputError
+        With every problem of every file, by row and column; nothing is returned then.
+    """
+    frames: list[pd.DataFrame] = []
+    names: list[str] = []
+    problems: list[Problem] = []
+    for path in files:
+        try:
+            frames.append(_file_answers(path, read(path), mapped, collector))
+            names.append(str(path))
+        except InputError as error:
+            problems.extend(error.problems)
+    problems = problems or duplicate_problems(frames, names)
+    if problems:
+        raise InputError(problems)
+    joined = pd.concat(frames, ignore_index=True)
+    return joined[[column for column in answers_schema().columns if column in joined]]
+
+
+def _file_answers(
+    path: Path, records: Sequence[Record], mapped: Mapped, collector: str
+) -> pd.DataFrame:
+    problems: list[Problem] = []
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    kept = [
+        record
+        for record in records
+        if all(_text(found(record.fields, f)) == v for f, v in mapped.where.items())
+    ]
+    # A record may lack what is not known of it; a field that all lack is a slip of the pen.
+    for column, field in mapped.columns.items() if kept else ():
+        if all(found(record.fields, field) is ABSENT for record in kept):
+            there = f"use one of {field_names(kept[0].fields)}"
+            problems.append(
+                Problem(str(path), f"no record has a field {field!r}", there, None, column)
+            )
+    if problems:
+        raise InputError(problems)
+    for record in kept:
+        row, wrong = _row(record, mapped)
+        problems += [
+            Problem(str(path), message, remedy, record.row, column, value)
+            for column, value, message, remedy in wrong
+        ]
+        rows.append(row)
+        numbers.append(record.row)
+    if not rows and not problems:
+        those = f" with {', '.join(f'{f} = {v}' for f, v in mapped.where.items())}" * bool(
+            mapped.where
+        )
+        problems.append(Problem(str(path), f"holds no answer{those}", "leave it out"))
+    if problems:
+        raise InputError(problems)
+    frame = pd.DataFrame(rows, dtype=object).assign(collector=collector)
+    try:
+        checked = check_answers(frame, path=str(path))
+        # Whether all variants are there is asked of all files together, by `fairstats validate`.
+        wrongs = validate_answers(checked, benchmarks=[mapped.benchmark], path=str(path))
+        if wrongs := [problem for problem in wrongs if problem.row is not None]:
+            raise InputError(wrongs)
+    except InputError as error:
+        # Said of the rows of the table that was made; the file counts its own.
+        raise InputError(
+            [p if p.row is None else replace(p, row=numbers[p.row - 1]) for p in error.problems]
+        ) from None
+    return checked
+
+
+def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
+    """The row of a record, and what is wrong with it: (column, value, message, remedy)."""
+    wrong: _Wrong = []
+    benchmark = mapped.benchmark
+    row: dict[str, Any] = {"benchmark": benchmark.name}
+    for column in (*answers_schema().columns, OPTIONS):
+        if column in ("benchmark", "collector"):
+            continue
+        value = _value(record, column, mapped, wrong)
+        if value is not ABSENT:
+            row[column] = value
+    options = row.pop(OPTIONS, None)
+    row.setdefault("strategy", "plain")
+    row.setdefault("sample", 0)
+    if "benchmark_version" not in row and len(benchmark.versions) == 1:
+        row["benchmark_version"] = next(iter(benchmark.versions))
+    for column, source, known in (
+        ("attribute", "group", mapped.attributes),
+        ("answer_key", "item_id", benchmark.answer_keys),
+    ):
+        if row.get(column) is None and row.get(source) in known:
+            row[column] = known[row[source]]
+    _fill_answer(row, options, mapped, wrong)
+    wrong += _untold(row, record, benchmark, {column for column, *_ in wrong})
+    return row, wrong
+
+
+def _untold(
+    row: Mapping[str, Any], record: Record, benchmark: Benchmark, told: set[str]
+) -> Iterator[tuple[str, str | None, str, str]]:
+    """What has to be in a row, is not, and follows from nothing that is told already."""
+    required = [name for name, column in answers_schema().columns.items() if column.required]
+    for column in sorted(required, key=lambda name: name in _FOLLOWS):
+        source = _FOLLOWS.get(column)
+        if column in row or column in told or source in told:
+            continue
+        told.add(column)
+        how = f"--map {column}=FIELD or --set {column}=VALUE"
+        if column == "answer":
+            how = "--map answer=FIELD for letters or --map answer_raw=FIELD for replies"
+        groups = [group for _, group in benchmark.variants]
+        if source in ("item_id", "group") and row[source] is None:
+            yield source, None, "must not be empty", f"fill it in, or map {source} to another field"
+        elif column == "answer_key":
+            remedy = f"{benchmark.name} has no such item; name the benchmark that has it"
+            yield "item_id", str(row["item_id"]), "unknown item", remedy
+        elif column == "attribute" and row["group"] not in groups:
+            remedy = (
+                f"{benchmark.name} declares {', '.join(groups)}; use --values group:THEIRS=OURS"
+            )
+            yield "group", str(row["group"]), "unknown group", remedy
+        else:
+            remedy = f"use {how}; the fields are {field_names(record.fields)}"
+            yield column, None, "is not said by the record", remedy
+
+
+def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
+    if column in mapped.constants:
+        return mapped.constants[column]
+    if column in mapped.columns:
+        path = mapped.columns[column]
+        value = found(record.fields, path)
+        if value is ABSENT and answers_schema().columns.get(column) is not None:
+            # JSON leaves out what is not known.
+            if answers_schema().columns[column].nullable:
+                return None
+            wrong.append(
+                (column, None, f"there is no field {path!r}", f"use {field_names(record.fields)}")
+            )
+    else:
+        paths = mapped.defaults.get(column, ())
+        value = next((v for p in paths if (v := found(record.fields, p)) is not ABSENT), ABSENT)
+    if value is ABSENT or value is None or column == OPTIONS:
+        return value
+    if not isinstance(value, (str, int, float)):
+        kind = "a list" if isinstance(value, (list, tuple)) else "an object"
+        wrong.append((column, None, f"is {kind}, not one value", "map a field inside it"))
+        return ABSENT
+    meant = mapped.values.get(column, {}).get(_text(value))
+    if meant is not None:
+        return meant or None
+    # Item 7 of a JSON file is the item "7" of the benchmark; a truth value is no name.
+    is_name = str(answers_schema().columns[column].dtype).lower() not in ("int64", "float64")
+    if is_name and isinstance(value, (bool, float)):
+        wrong.append((column, _text(value), "is not text", "write it as text, or use --values"))
+        return ABSENT
+    return str(value) if is_name else value
+
+
+def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wrong) -> None:
+    """The letter and its status, read from the reply where the file gives no letter."""
+    raw = row.get("answer_raw")
+    if "answer" in row:
+        letter = row["answer"]
+        if isinstance(letter, str):
+            row["answer"] = letter = letter.strip() or None
+        row.setdefault("status", "unparsed" if letter is None else "ok")
+    elif row.get("status") == "error":
+        row["answer"] = None
+    elif "answer_raw" in row:
+        texts = options_of(options, mapped.benchmark)
+        if options is not None and texts is None:
+            remedy = f"map them as a list or an object of {', '.join(mapped.benchmark.options)}"
+            wrong.append((OPTIONS, None, "are not texts of the benchmark's options", remedy))
+        shipped = mapped.texts.get(str(row.get("item_id")))
+        letters_only = dict.fromkeys(mapped.benchmark.options, "")
+        parsed = parse_answer(raw, texts or shipped or letters_only)
+        row["answer"], row["status"] = parsed.letter, parsed.status
+
+
+def options_of(options: Any, benchmark: Benchmark) -> dict[str, str] | None:
+    """Options as texts by letter, from such an object or from a list in the letters' order."""
+    if isinstance(options, Sequence) and not isinstance(options, str):
+        if len(options) != len(benchmark.options):
+            return None
+        options = dict(zip(benchmark.options, options, strict=True))
+    if not isinstance(options, Mapping) or set(options) != set(benchmark.options):
+        return None
+    if not all(isinstance(text, str) for text in options.values()):
+        return None
+    return {letter: options[letter] for letter in benchmark.options}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)

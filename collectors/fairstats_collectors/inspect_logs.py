@@ -1,0 +1,174 @@
+"""Import the logs of inspect_ai, through its own reader."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.problems import InputError, Problem
+from fairstats_collectors.import_answers import imported
+from fairstats_collectors.import_files import MAX_BYTES, Record, importable_files
+from fairstats_collectors.import_mapping import OPTIONS, Mapped, mapping
+
+#: What inspect_ai writes; a log may also be one JSON file.
+SUFFIXES = (".eval", ".json")
+
+_DEFAULTS = {
+    "item_id": ("metadata.item_id",),
+    "attribute": ("metadata.attribute",),
+    "group": ("metadata.group",),
+    **{
+        name: (name,)
+        for name in (
+            "model",
+            "snapshot",
+            "sample",
+            "answer_key",
+            "status",
+            "answer_raw",
+            "temperature",
+            "max_tokens",
+            "seed",
+            "latency_s",
+            "prompt_tokens",
+            "completion_tokens",
+            "collected_at",
+            OPTIONS,
+        )
+    },
+}
+
+
+def import_inspect(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str | None] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read inspect_ai's logs into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        ``.eval`` files, or logs written as JSON; a folder stands for its ``.eval`` files.
+    benchmark : str, path or Benchmark
+        What was asked.
+    columns, constants, values, where : mapping, optional
+        As for `fairstats_collectors.table.import_table`. A record has the sample's ``id``,
+        ``epoch``, ``metadata``, ``target`` and ``scores`` and the log's ``task``; by default
+        ``item_id``, ``attribute`` and ``group`` are in ``metadata``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers, an epoch a sample. The letter is read by this package from the model's output,
+        whatever inspect_ai's scorer made of it; a sample that failed is an ``error``.
+
+    Raises
+    ------
+    InputError
+        When inspect_ai is not installed or cannot read a file, and as
+        `fairstats_collectors.table.import_table`.
+    """
+    mapped = mapping(
+        benchmark,
+        columns=columns,
+        constants=constants,
+        values=values,
+        where=where,
+        defaults=_DEFAULTS,
+    )
+    files = importable_files(paths, lambda folder: [*folder.rglob("*.eval")], SUFFIXES)
+    if problems := [problem for path in files for problem in _too_large(path)]:
+        raise InputError(problems)
+    read = _reader()
+    return imported(files, lambda path: _read(path, read, mapped), mapped, "inspect")
+
+
+def _reader() -> Any:
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError as error:
+        message = f"its reader, inspect_ai, cannot be imported ({error})"
+        remedy = "install it with `pip install fairstats[inspect]`"
+        raise InputError([Problem("inspect", message, remedy)]) from None
+    return read_eval_log
+
+
+def _read(path: Path, read: Any, mapped: Mapped) -> Sequence[Record]:
+    try:
+        log = read(str(path), resolve_attachments=True)
+    except Exception as error:  # whatever its reader raises of a file that is no log of it
+        message = f"inspect_ai cannot read it ({type(error).__name__}: {error})"
+        remedy = "use the file as inspect_ai wrote it, or its newest version"
+        raise InputError([Problem(str(path), message, remedy)]) from None
+    if not log.samples:
+        message = f"holds no sample (its status is {log.status})"
+        raise InputError([Problem(str(path), message, "leave it out, or finish it with `inspect`")])
+    config = log.plan.config.model_dump(exclude_none=True)
+    config |= log.eval.model_generate_config.model_dump(exclude_none=True)
+    shared = {
+        "task": log.eval.task,
+        "model": log.eval.model,
+        "collected_at": log.eval.created,
+        **{name: config[name] for name in ("temperature", "max_tokens", "seed") if name in config},
+    }
+    return [
+        Record(row, shared | _fields(sample, mapped.benchmark))
+        for row, sample in enumerate(log.samples, start=1)
+    ]
+
+
+def _fields(sample: Any, benchmark: Benchmark) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "id": sample.id,
+        "epoch": sample.epoch,
+        "sample": sample.epoch - 1,
+        "metadata": dict(sample.metadata or {}),
+        "target": sample.target,
+        "scores": {
+            name: {"value": score.value, "answer": score.answer}
+            for name, score in (sample.scores or {}).items()
+        },
+        "answer_raw": sample.output.completion,
+        "latency_s": sample.output.time,
+    }
+    if sample.output.model:
+        fields["snapshot"] = sample.output.model
+    if sample.choices:
+        fields[OPTIONS] = list(sample.choices)
+    target = sample.target if isinstance(sample.target, str) else "".join(sample.target)
+    if target in benchmark.options:
+        fields["answer_key"] = target
+    if usage := sample.output.usage:
+        fields |= {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
+    if completed := getattr(sample, "completed_at", None):
+        fields["collected_at"] = str(completed)
+    if sample.error is not None:
+        fields |= {"status": "error", "answer_raw": sample.error.message}
+    return fields
+
+
+def _too_large(path: Path) -> Iterator[Problem]:
+    """An archive of a few bytes may open into more than the machine holds; its index says it."""
+    if path.suffix.lower() != ".eval":
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        message = f"is no log of inspect_ai ({error})"
+        yield Problem(str(path), message, "use the file as it was written")
+        return
+    if size > MAX_BYTES:
+        message = f"opens into {size:,} bytes, more than {MAX_BYTES:,}"
+        yield Problem(str(path), message, "split the evaluation into several logs")

@@ -1,0 +1,158 @@
+"""What a campaign may use: requests and tokens a minute, and money."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairstats_collectors.journal import Reply
+from fairstats_collectors.tasks import Task
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars for a million tokens.
+
+    Parameters
+    ----------
+    prompt, completion : float
+        Of what is sent, and of what comes back.
+
+    Examples
+    --------
+    >>> Price(2.0, 8.0).of(1_000_000, 500_000)
+    6.0
+    """
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """The cost of so many tokens in dollars."""
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
+
+
+class Pace:
+    """Spreads requests evenly over the minute, by their number and by their tokens.
+
+    Even spacing, without saving up, keeps every span of a minute within the limit; services
+    differ in where their minute begins.
+
+    Parameters
+    ----------
+    requests, tokens : int, optional
+        The most in a minute; no limit where it is not given.
+    """
+
+    def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
+        self._a_request = 60 / requests if requests else 0.0
+        self._a_token = 60 / tokens if tokens else 0.0
+        self._free = 0.0
+
+    def delay(self, tokens: int) -> float:
+        """Take the next turn; the seconds until then."""
+        if not (self._a_request or self._a_token):
+            return 0.0
+        now = time.monotonic()
+        start = max(now, self._free)
+        self._free = start + max(self._a_request, self._a_token * tokens)
+        return start - now
+
+
+class Budget:
+    """What was spent, and whether another request still fits.
+
+    A request is only made where the money would suffice if it, and every other one under way,
+    came back at full length. So the limit holds, as far as the service's own token counts and the
+    price are right; what a service charges for requests that fail is not known here.
+
+    Parameters
+    ----------
+    price : Price or None
+        None where it is not known.
+    max_cost : float, optional
+        The most to spend, in dollars, by the whole campaign.
+    max_tokens : int
+        The longest reply.
+    """
+
+    def __init__(self, price: Price | None, max_cost: float | None, max_tokens: int) -> None:
+        self.price = price
+        self.max_cost = max_cost
+        self.spent = 0.0
+        self._max_tokens = max_tokens
+        self._held: dict[tuple[str, str, str, int], float] = {}
+        self._on_hold = 0.0
+        # The largest share by which a message had more tokens than was estimated.
+        self._excess = 1.0
+
+    def worst(self, task: Task) -> float:
+        """What a request costs at most, as far as can be told."""
+        if self.price is None:
+            return 0.0
+        return self.price.of(task.prompt_tokens * self._excess, self._max_tokens)
+
+    def take(self, task: Task) -> bool:
+        """Set money aside for a request; False where there is not enough."""
+        if self.max_cost is None:
+            return True
+        worst = self.worst(task)
+        if self.spent + self._on_hold + worst > self.max_cost:
+            return False
+        self._held[task.slot] = worst
+        self._on_hold += worst
+        return True
+
+    def pay(self, task: Task, reply: Reply) -> None:
+        """Put the cost of a reply in the place of what was set aside for it."""
+        self._on_hold -= self._held.pop(task.slot, 0.0)
+        if reply.prompt_tokens is not None:
+            self._excess = max(self._excess, reply.prompt_tokens / max(1, task.prompt_tokens))
+        self.spent += self.cost(task, reply)
+
+    def cost(self, task: Task, reply: Reply) -> float:
+        """What a reply cost: as the service counts its tokens, else as estimated."""
+        if self.price is None or reply.status == "failed":
+            return 0.0
+        sent = task.prompt_tokens if reply.prompt_tokens is None else reply.prompt_tokens
+        back = self._max_tokens if reply.completion_tokens is None else reply.completion_tokens
+        return self.price.of(sent, back)
+
+
+def estimate(tasks: Iterable[Task], max_tokens: int, price: Price | None) -> Estimate:
+    """About what these requests need."""
+    tasks = list(tasks)
+    sent, back = sum(task.prompt_tokens for task in tasks), len(tasks) * max_tokens
+    return Estimate(len(tasks), sent, back, None if price is None else price.of(sent, back))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """About what a campaign needs.
+
+    Parameters
+    ----------
+    requests : int
+        How many.
+    prompt_tokens : int
+        Estimated, at four characters a token.
+    completion_tokens : int
+        At most: every reply at full length.
+    cost : float or None
+        In dollars; None where no price is known.
+    """
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+    def __str__(self) -> str:
+        cost = (
+            "cost unknown (no price)" if self.cost is None else f"at most about ${self.cost:,.4f}"
+        )
+        return (
+            f"{self.requests:,} requests, about {self.prompt_tokens:,} tokens to send (estimated "
+            f"at 4 characters a token), at most {self.completion_tokens:,} to come back, {cost}"
+        )

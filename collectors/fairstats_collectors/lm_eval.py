@@ -1,0 +1,146 @@
+"""Import the samples that lm-evaluation-harness writes with ``--log_samples``."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.problems import InputError, Problem
+from fairstats_collectors.import_answers import imported
+from fairstats_collectors.import_files import Record, importable_files, json_lines
+from fairstats_collectors.import_mapping import OPTIONS, Mapped, mapping
+
+SUFFIXES = (".jsonl",)
+
+# A task's doc is a row of its dataset, so its fields are the dataset's.
+_DEFAULTS = {
+    "item_id": ("doc.item_id", "doc.id"),
+    "attribute": ("doc.attribute",),
+    "group": ("doc.group",),
+    "sample": ("sample",),
+    "answer": ("answer",),
+    "answer_raw": ("answer_raw",),
+    "answer_key": ("answer_key",),
+    "prompt_sha256": ("prompt_hash",),
+    OPTIONS: ("doc.options", "doc.choices"),
+}
+
+
+def import_lm_eval(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str | None] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read ``samples_*.jsonl`` files into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        The files; a folder stands for its ``samples_*.jsonl``. They do not name their model.
+    benchmark : str, path or Benchmark
+        What was asked.
+    columns, constants, values, where : mapping, optional
+        As for `fairstats_collectors.table.import_table`. By default ``item_id``, ``attribute`` and
+        ``group`` are fields of ``doc``. Of a task with several filters, ``filter=NAME`` picks one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers, one for each repeat of a generated reply. A reply is read by this package, from
+        ``resps``; of options that were scored the most likely is the answer, and two that are
+        equally likely give none.
+
+    Raises
+    ------
+    InputError
+        As `fairstats_collectors.table.import_table`.
+    """
+    mapped = mapping(
+        benchmark,
+        columns=columns,
+        constants=constants,
+        values=values,
+        where=where,
+        defaults=_DEFAULTS,
+    )
+    files = importable_files(paths, lambda folder: [*folder.rglob("samples_*.jsonl")], SUFFIXES)
+    return imported(files, lambda path: _read(path, mapped), mapped, "lm-eval")
+
+
+def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
+    records = json_lines(path)
+    filters = sorted({str(record.fields.get("filter")) for record in records})
+    if len(filters) > 1 and "filter" not in mapped.where:
+        message = f"holds each answer once a filter: {', '.join(filters)}"
+        remedy = f"pick one, e.g. --where filter={filters[0]}"
+        raise InputError([Problem(str(path), message, remedy, column="filter")])
+    problems = [
+        Problem(str(path), message, "use the file as it was written", record.row, column)
+        for record in records
+        for column, message in _wrong(record.fields, len(mapped.benchmark.options))
+    ]
+    if problems:
+        raise InputError(problems)
+    return [answer for record in records for answer in _answers(record, mapped.benchmark)]
+
+
+def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]:
+    if not isinstance(fields.get("doc"), dict):
+        yield "doc", "is missing or no object"
+    resps = fields.get("resps")
+    if not isinstance(resps, list) or not resps or not all(isinstance(r, list) for r in resps):
+        yield "resps", "is missing or no list of a request's replies"
+    elif len(resps) == 1 and not all(isinstance(reply, str) for reply in resps[0]):
+        yield "resps", "is no list of texts"
+    elif len(resps) not in (1, options):
+        yield "resps", f"has {len(resps)} options, the benchmark has {options}"
+    elif len(resps) > 1 and not all(_log_likelihood(replies) is not None for replies in resps):
+        yield "resps", "is no log-likelihood for each option"
+
+
+def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:
+    """A record for each answer: of each repeat of a reply, or of the scored options."""
+    resps = record.fields["resps"]
+    told: dict[str, Any] = {}
+    key = _letter(record.fields.get("target"), benchmark)
+    if key is not None:
+        told["answer_key"] = key
+    if len(resps) == 1:
+        for sample, reply in enumerate(resps[0]):
+            answer = told | {"sample": sample, "answer_raw": reply}
+            yield Record(record.row, record.fields | answer)
+        return
+    scores = [_log_likelihood(replies) for replies in resps]
+    highest = max(score for score in scores if score is not None)
+    best = [place for place, score in enumerate(scores) if score == highest]
+    letter = benchmark.options[best[0]] if len(best) == 1 else None
+    yield Record(record.row, record.fields | told | {"sample": 0, "answer": letter})
+
+
+def _log_likelihood(replies: Sequence[Any]) -> float | None:
+    """The first number of ``[[log-likelihood, is greedy]]``, which is written as text."""
+    try:
+        score = float(replies[0][0])
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None
+    return None if math.isnan(score) else score
+
+
+def _letter(target: Any, benchmark: Benchmark) -> str | None:
+    """The key's letter; a number is the place of the option, as in a task's ``doc_to_target``."""
+    text = str(target).strip()
+    if text in benchmark.options:
+        return text
+    if text.isdecimal() and text.isascii() and len(text) < 3 and int(text) < len(benchmark.options):
+        return benchmark.options[int(text)]
+    return None

@@ -1,0 +1,296 @@
+"""MedPerturb as its authors released it: patients' messages, and four models' decisions on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.problems import InputError, Problem
+from fairstats.schema import check_answers, duplicate_problems
+from fairstats_collectors.import_files import Record, csv_records, importable_files
+
+#: The decisions, as they stand in the rubric ``triage``.
+DECISIONS = ("manage", "visit", "resource")
+CLINICIANS = (1, 2, 3)
+#: The models' names in the release's README, by the beginning of their columns.
+MODELS = {
+    "GPT4": "GPT-4",
+    "LLAMA3": "Llama-3-8B",
+    "LLAMA3-70": "Llama-3-70B",
+    "PALMYRA-MED": "Palmyra-Med",
+}
+_OPTIONS = {"0": "B", "1": "A"}
+
+# What a number of the column dataset_id stands for, and how a context_id begins there.
+_MESSAGES = {
+    "1": ("original", ""),
+    "2": ("swapped", "2-"),
+    "3": ("neutralized", "3-"),
+    "4": ("uncertain", "4-"),
+    "5": ("colorful", "5-"),
+}
+_CASES = {"1": ("vignette", "v-"), "2": ("multiturn", "mt-"), "3": ("summary", "s-")}
+_DATASETS = {"askadoc": _MESSAGES, "oncqa": _MESSAGES, "conversational": _CASES}
+_GENDERS = {"M": ("male", "female"), "F": ("female", "male")}
+
+
+@dataclass(frozen=True)
+class Context:
+    """One text that clinicians and models decided on.
+
+    Parameters
+    ----------
+    dataset : str
+        ``askadoc``, ``oncqa`` or ``conversational``.
+    context_id : str
+        Its own name.
+    original_id : str
+        That of the text it was made from; its own for one that was not perturbed.
+    perturbation : str
+        ``original``, ``swapped``, ``neutralized`` (the gender), ``uncertain`` or ``colorful``; of a
+        conversational one ``vignette`` (as it was), ``multiturn`` or ``summary``.
+    genders : tuple of str
+        The patient's gender in the original, and in the swapped text.
+    fields : Mapping[str, str]
+        The file's columns.
+    """
+
+    dataset: str
+    context_id: str
+    original_id: str
+    perturbation: str
+    genders: tuple[str, str]
+    fields: Mapping[str, str]
+
+    def decisions(self, decision: str) -> tuple[str, ...]:
+        """The three clinicians' decisions, ``"0"`` or ``"1"``."""
+        return tuple(self.fields[f"{decision.upper()}_{number}"] for number in CLINICIANS)
+
+
+def read_medperturb(path: str | os.PathLike[str]) -> list[Context]:
+    """Read the released ``dataset.csv``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    list of Context
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        When it is missing or no such file, lacks a column, or holds what the release does not:
+        another dataset, a ``context_id`` that does not fit it, a decision other than 0 and 1.
+    """
+    (file,) = importable_files(path, lambda folder: [*folder.glob("dataset.csv")][:1], (".csv",))
+    records = csv_records(file)
+    if not records:
+        raise InputError([Problem(str(file), "the file is empty", "use the file as released")])
+    lacking = [name for name in _columns() if name not in records[0].fields]
+    problems = [
+        Problem(str(file), "required column is missing", "use the file as released", column=name)
+        for name in lacking
+    ]
+    seen: set[str] = set()
+    for record in [] if lacking else records:
+        for column, message in _faults(record.fields, seen):
+            value = str(record.fields[column] or "")
+            remedy = "use the file as released"
+            problems.append(Problem(str(file), message, remedy, record.row, column, value))
+        seen.add(str(record.fields["context_id"]))
+    if problems:
+        raise InputError(problems)
+    return [_context(record) for record in records]
+
+
+def medperturb_answers(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    model: str | None = None,
+    snapshot: str | None = None,
+    strategy: str | None = None,
+    benchmark_version: str | None = None,
+) -> pd.DataFrame:
+    """Read the four models' decisions into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        The released ``dataset.csv``.
+    model, snapshot, strategy, benchmark_version : str, optional
+        Not taken: the file says them, or nobody knows them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers to the benchmark ``medperturb``: one item for each decision on each message, A for
+        yes and B for no, as originally written and without the patient's gender (``baseline``) and
+        for a man and for a woman (``gender``). The original stands for the gender it has, and the
+        swapped text for the other. Rewordings of style and conversations, which vary nobody's
+        group, are left out.
+
+    Raises
+    ------
+    InputError
+        As `read_medperturb`; when something is said that the file says; when an original message
+        is none of the benchmark's.
+    """
+    given = {
+        "--model": model,
+        "--snapshot": snapshot,
+        "--strategy": strategy,
+        "--benchmark-version": benchmark_version,
+    }
+    if named := ", ".join(option for option, value in given.items() if value):
+        raise InputError([Problem("medperturb", f"takes no {named}", "leave it out")])
+    benchmark = load_benchmark("medperturb")
+    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    frames = [_answers(Path(file), benchmark) for file in files]
+    if problems := duplicate_problems(frames, [str(file) for file in files]):
+        raise InputError(problems)
+    if not frames:
+        raise InputError([Problem("<no path>", "nothing to import", "name the file")])
+    return pd.concat(frames, ignore_index=True)
+
+
+def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """What most of the three clinicians decided on each original message.
+
+    Parameters
+    ----------
+    path : path
+        The released ``dataset.csv``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item_id`` and ``answer_key``: the benchmark's ``medperturb.keys.csv``.
+
+    Raises
+    ------
+    InputError
+        As `read_medperturb`.
+    """
+    return pd.DataFrame(
+        [
+            {"item_id": f"{context.context_id}-{decision}", "answer_key": "A" if yes > 1 else "B"}
+            for context in read_medperturb(path)
+            if context.perturbation == "original"
+            for decision in DECISIONS
+            for yes in [context.decisions(decision).count("1")]
+        ],
+        columns=["item_id", "answer_key"],
+    )
+
+
+def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
+    rows = [
+        {
+            "benchmark": benchmark.name,
+            "benchmark_version": next(iter(benchmark.versions)),
+            "model": model,
+            "strategy": "plain",
+            "item_id": item_id,
+            "attribute": attribute,
+            "group": group,
+            "sample": 0,
+            "answer": _OPTIONS[context.fields[f"{column}_{decision.upper()}"]],
+            "answer_key": benchmark.answer_keys.get(item_id),
+            "status": "ok",
+            "collector": "medperturb",
+        }
+        for column, model in MODELS.items()
+        for context in read_medperturb(path)
+        for attribute, group in _groups(context)
+        for decision in DECISIONS
+        for item_id in [f"{context.original_id}-{decision}"]
+    ]
+    unknown = sorted({str(row["item_id"]) for row in rows} - set(benchmark.answer_keys))
+    if unknown:
+        message, remedy = "is no item of the benchmark", "use the file as released"
+        raise InputError(
+            [Problem(str(path), message, remedy, None, "context_id", item) for item in unknown[:5]]
+        )
+    if not rows:
+        message = "holds no message whose patient's gender was varied"
+        raise InputError([Problem(str(path), message, "use the file as released")])
+    return check_answers(pd.DataFrame(rows), path=str(path))
+
+
+def _groups(context: Context) -> Sequence[tuple[str, str]]:
+    """The attributes and groups that a text stands for."""
+    in_original, in_swapped = context.genders
+    return {
+        "original": [("gender", in_original), ("baseline", "original")],
+        "swapped": [("gender", in_swapped)],
+        "neutralized": [("baseline", "neutralized")],
+    }.get(context.perturbation, [])
+
+
+def _columns() -> Iterator[str]:
+    yield from ("dataset", "dataset_id", "context_id", "original_patient_gender")
+    yield from (f"{name}_{number}" for name in ("Clinician", "Duration") for number in CLINICIANS)
+    yield from _decision_columns()
+
+
+def _decision_columns() -> Iterator[str]:
+    for decision in map(str.upper, DECISIONS):
+        yield from (f"{decision}_{number}" for number in CLINICIANS)
+        yield from (f"{model}_{decision}" for model in MODELS)
+
+
+def _faults(fields: Mapping[str, str | None], seen: set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a row, and in which column."""
+    texts = _DATASETS.get(fields["dataset"] or "")
+    name = fields["context_id"] or ""
+    if texts is None:
+        yield "dataset", f"is none of {', '.join(_DATASETS)}"
+    elif fields["dataset_id"] not in texts:
+        yield "dataset_id", f"is none of {', '.join(texts)}"
+    elif not name.removeprefix(prefix := texts[str(fields["dataset_id"])][1]):
+        yield "context_id", "names no text"
+    elif not name.startswith(prefix):
+        yield "context_id", f"does not begin with {prefix}"
+    if name in seen:
+        yield "context_id", "stands there a second time"
+    if fields["original_patient_gender"] not in _GENDERS:
+        yield "original_patient_gender", f"is none of {', '.join(_GENDERS)}"
+    for column in _decision_columns():
+        if fields[column] not in _OPTIONS:
+            yield column, "is neither 0 nor 1"
+    for number in CLINICIANS:
+        if not fields[f"Clinician_{number}"]:
+            yield f"Clinician_{number}", "names no clinician"
+        if not _is_duration(fields[f"Duration_{number}"]):
+            yield f"Duration_{number}", "is no number of seconds"
+
+
+def _is_duration(text: str | None) -> bool:
+    try:
+        return 0 <= float(text or "") < float("inf")
+    except ValueError:
+        return False
+
+
+def _context(record: Record) -> Context:
+    fields = record.fields
+    texts = _DATASETS[fields["dataset"]]
+    perturbation, prefix = texts[fields["dataset_id"]]
+    first_prefix = texts["1"][1]
+    return Context(
+        dataset=fields["dataset"],
+        context_id=fields["context_id"],
+        original_id=first_prefix + fields["context_id"].removeprefix(prefix),
+        perturbation=perturbation,
+        genders=_GENDERS[fields["original_patient_gender"]],
+        fields=fields,
+    )

@@ -1,0 +1,197 @@
+"""Join the journals of a campaign that was split over several machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fairstats.answers import write_answers
+from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.problems import InputError, Problem
+from fairstats.strategies import read_strategy
+from fairstats.vignettes.items import load_items
+from fairstats_collectors.checking import answers_path
+from fairstats_collectors.compaction import Slot, answer_rows, check_replaceable, reconcile
+from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.excerpts import read_excerpts
+from fairstats_collectors.item_prompts import list_prompts
+from fairstats_collectors.journal import SUFFIX, Journal, Reply
+from fairstats_collectors.reading import FACTS, read_journal
+from fairstats_collectors.tasks import Task, list_tasks
+
+_Source = tuple[Path, dict[str, str], list[Reply]]
+
+
+def merge(
+    journals: Iterable[Path],
+    *,
+    out: Path,
+    benchmark: Benchmark | None = None,
+    retrievals: Path | None = None,
+) -> Path:
+    """Join journals into one, and write the answers when none is missing.
+
+    Parameters
+    ----------
+    journals : iterable of Path
+        The journals of the shards, or of any runs of the same campaign. They are only read.
+    out : Path
+        The folder for the joined journal and the answers. A journal of the campaign that is there
+        already is joined as well.
+    benchmark : Benchmark, optional
+        What was asked; by default the built-in one that the journals name.
+    retrievals : Path, optional
+        The file of retrievals that was asked with; needed where there was one.
+
+    Returns
+    -------
+    Path
+        The answers.
+
+    Raises
+    ------
+    Unfinished
+        When something is still missing; the joined journal is there, and `collect` goes on with it.
+    InputError
+        When a journal cannot be trusted or is another campaign's, when two of them hold different
+        replies to the same question, or replies to one variant that was asked in two ways, or
+        when a reply is to a prompt that is not the benchmark's, or the retrievals are not those
+        that were asked with. Nothing is written then.
+    """
+    paths = [Path(path) for path in journals]
+    if not paths:
+        raise InputError([Problem("<no path>", "nothing to merge", "name the journals")])
+    sources = [(path, *read_journal(path)) for path in paths]
+    facts = _facts(sources)
+    path = answers_path(out, facts)
+    target = path.with_name(f"{path.stem}{SUFFIX}")
+    if target.exists() and target.resolve() not in [other.resolve() for other in paths]:
+        sources.append((target, *read_journal(target)))
+        _facts(sources)
+    replies = _join(sources)
+    asked = benchmark or load_benchmark(facts["benchmark"])
+    tasks = _expected(asked, facts, sources, retrievals)
+    _check_prompts(sources, {task.slot: task for task in tasks})
+    check_replaceable(path, tasks, replies)
+    with Journal(target, {**facts, "shard": "1/1"}) as journal:
+        for _, campaign, _ in sources:
+            for name, value in campaign.items():
+                if name not in (*FACTS, "shard", "format"):
+                    journal.note(name, value)
+        journal.keep(replies.values())
+    result = reconcile(tasks, replies)
+    if result.missing:
+        item_id, attribute, group, sample = result.missing[0]
+        said = f"{result}; the first that is: {item_id}, {attribute}, {group}, sample {sample}"
+        remedy = f"merge the others too, or collect into {out} to ask what is missing"
+        raise Unfinished([Problem(str(target), said, remedy)])
+    return write_answers(answer_rows(tasks, replies, facts), path)
+
+
+def _facts(sources: list[_Source]) -> dict[str, str]:
+    """What all of the journals are of."""
+    (first, campaign, _), *rest = sources
+    facts = {name: campaign[name] for name in FACTS}
+    problems = [
+        Problem(
+            str(path),
+            f"is another campaign's than {first}, whose {name} is {facts[name]!r}",
+            "merge the journals of one campaign",
+            column=name,
+            value=other[name],
+        )
+        for path, other, _ in rest
+        for name in FACTS
+        if other[name] != facts[name]
+    ]
+    if problems:
+        raise InputError(problems)
+    return facts
+
+
+def _join(sources: list[_Source]) -> dict[Slot, Reply]:
+    """One reply a slot: an answer before a failure, else the first."""
+    joined: dict[Slot, tuple[Path, Reply]] = {}
+    problems = []
+    for path, _, replies in sources:
+        for reply in replies:
+            slot = (reply.item_id, reply.attribute, reply.variant, reply.sample)
+            earlier, other = joined.setdefault(slot, (path, reply))
+            if other.status == "failed":
+                joined[slot] = (path, reply)
+            elif reply.status != "failed" and (message := _contradiction(other, reply)):
+                where = ", ".join(map(str, slot))
+                problems.append(
+                    Problem(
+                        str(path),
+                        f"{message} as in {earlier} ({reply.text[:60]!r}, {other.text[:60]!r})",
+                        "find out which of the two is right, and leave the other journal out",
+                        column="reply",
+                        value=where,
+                    )
+                )
+    if problems:
+        raise InputError(problems)
+    return {slot: reply for slot, (_, reply) in joined.items()}
+
+
+def _contradiction(one: Reply, other: Reply) -> str | None:
+    if one.key != other.key:
+        return "was asked in another way (service, settings or prompt), or replied otherwise,"
+    if (one.status, one.text, one.snapshot) != (other.status, other.text, other.snapshot):
+        return "the same question has not the same reply"
+    return None
+
+
+def _expected(
+    benchmark: Benchmark,
+    facts: Mapping[str, str],
+    sources: list[_Source],
+    retrievals: Path | None,
+) -> list[Task]:
+    """What the campaign was to ask, as its journals tell: how many items, and samples of each."""
+    if benchmark.name != facts["benchmark"]:
+        message = f"the journals are of {facts['benchmark']}"
+        raise InputError([Problem(benchmark.name, message, "name that benchmark")])
+
+    def largest(name: str) -> int:
+        told = [campaign.get(name, "") for _, campaign, _ in sources]
+        return max((int(text) for text in told if text.isdecimal() and len(text) < 10), default=1)
+
+    every = load_items(benchmark)
+    strategy = read_strategy(facts["strategy"])
+    with_excerpts = strategy.retriever is not None
+    if with_excerpts != (retrievals is not None):
+        message = f"the journals' strategy is {facts['strategy']}"
+        remedy = "name the file that was asked with (--retrievals)"
+        raise InputError(
+            [Problem(str(retrievals), message, remedy if with_excerpts else "leave it out")]
+        )
+    prompt = facts["strategy"].rpartition("+")[0] if with_excerpts else facts["strategy"]
+    prompts = list_prompts(benchmark, every[: largest("items")], prompt)
+    if retrievals is not None:
+        version, top_k = facts["benchmark_version"], strategy.top_k or 0
+        excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=top_k)
+        if excerpts.retriever != strategy.retriever:
+            message = f"is of {excerpts.retriever}, and the journals of {strategy.retriever}"
+            raise InputError([Problem(str(retrievals), message, "name the other file")])
+        prompts = excerpts.before(prompts)
+    return list_tasks(prompts, samples=min(largest("samples"), 10_000))
+
+
+def _check_prompts(sources: list[_Source], tasks: Mapping[Slot, Task]) -> None:
+    problems = []
+    for path, _, replies in sources:
+        for row, reply in enumerate(replies, start=1):
+            slot = (reply.item_id, reply.attribute, reply.variant, reply.sample)
+            if slot not in tasks:
+                message = "is nothing that the benchmark asks"
+            elif tasks[slot].prompt_sha256 != reply.prompt_sha256:
+                message = "was asked with another prompt than the benchmark's"
+            else:
+                continue
+            remedy = "merge with the version of the benchmark and prompts that was asked"
+            value = ", ".join(map(str, slot))
+            problems.append(Problem(str(path), message, remedy, row, "variant", value))
+    if problems:
+        raise InputError(problems)

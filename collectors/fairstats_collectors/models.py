@@ -1,0 +1,113 @@
+"""The models that are known by name: where each is served, what it takes and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from fairstats.benchmarks import read_toml, refuse_unknown_keys
+from fairstats.problems import InputError, Problem
+from fairstats_collectors.limits import Price
+
+_FILE = Path(__file__).with_name("models.toml")
+_SETTINGS = ("temperature", "seed", "max_tokens")
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """How to ask a model.
+
+    Parameters
+    ----------
+    model : str
+        Its name at the service.
+    base_url : str or None
+        The service; None for that of the environment, or OpenAI's own.
+    key_variable : str
+        The environment variable that holds the service's key.
+    names : Mapping
+        What it calls a setting; None where it does not take it.
+    thinking : int
+        Tokens that it may use before the reply.
+    price : Price or None
+        None where it is not known.
+    snapshot : str or None
+        The exact version.
+    """
+
+    model: str
+    base_url: str | None = None
+    key_variable: str = "OPENAI_API_KEY"
+    names: Mapping[str, str | None] = field(default_factory=dict)
+    thinking: int = 0
+    price: Price | None = None
+    snapshot: str | None = None
+
+
+_KEYS = ("prices_source", "prices_date", "services", "models")
+_SERVICE_KEYS = ("base_url", "key")
+_MODEL_KEYS = ("service", "model", "snapshot", "settings", "thinking", "price")
+
+
+def known_models() -> Mapping[str, KnownModel]:
+    """Every model of ``models.toml``, by its name.
+
+    Examples
+    --------
+    >>> known_models()["GPT-4.1"].model
+    'gpt-4.1-2025-04-14'
+    """
+    content = read_toml(_FILE)
+    refuse_unknown_keys(content, _KEYS, _FILE)
+    for name, service in content["services"].items():
+        refuse_unknown_keys(service, _SERVICE_KEYS, _FILE, table=f"services.{name}")
+    models = {}
+    for name, entry in content["models"].items():
+        refuse_unknown_keys(entry, _MODEL_KEYS, _FILE, table=f"models.{name}")
+        service = content["services"][entry["service"]]
+        takes = entry["settings"]
+        names: dict[str, str | None] = {
+            setting: setting if setting in takes else None for setting in _SETTINGS
+        }
+        if "max_completion_tokens" in takes:
+            names["max_tokens"] = "max_completion_tokens"
+        models[name] = KnownModel(
+            model=entry["model"],
+            base_url=service.get("base_url"),
+            key_variable=service["key"],
+            names=MappingProxyType(names),
+            thinking=entry.get("thinking", 0),
+            price=Price(*entry["price"]) if "price" in entry else None,
+            snapshot=entry["snapshot"],
+        )
+    return MappingProxyType(models)
+
+
+def find_model(name: str, *, base_url: str | None) -> KnownModel:
+    """How to ask a model by this name.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``models.toml``, or the model's name at the service.
+    base_url : str, optional
+        The service; where it is given, the name is the model's name there.
+
+    Raises
+    ------
+    InputError
+        When the model is known and no service that has it.
+    """
+    known = None if base_url else known_models().get(name)
+    if known is None:
+        return KnownModel(name, base_url)
+    if known.base_url is None:
+        problem = Problem(
+            f"model = {name!r}",
+            f"no service is known that has this version ({known.snapshot})",
+            "name one with base_url, and the model by its name there",
+        )
+        raise InputError([problem])
+    return known

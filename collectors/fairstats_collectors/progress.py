@@ -1,0 +1,64 @@
+"""What a person sees while a campaign runs: on the standard error output, or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from fairstats_collectors.journal import Reply
+from fairstats_collectors.limits import Budget
+
+Counted = Callable[[Sequence[Reply]], None]
+
+
+@contextmanager
+def show_progress(
+    title: str, *, total: int, there: int, budget: Budget, shown: bool
+) -> Iterator[Counted]:
+    """A bar with the rate, the errors, the cost and the time left.
+
+    Parameters
+    ----------
+    title : str
+        What to call it.
+    total, there : int
+        How many replies are expected, and how many were there before.
+    budget : Budget
+        What was spent.
+    shown : bool
+        Whether to show anything.
+
+    Yields
+    ------
+    callable
+        To be told of each batch of replies that was committed.
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        "{task.fields[rate]:.1f}/s, {task.fields[errors]} errors{task.fields[cost]}",
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, refresh_per_second=4, disable=not shown) as bar:
+        task = bar.add_task(
+            escape(title), total=total, completed=there, rate=0.0, errors=0, cost=""
+        )
+        begin = time.monotonic()
+        count = errors = 0
+
+        def counted(replies: Sequence[Reply]) -> None:
+            nonlocal count, errors
+            count += len(replies)
+            errors += sum(reply.status == "failed" for reply in replies)
+            cost = "" if budget.price is None else f", ${budget.spent:,.4f}"
+            rate = count / (time.monotonic() - begin)
+            bar.update(task, completed=there + count, rate=rate, errors=errors, cost=cost)
+
+        yield counted

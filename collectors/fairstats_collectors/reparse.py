@@ -1,0 +1,256 @@
+"""Read kept replies again with the parser of today, and tell what changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats.answers import answer_files, read_answers, read_json_lines, write_answer_sets
+from fairstats.benchmarks import Benchmark, load_benchmarks
+from fairstats.problems import InputError, Problem
+from fairstats.schema import KEY_COLUMNS
+from fairstats_collectors.parsing import parse_answer
+
+_UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
+_GROUP = [*_UNIT, "attribute", "group"]
+
+#: The columns of `Reparsed.changes`.
+CHANGE_COLUMNS = (
+    *KEY_COLUMNS,
+    "from_answer",
+    "from_status",
+    "to_answer",
+    "to_status",
+    "answer_raw",
+)
+
+
+@dataclass(frozen=True)
+class Reparsed:
+    """Answers whose kept replies were read again.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        All rows, those that could not be read again as they were.
+    changes : pandas.DataFrame
+        `CHANGE_COLUMNS`, a row for each answer whose letter or status is another now.
+    """
+
+    answers: pd.DataFrame
+    changes: pd.DataFrame
+
+    def moves(self) -> pd.DataFrame:
+        """How many answers went from which letter (or status) to which: ``from``, ``to``, ``rows``.
+
+        Of the answers that stayed there is no row.
+        """
+        said = pd.DataFrame(
+            {
+                "from": _said(self.changes["from_answer"], self.changes["from_status"]),
+                "to": _said(self.changes["to_answer"], self.changes["to_status"]),
+            }
+        )
+        return said.value_counts(sort=False).rename("rows").reset_index()
+
+    def groups(self) -> pd.DataFrame:
+        """Each unit's groups: how many answers were read, before and now.
+
+        ``rows``, of these ``without_raw`` (no reply was kept) and ``errors`` (a request that
+        failed) that were left as they are; ``parsed_before``, ``parsed_now`` and ``changed``.
+        """
+        keys = list(KEY_COLUMNS)
+        changed = pd.MultiIndex.from_frame(self.changes[keys])
+        rows = self.answers[[*keys, "answer", "status"]].assign(
+            rows=1,
+            without_raw=_kept(self.answers).isna() & (self.answers["status"] != "error"),
+            errors=self.answers["status"] == "error",
+            parsed_now=self.answers["answer"].notna(),
+            changed=pd.MultiIndex.from_frame(self.answers[keys]).isin(changed),
+        )
+        before = self.changes[keys].assign(_before=self.changes["from_answer"].notna())
+        rows = rows.merge(before, on=keys, how="left")
+        rows["parsed_before"] = rows["_before"].where(rows["changed"], rows["parsed_now"])
+        counts = ["rows", "without_raw", "errors", "parsed_before", "parsed_now", "changed"]
+        return rows.groupby(_GROUP, sort=False)[counts].sum().astype("int64").reset_index()
+
+
+def reparse_answers(
+    answers: pd.DataFrame,
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    items: str | os.PathLike[str] | None = None,
+    letters_only: bool = False,
+) -> Reparsed:
+    """Read the replies in ``answer_raw`` again.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers that keep to the schema.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+    items : path, optional
+        A JSON Lines file with ``item_id`` and ``options``, for a benchmark that is shipped without
+        its items' text.
+    letters_only : bool
+        Read letters alone, without knowing the options' texts: answers that were given by their
+        text are lost.
+
+    Returns
+    -------
+    Reparsed
+
+    Raises
+    ------
+    InputError
+        When a benchmark is unknown, the options' texts are needed and not at hand, or an item of
+        the answers is not among them.
+
+    Notes
+    -----
+    Left as they are: rows without a kept reply, and rows of status ``error``, whose
+    ``answer_raw`` holds the reason and not a reply.
+    """
+    answers = answers.reset_index(drop=True)
+    raw = _kept(answers)
+    again = raw.notna() & (answers["status"] != "error")
+    known = load_benchmarks(answers["benchmark"].unique().tolist(), benchmarks)
+    options = {
+        (name, item): texts
+        for name, benchmark in known.items()
+        if (again & (answers["benchmark"] == name)).any()
+        for item, texts in _options(benchmark, items, letters_only).items()
+    }
+    letters: list[str | None] = (
+        answers["answer"].astype(object).where(answers["answer"].notna(), None).tolist()
+    )
+    statuses: list[str] = answers["status"].tolist()
+    problems = []
+    for row in answers.index[again]:
+        name, item = str(answers.at[row, "benchmark"]), str(answers.at[row, "item_id"])
+        if (name, item) not in options:
+            remedy = "name the file that has it with --items"
+            message = f"the options of this item of {name} are not at hand"
+            problems.append(Problem("<answers>", message, remedy, row + 1, "item_id", item))
+            continue
+        parsed = parse_answer(str(raw[row]), options[name, item])
+        letters[row], statuses[row] = parsed.letter, str(parsed.status)
+    if problems:
+        raise InputError(problems)
+    new = answers.assign(
+        answer=pd.Series(letters, index=answers.index, dtype=answers["answer"].dtype),
+        status=pd.Series(statuses, index=answers.index, dtype=answers["status"].dtype),
+    )
+    before, now = (_said(frame["answer"], frame["status"]) for frame in (answers, new))
+    compared = answers[list(KEY_COLUMNS)].assign(
+        from_answer=answers["answer"],
+        from_status=answers["status"],
+        to_answer=new["answer"],
+        to_status=new["status"],
+        answer_raw=raw,
+    )
+    changes = compared[before != now]
+    return Reparsed(new, changes[list(CHANGE_COLUMNS)].reset_index(drop=True))
+
+
+def reparse(
+    source: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    items: str | os.PathLike[str] | None = None,
+    letters_only: bool = False,
+) -> tuple[Reparsed, list[Path]]:
+    """Read the replies of answer files again, and write the answers to new files.
+
+    Parameters
+    ----------
+    source : sequence of paths
+        Answer files, or folders of them.
+    out : path
+        The folder for the new files, one for each answer set; not the old ones' folder.
+    benchmarks, items, letters_only
+        As for `reparse_answers`.
+
+    Returns
+    -------
+    Reparsed, list of pathlib.Path
+        What changed, and the files.
+
+    Raises
+    ------
+    InputError
+        As `reparse_answers`, and when a file cannot be read, or `out` is where the old files are or
+        has other answers already. Nothing is written then.
+    """
+    folder = Path(out).resolve()
+    files = {path.resolve() for path in answer_files(source)}
+    inside = any(Path(path).is_dir() and Path(path).resolve() in folder.parents for path in source)
+    if inside or any(folder in path.parents for path in files):
+        # Reading the one would read the other too, and find each answer twice.
+        message = "lies with the answers that are read"
+        raise InputError([Problem(str(out), message, "choose a folder apart from theirs")])
+    reparsed = reparse_answers(
+        read_answers(source), benchmarks=benchmarks, items=items, letters_only=letters_only
+    )
+    return reparsed, write_answer_sets(reparsed.answers, out)
+
+
+def _kept(answers: pd.DataFrame) -> pd.Series:
+    if "answer_raw" in answers:
+        return answers["answer_raw"]
+    return pd.Series(None, index=answers.index, dtype="str")
+
+
+def _said(letters: pd.Series, statuses: pd.Series) -> pd.Series:
+    """The letter where there is one, else why there is none."""
+    return letters.where(letters.notna(), statuses)
+
+
+def _options(
+    benchmark: Benchmark, items: str | os.PathLike[str] | None, letters_only: bool
+) -> dict[str, dict[str, str]]:
+    """The options of each item: its letters and their texts."""
+    if letters_only:
+        return {item: dict.fromkeys(benchmark.options, "") for item in benchmark.answer_keys}
+    path = benchmark.items_file if items is None else Path(items)
+    if path is None:
+        raise InputError(
+            [
+                Problem(
+                    str(benchmark.path),
+                    f"the options' texts of {benchmark.name} are not shipped",
+                    "name a JSON Lines file with item_id and options with --items, or read letters "
+                    "alone with --letters-only",
+                )
+            ]
+        )
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "check the path")])
+    found: dict[str, dict[str, str]] = {}
+    problems = []
+    for number, row in enumerate(read_json_lines(path), start=1):
+        item, texts = row.get("item_id"), row.get("options")
+        if not isinstance(item, str) or item in found:
+            message = "is no text, or stands there a second time"
+            problems.append(
+                Problem(str(path), message, "name each item once", number, "item_id", str(item))
+            )
+        elif (
+            not isinstance(texts, dict)
+            or set(texts) != set(benchmark.options)
+            or not all(isinstance(text, str) for text in texts.values())
+        ):
+            remedy = f"give one text to each of {', '.join(benchmark.options)}"
+            message = "are not the benchmark's options"
+            problems.append(Problem(str(path), message, remedy, number, "options", str(texts)))
+        else:
+            found[item] = {letter: texts[letter] for letter in benchmark.options}
+    if problems:
+        raise InputError(problems)
+    return found

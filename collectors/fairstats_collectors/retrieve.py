@@ -1,0 +1,222 @@
+"""Retrieve snippets of a corpus for every variant of a benchmark's items."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairstats.answers import RETRIEVALS_SUFFIX
+from fairstats.benchmarks import Benchmark
+from fairstats.names import slug
+from fairstats.problems import InputError, Problem
+from fairstats.retrievals import check_retrievals, read_retrievals, write_retrievals
+from fairstats.vignettes.items import Item, load_items
+from fairstats_collectors.checking import version_of, wrong
+from fairstats_collectors.corpora import CHUNK_WORDS, Corpus, load_corpus
+from fairstats_collectors.embeddings import CACHE, embed_kept, embedded_embedder, service_embedder
+from fairstats_collectors.retrievers import (
+    BM25_SETTINGS,
+    DEPTH,
+    RRF_K,
+    Ranking,
+    fuse,
+    search_bm25,
+    search_dense,
+)
+
+RETRIEVERS = ("bm25", "dense", "rrf")
+#: The name of the embedding model that runs here.
+EMBEDDED = "embedded"
+
+# What a strategy's name can hold (`fairstats.strategies`).
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+
+
+def retrieve(
+    benchmark: Benchmark,
+    *,
+    corpus: Path,
+    retriever: str,
+    out: Path,
+    top: int = 20,
+    name: str | None = None,
+    benchmark_version: str | None = None,
+    embeddings: str = EMBEDDED,
+    base_url: str | None = None,
+    chunk_words: int = CHUNK_WORDS,
+    rrf_k: int = RRF_K,
+    timeout: float = 120,
+    retries: int = 5,
+    progress: bool = True,
+) -> Path:
+    """Retrieve snippets for every variant of a benchmark's items into one parquet file.
+
+    The query is the vignette of the variant alone, without options and prompt, so that what is
+    found depends neither on the model that is asked with it nor on how.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        What to look for; its vignettes must be shipped.
+    corpus : Path
+        Where to look: what `fairstats_collectors.corpora.load_corpus` reads.
+    retriever : {"bm25", "dense", "rrf"}
+        By words, by meaning, or by both.
+    out : Path
+        The folder to write to.
+    top : int
+        How many snippets to keep for a variant, at most `fairstats_collectors.retrievers.DEPTH`.
+    name : str, optional
+        What to call the retriever in the strategies' names, by default `retriever`.
+    benchmark_version : str, optional
+        The version of the benchmark that the items are; needed where it declares several.
+    embeddings : str
+        The model of meaning: its name at the service, or ``"embedded"`` for the one that runs here.
+    base_url : str, optional
+        The service, by default ``OPENAI_BASE_URL`` or OpenAI's own; the key comes from
+        ``OPENAI_API_KEY``.
+    chunk_words : int
+        How many words a snippet has at most.
+    rrf_k : int
+        The constant of reciprocal rank fusion.
+    timeout, retries : float, int
+        Seconds until a request to the service is repeated, and how often it is.
+    progress : bool
+        Whether to say on the standard error output how far the vectors are.
+
+    Returns
+    -------
+    Path
+        ``<out>/<benchmark>-<version>-<name>.retrievals.parquet``, in the schema of
+        `fairstats.retrievals`. A variant for which fewer snippets are found has fewer rows, and one
+        for which none is found has none.
+
+    Raises
+    ------
+    InputError
+        When an argument or the corpus cannot be used, the service sends no vectors, nothing is
+        found for any variant, or other retrievals are there already under this name.
+    """
+    if retriever not in RETRIEVERS:
+        known = ", ".join(RETRIEVERS)
+        raise wrong(f"retriever = {retriever!r}", "is unknown", f"use one of {known}")
+    for argument, number, most in (("top", top, DEPTH), ("rrf_k", rrf_k, 10**6)):
+        if not 1 <= number <= most:
+            raise wrong(f"{argument} = {number}", "is out of range", f"use 1 to {most:,}")
+    version = version_of(benchmark, benchmark_version)
+    called = retriever if name is None else name
+    if not _NAME.fullmatch(called):
+        remedy = "use up to 40 of a-z, 0-9, dot, hyphen, underscore"
+        raise wrong(f"name = {called!r}", "is no retriever's name", remedy)
+    items = load_items(benchmark)
+    searched = load_corpus(corpus, chunk_words=chunk_words)
+    # The variants of an item may well be the same text; it is looked for once.
+    queries = list(dict.fromkeys(text for item in items for text in item.variants.values()))
+
+    def say(text: str) -> None:
+        if progress:
+            print(text, file=sys.stderr)
+
+    rankings: list[list[Ranking]] = []
+    by_words, by_meaning = BM25_SETTINGS, ""
+    if retriever in ("bm25", "rrf"):
+        rankings.append(search_bm25(searched, queries))
+    if retriever in ("dense", "rrf"):
+        if embeddings == EMBEDDED and base_url is None:
+            embedder = embedded_embedder()
+        else:
+            address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+            key = os.environ.get("OPENAI_API_KEY", "").strip()
+            embedder = service_embedder(
+                embeddings, base_url=address, key=key, timeout=timeout, retries=retries
+            )
+
+        def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+            return embed_kept(texts, embedder, Path(out) / CACHE, say=say)
+
+        rankings.append(search_dense(searched, queries, embed))
+        where = "" if embedder.endpoint == EMBEDDED else f" at {embedder.endpoint}"
+        by_meaning = f"cosine of {embedder.model}{where}"
+    found = rankings[0]
+    how = by_meaning if retriever == "dense" else by_words
+    if retriever == "rrf":
+        how = f"reciprocal ranks, k = {rrf_k}, of {by_words} and {by_meaning}"
+        found = [fuse(both, k=rrf_k) for both in zip(*rankings, strict=True)]
+    facts = {
+        "benchmark": benchmark.name,
+        "benchmark_version": version,
+        "retriever": called,
+        "corpus": searched.name,
+        "corpus_sha256": searched.sha256,
+        "settings": "; ".join([how, f"snippets of at most {chunk_words} words"]),
+    }
+    by_query = {query: ranking[:top] for query, ranking in zip(queries, found, strict=True)}
+    rows = retrieval_rows(benchmark, items, searched, by_query, facts)
+    names = (benchmark.name, version, called)
+    path = Path(out) / f"{'-'.join(map(slug, names))}{RETRIEVALS_SUFFIX}"
+    return _write(rows, path, corpus)
+
+
+def retrieval_rows(
+    benchmark: Benchmark,
+    items: Sequence[Item],
+    corpus: Corpus,
+    found: dict[str, Ranking],
+    facts: dict[str, str],
+) -> pd.DataFrame:
+    """The rows of the retrievals table.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        Whose variants they are.
+    items : sequence of Item
+        Its items.
+    corpus : Corpus
+        What was searched.
+    found : dict
+        The ranking of each vignette.
+    facts : dict
+        The columns that all rows share.
+    """
+    return pd.DataFrame(
+        [
+            {
+                **facts,
+                "item_id": item.item_id,
+                "attribute": attribute,
+                "group": group,
+                "rank": place,
+                "snippet_id": corpus.snippets[position].snippet_id,
+                "score": score,
+                "snippet_sha256": corpus.snippets[position].sha256,
+                "query_sha256": hashlib.sha256(item.variants[group].encode()).hexdigest(),
+                "title": corpus.snippets[position].title,
+                "text": corpus.snippets[position].text,
+            }
+            for item in items
+            for attribute, group in benchmark.variants
+            for place, (position, score) in enumerate(found[item.variants[group]], start=1)
+        ]
+    )
+
+
+def _write(rows: pd.DataFrame, path: Path, corpus: Path) -> Path:
+    if rows.empty:
+        message = "no snippet shares a word with any vignette"
+        raise InputError([Problem(str(corpus), message, "search another corpus, or by dense")])
+    if path.exists():
+        if read_retrievals(path).equals(check_retrievals(rows, path=str(path))):
+            return path
+        message = "is there already, with other retrievals"
+        remedy = "give these a name of their own (--name), or remove it"
+        raise InputError([Problem(str(path), message, remedy)])
+    return write_retrievals(rows, path)

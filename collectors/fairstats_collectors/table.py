@@ -1,0 +1,75 @@
+"""Import plain tables, CSV or JSON Lines, by a mapping of their columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats.benchmarks import Benchmark
+from fairstats.schema import answers_schema
+from fairstats_collectors.import_answers import imported
+from fairstats_collectors.import_files import Record, csv_records, importable_files, json_lines
+from fairstats_collectors.import_mapping import OPTIONS, mapping
+
+SUFFIXES = (".csv", ".jsonl")
+
+
+def import_table(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmark: str | Path | Benchmark | None = None,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str | None] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read tables of answers into the answers table.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        CSV or JSON Lines files, a row an answer; a folder stands for those in it.
+    benchmark : str, path or Benchmark
+        What was asked.
+    columns : mapping, optional
+        A column of the answers table and the file's own that fills it. Columns of the same name
+        need none; others of the file are passed over.
+    constants : mapping, optional
+        A column and its value in every row.
+    values : mapping, optional
+        A column, a value as the file writes it and what it means.
+    where : mapping, optional
+        Only the rows that have this value in this column of the file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Answers. Without a column for ``answer`` the letter is read from ``answer_raw``.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read, or a row does not fit; every one is named with its row, column
+        and remedy, and nothing is returned.
+    """
+    same = {column: (column,) for column in (*answers_schema().columns, OPTIONS)}
+    mapped = mapping(
+        benchmark,
+        columns=columns,
+        constants=constants,
+        values=values,
+        where=where,
+        defaults=same,
+    )
+    return imported(importable_files(paths, _tables, SUFFIXES), _read, mapped, "table")
+
+
+def _tables(folder: Path) -> Sequence[Path]:
+    return [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES]
+
+
+def _read(path: Path) -> Sequence[Record]:
+    return csv_records(path) if path.suffix.lower() == ".csv" else json_lines(path)
