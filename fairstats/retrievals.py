@@ -85,7 +85,7 @@ def retrievals_schema() -> pandera.DataFrameSchema:
     >>> [name for name, column in retrievals_schema().columns.items() if not column.required]
     ['title', 'text']
     """
-    import pandera.pandas as pa
+    from fairstats._pandera import pa
 
     name, sha256 = printable_check(), sha256_check()
     retriever = text_check(

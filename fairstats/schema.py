@@ -44,7 +44,7 @@ _INTEGERS = range(-(2**63), 2**63)
 
 def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
     """A check of texts that looks at each distinct one once: a large column holds few."""
-    import pandera.pandas as pa
+    from fairstats._pandera import pa
 
     def rows(texts: pd.Series) -> pd.Series:
         wrong = [text for text in texts.dropna().unique() if not valid(text)]
@@ -81,7 +81,7 @@ def answers_schema() -> pandera.DataFrameSchema:
     >>> sorted(name for name, column in answers_schema().columns.items() if not column.required)[:3]
     ['answer_raw', 'collected_at', 'collector']
     """
-    import pandera.pandas as pa
+    from fairstats._pandera import pa
 
     def optional(dtype: str | type, *checks: pa.Check) -> pa.Column:
         return pa.Column(dtype, list(checks), nullable=True, required=False)

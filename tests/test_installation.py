@@ -1,0 +1,150 @@
+"""What people install: the wheel alone in a new environment, and every extra with the pins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+UV = Path(sys.executable).with_name("uv")
+# What its users see in the released wheel: no variable of the checkout.
+ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+
+_MAIN_JOB = """
+import fairstats
+from fairstats.benchmarks import load_benchmark
+
+keys = load_benchmark("demo").answer_keys
+letters = "ABCD"
+rows = [
+    dict(benchmark="demo", benchmark_version="1", model=model, strategy="plain", item_id=item,
+         attribute=attribute, group=group, sample=0, answer_key=key, status="ok",
+         answer=letters[(letters.index(key) + (place % every == 0) * wrong) % 4])
+    for model, every in (("one", 3), ("two", 5))
+    for place, (item, key) in enumerate(keys.items())
+    for attribute, pair in (("baseline", ("original", "neutralized")), ("race", ("white", "black")),
+                            ("sex", ("male", "female")), ("ses", ("high_income", "low_income")))
+    for wrong, group in enumerate(pair)
+]
+import pandas as pd
+
+answers = pd.DataFrame(rows)
+estimates = fairstats.analyze(answers)
+race = estimates[(estimates.attribute == "race") & (estimates.metric == "accuracy_difference")]
+print(race.set_index("model")["estimate"].mul(24).round(9).to_dict())
+answers.to_parquet("answers.parquet")
+"""
+
+
+def _run(*command, cwd, env=ENVIRONMENT):
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _needs_registry():
+    """Skip where no package can be had: nothing can be installed without."""
+    if not UV.is_file():
+        pytest.skip("uv is not installed here")
+    command = [UV, "pip", "compile", "--quiet", "--no-header", "-"]
+    done = subprocess.run(command, input="packaging", capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"the package registry cannot be reached: {done.stderr.strip()[:200]}")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The programs of a new environment that holds the wheel and what it requires."""
+    _needs_registry()
+    folder = tmp_path_factory.mktemp("installed")
+    _run(UV, "venv", "--python", sys.executable, folder / "env", cwd=folder)
+    programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    _run(UV, "pip", "install", "--python", programs / "python", wheel, cwd=folder)
+    return programs
+
+
+def test_the_wheel_alone_analyses_publishes_verifies_and_reports(installed, tmp_path):
+    # Folders of other packages, on the path and in the place, are none of ours.
+    site = next((installed.parent / "lib").glob("python*/site-packages"))
+    for name in ("data", "reports", "collectors"):
+        for folder in (site, tmp_path):
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").touch()
+    (tmp_path / "job.py").write_text(_MAIN_JOB, encoding="utf-8")
+    shown = _run(installed / "python", "job.py", cwd=tmp_path)
+    assert shown.strip() == "{'one': 8.0, 'two': 5.0}"
+    fairstats = installed / "fairstats"
+    publish = ("publish", "--answers", "answers.parquet", "--release", "1", "--out", "site")
+    _run(fairstats, *publish, cwd=tmp_path)
+    assert (tmp_path / "site" / "latest" / "index.html").is_file()
+    _run(fairstats, "verify", "site", cwd=tmp_path)
+    report = ("report", "one", "--release", "site/v/1", "--to", "pdf")
+    _run(fairstats, *report, cwd=tmp_path)
+    (paper,) = tmp_path.glob("*.pdf")
+    assert paper.read_bytes().startswith(b"%PDF")
+
+
+def test_commands_without_their_extra_name_it(installed, tmp_path):
+    for command, module, extra in (
+        (("vignettes", "audit", "demo", "--out", "audit"), "nltk", "audit"),
+        (("analyze", "answers.parquet", "--engine", "duckdb"), "duckdb", "duckdb"),
+    ):
+        if command[0] == "analyze":
+            (tmp_path / "job.py").write_text(_MAIN_JOB, encoding="utf-8")
+            _run(installed / "python", "job.py", cwd=tmp_path)
+        done = subprocess.run(
+            [str(installed / "fairstats"), *command],
+            cwd=tmp_path,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        expected = f"{module}: is not installed; install it: pip install 'fairstats[{extra}]'"
+        assert done.stderr.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+def test_all_extras_can_be_installed_with_the_pins(version):
+    _needs_registry()
+    extras = [name for name in PROJECT["optional-dependencies"] if name != "quarto"]
+    options = [part for name in extras for part in ("--extra", name)]
+    pins = ("--constraint", "constraints.txt", "--python-version", version, "--quiet")
+    found = _run(UV, "pip", "compile", "pyproject.toml", *options, *pins, cwd=ROOT)
+    resolved = {line for line in found.splitlines() if "==" in line and not line.startswith(" ")}
+    pinned = set((ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines())
+    if version == "3.11":
+        assert resolved <= pinned
+    assert {line.partition("==")[0] for line in resolved} > {
+        "inspect-ai",
+        "pyspark",
+        "krippendorff",
+    }
+
+
+def test_the_description_has_no_relative_link(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = (one for one in opened.namelist() if one.endswith("dist-info/METADATA"))
+        metadata = opened.read(name).decode()
+        assert any(one.endswith("licenses/data/LICENCES.md") for one in opened.namelist())
+    description = metadata.partition("\n\n")[2]
+    targets = [part.partition(")")[0] for part in description.split("](")[1:]]
+    assert targets
+    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
+    assert "Author: The fairstats maintainers" in metadata
+    assert "Project-URL: Changelog" in metadata
