@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fairstats.inference.equivalence import verdict as verdict
     from fairstats.inference.intervals import proportion_interval as proportion_interval
     from fairstats.inference.intervals import wilson as wilson
+    from fairstats.inference.intraclass import intraclass_correlation as intraclass_correlation
     from fairstats.inference.letters import bowker as bowker
     from fairstats.inference.letters import stuart_maxwell as stuart_maxwell
     from fairstats.inference.mcnemar import mcnemar as mcnemar
@@ -121,6 +122,7 @@ _HOMES = {
     "fleiss_kappa": "fairstats.agreement",
     "gee_logistic": "fairstats.regression",
     "gwet_ac1": "fairstats.agreement",
+    "intraclass_correlation": "fairstats.inference.intraclass",
     "item_patterns": "fairstats.items",
     "krippendorff_alpha": "fairstats.agreement",
     "largest_cluster": "fairstats.open_voting",

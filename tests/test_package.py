@@ -33,6 +33,27 @@ def test_importing_loads_no_library():
     assert done.stdout.strip() == ""
 
 
+def test_analysing_loads_no_library_of_pages_or_collectors():
+    code = """
+import sys
+import fairstats
+from fairstats.benchmarks import load_benchmark
+import pandas as pd
+
+keys = load_benchmark("demo").answer_keys.items()
+row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0, attribute="race")
+answers = [row | dict(item_id=item, group=group, model="m", answer=key, answer_key=key)
+           for item, key in keys for group in ("white", "black")]
+fairstats.analyze(pd.DataFrame(answers))
+fairstats.rank_models(pd.DataFrame(answers))
+others = {"IPython", "duckdb", "great_tables", "ipykernel", "matplotlib", "nbclient", "openai",
+          "pandera", "pingouin", "plotnine", "pypandoc", "requests", "sklearn", "typer", "typst"}
+print(*sorted(others & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
 def test_the_stats_core_imports_no_collector():
     for path in (ROOT / "fairstats").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

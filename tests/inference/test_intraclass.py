@@ -1,0 +1,81 @@
+"""The intraclass correlation, against R's package psych and where it is not defined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairstats import intraclass_correlation
+
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "intraclass.csv")
+# The tables of tests/r/intraclass.R.
+TABLES = {
+    "shrout": [
+        [9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7],
+    ],
+    "pair": np.transpose([[1, 2, 3, 3, 5, 4, 2, 1, 4, 5], [1, 3, 3, 2, 5, 5, 1, 2, 4, 4]]),
+    "apart": np.transpose([[1, 5, 2, 4, 3], [5, 1, 4, 2, 2], [3, 3, 1, 5, 4]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", REFERENCE.itertuples(), ids=lambda row: f"{row.table}-{row.Index}")
+def test_estimates_and_limits_are_those_of_r(row):
+    found = intraclass_correlation(
+        TABLES[row.table], kind=row.kind, mean_of_raters=row.mean_of_raters, alpha=row.alpha
+    )
+    assert found.estimate == pytest.approx(row.estimate, abs=1e-9)
+    assert found.ci_low == pytest.approx(row.ci_low, abs=1e-8)
+    assert found.ci_high == pytest.approx(row.ci_high, abs=1e-8)
+    assert found.ci_level == 1 - row.alpha
+
+
+def test_raters_who_agree_on_different_items_have_correlation_one():
+    for kind in ("agreement", "consistency"):
+        found = intraclass_correlation([[1, 1], [2, 2], [4, 4]], kind=kind)
+        assert (found.estimate, found.ci_low, found.ci_high) == (1, 1, 1)
+
+
+def test_a_stricter_rater_costs_agreement_and_not_consistency():
+    ratings = [[1, 2], [2, 3], [4, 5], [5, 6]]
+    assert intraclass_correlation(ratings, kind="consistency").estimate == 1
+    assert intraclass_correlation(ratings).estimate < 0.95
+
+
+@pytest.mark.parametrize(
+    ("ratings", "note"),
+    [
+        ([[1, 1], [1, 1]], "all ratings are equal"),
+        ([[1, 2]], "fewer than two"),
+        ([[1], [2], [3]], "fewer than two"),
+        ([[1, np.nan], [np.nan, 2], [1, 2]], "fewer than two"),
+    ],
+)
+def test_an_undefined_correlation_has_a_note(ratings, note):
+    found = intraclass_correlation(ratings)
+    assert np.isnan([found.estimate, found.ci_low, found.ci_high]).all()
+    assert note in found.note
+
+
+def test_items_without_all_ratings_are_left_out_and_counted():
+    ratings = pd.DataFrame(TABLES["shrout"], dtype=float)
+    more = pd.concat([ratings, pd.DataFrame([[1, np.nan, 3, 4.0]])], ignore_index=True)
+    assert intraclass_correlation(more).n_left_out == 1
+    assert intraclass_correlation(more).estimate == intraclass_correlation(ratings).estimate
+
+
+@pytest.mark.parametrize(
+    ("ratings", "options", "message"),
+    [
+        ([["minor", "severe"], ["none", "none"]], {}, "have to be numbers"),
+        ([1, 2, 3], {}, "1 dimension"),
+        ([[1, np.inf], [2, 3]], {}, "finite"),
+        ([[1, 2], [2, 3]], {"kind": "both"}, "kind"),
+        ([[1, 2], [2, 3]], {"alpha": 5}, "alpha"),
+    ],
+)
+def test_nonsense_is_refused(ratings, options, message):
+    with pytest.raises(ValueError, match=message):
+        intraclass_correlation(ratings, **options)
