@@ -146,6 +146,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.gee_logistic: lambda: ((answers(),), {}),
     fairstats.gwet_ac1: lambda: ((LABELS,), {}),
     fairstats.krippendorff_alpha: lambda: ((LABELS,), {}),
+    fairstats.intraclass_correlation: lambda: (([[1, 2], [2, 2], [4, 3]],), {}),
     fairstats.largest_cluster: lambda: (([[1, 0], [1, 0.1]],), {}),
     fairstats.max_t: lambda: (([[1, 0], [-1, 1]],), {"rng": 1, "n_resamples": 99}),
     fairstats.mcnemar: lambda: ((3, 1), {}),
