@@ -205,6 +205,9 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
 def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wrong) -> None:
     """The letter and its status, read from the reply where the file gives no letter."""
     raw = row.get("answer_raw")
+    if isinstance(raw, str):
+        # A reply that was cut off within a sign ends in half of it, which no file can hold.
+        row["answer_raw"] = raw = raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if "answer" in row:
         letter = row["answer"]
         if isinstance(letter, str):
