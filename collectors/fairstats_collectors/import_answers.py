@@ -16,6 +16,7 @@ from fairstats.validation import validate_answers
 from fairstats_collectors.import_files import Record
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
 from fairstats_collectors.parsing import parse_answer
+from fairstats_collectors.spreadsheets import NoValue
 
 # What is told by another column, and so wants no mapping of its own.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
@@ -68,7 +69,6 @@ def _file_answers(
 ) -> pd.DataFrame:
     problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
-    numbers: list[int] = []
     kept = [
         record
         for record in records
@@ -86,11 +86,10 @@ def _file_answers(
     for record in kept:
         row, wrong = _row(record, mapped)
         problems += [
-            Problem(str(path), message, remedy, record.row, column, value)
+            Problem(str(path), message, remedy, record.row, _named(record, column), value)
             for column, value, message, remedy in wrong
         ]
         rows.append(row)
-        numbers.append(record.row)
     if not rows and not problems:
         those = f" with {', '.join(f'{f} = {v}' for f, v in mapped.where.items())}" * bool(
             mapped.where
@@ -108,9 +107,18 @@ def _file_answers(
     except InputError as error:
         # Said of the rows of the table that was made; the file counts its own.
         raise InputError(
-            [p if p.row is None else replace(p, row=numbers[p.row - 1]) for p in error.problems]
+            [p if p.row is None else _in_file(p, kept[p.row - 1]) for p in error.problems]
         ) from None
     return checked
+
+
+def _in_file(problem: Problem, record: Record) -> Problem:
+    """Name the row and the column of the file, not those of the table that was made."""
+    return replace(problem, row=record.row, column=_named(record, problem.column))
+
+
+def _named(record: Record, column: str | None) -> str | None:
+    return None if column is None else record.columns.get(column, column)
 
 
 def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
@@ -188,6 +196,10 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if value is ABSENT or value is None or column == OPTIONS:
         return value
     if not isinstance(value, (str, int, float)):
+        if isinstance(value, NoValue):
+            remedy = "replace it by its value (paste values only)"
+            wrong.append((column, None, f"is {value.kind}, not a value", remedy))
+            return ABSENT
         kind = "a list" if isinstance(value, (list, tuple)) else "an object"
         wrong.append((column, None, f"is {kind}, not one value", "map a field inside it"))
         return ABSENT

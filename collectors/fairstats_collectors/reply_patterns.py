@@ -158,7 +158,7 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
         # "A or B", "A, B and C", "A/B": further letters of one statement.
         further=re.compile(rf"['\")]{{0,2}} ?\(?{joined} ?(?:and |or )?\(?{letter}"),
         aside=re.compile(rf" \((?i:option )?{letter}\)"),
-        # "The diagnosis is vitiligo (C).", from behind "is", and "Angiography (C) is the best step."
+        # "The diagnosis is vitiligo (C).", from behind "is"; "Angiography (C) is the best step."
         stated_aside=re.compile(rf"{_PHRASE} \((?i:option )?{letter}\)(?=[.!]?(?:\n|$)|[.!] )"),
         right_aside=re.compile(
             rf"(?:^|(?<=[.!?] )){_PHRASE} \((?i:option )?{letter}\){_IS_RIGHT}", re.MULTILINE
@@ -168,8 +168,7 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
         is_right=re.compile(
             rf"(?:^|[.!?,;:] "
             rf"|(?i:\b(?:so|thus|hence|therefore|that|only|option|choice|letter|answer) ))"
-            rf"[('\"]{{0,2}}{letter}[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?"
-            + _IS_RIGHT,
+            rf"[('\"]{{0,2}}{letter}[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?" + _IS_RIGHT,
             re.MULTILINE,
         ),
         contrast=re.compile(

@@ -126,7 +126,16 @@ def test_options_are_read_with_their_texts(table):
 
 
 def test_one_unreadable_reply_loses_no_other(table, benchmark_file):
-    replies = ["C", "The diagnosis is vitiligo (C).", "C. It is \ud83d", "\x00", ": A", "(", None, ""]
+    replies = [
+        "C",
+        "The diagnosis is vitiligo (C).",
+        "C. It is \ud83d",
+        "\x00",
+        ": A",
+        "(",
+        None,
+        "",
+    ]
     rows = [
         {"model": "m", "item_id": "i1", "group": "white", "sample": n, "answer_raw": reply}
         for n, reply in enumerate(replies)
@@ -213,7 +222,7 @@ def test_every_faulty_row_is_told(table):
         (b"(dp0\n.", "a.pkl", "is a pickle"),
         (b"PK\x03\x04", "a.npz", "is a pickle"),
         (b"", "a.csv", "the file is empty"),
-        (b"x", "a.xlsx", "unknown kind of file '.xlsx'"),
+        (b"x", "a.ods", "unknown kind of file '.ods'"),
         ("model,item_id\nm\u00e9,1\n".encode("latin-1"), "a.csv", "is not saved as UTF-8"),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column stands there more than once"),
