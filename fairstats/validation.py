@@ -87,7 +87,7 @@ def validate_answers(
     list of Problem
         Names with hidden characters, unknown benchmark, version, attribute, group, item or option
         letter, a key other than the benchmark's, and variants without a row. Empty when there is
-        none. Original or neutralized variants may be without a row if all of them are.
+        none. The original and the neutralized variants may be without a row if all of them are.
     """
     known = _known(answers, by_name(benchmarks))
     answers = answers.reset_index(drop=True)
@@ -182,9 +182,9 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         benchmark = known[str(unit["benchmark"])]
         if benchmark is None:
             continue
-        groups = set(zip(rows["attribute"], rows["group"], strict=True))
-        # The original and the neutralized variant need not be asked.
-        variants = [v for v in benchmark.variants if v[0] != BASELINE or v in groups]
+        # The original and the neutralized variants may be left out, but not one of them alone.
+        left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
+        variants = [variant for variant in benchmark.variants if variant[0] != left_out]
         expected = pd.MultiIndex.from_tuples(
             [(item, *variant) for item in benchmark.answer_keys for variant in variants]
         )
