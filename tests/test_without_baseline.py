@@ -110,7 +110,7 @@ def test_release_is_published_and_verified(site):
     leaderboard = json.loads((api / "leaderboard.json").read_text(encoding="utf-8"))
     jsonschema.validate(leaderboard, json.loads((api / "leaderboard.schema.json").read_text()))
     (board,) = leaderboard["boards"]
-    assert {row["accuracy"] for row in board["models"]} == {None}
+    assert {row["accuracy"] for row in board["rows"]} == {None}
 
 
 def words(path) -> str:
