@@ -51,12 +51,20 @@ def imported(
     frames: list[pd.DataFrame] = []
     names: list[str] = []
     problems: list[Problem] = []
+    without: list[Problem] = []
     for path in files:
         try:
-            frames.append(_file_answers(path, read(path), mapped, collector))
-            names.append(str(path))
+            kept = [record for record in read(path) if _is_meant(record, mapped)]
+            if kept:
+                frames.append(_file_answers(path, kept, mapped, collector))
+                names.append(str(path))
+            else:
+                without.append(_no_answer(path, mapped))
         except InputError as error:
             problems.extend(error.problems)
+    # Of several files one may have only records that `where` passes over.
+    if not (mapped.where and frames):
+        problems += without
     problems = problems or duplicate_problems(frames, names)
     if problems:
         raise InputError(problems)
@@ -64,18 +72,23 @@ def imported(
     return joined[[column for column in answers_schema().columns if column in joined]]
 
 
+def _is_meant(record: Record, mapped: Mapped) -> bool:
+    return all(_text(found(record.fields, field)) == v for field, v in mapped.where.items())
+
+
+def _no_answer(path: Path, mapped: Mapped) -> Problem:
+    wanted = ", ".join(f"{field} = {value}" for field, value in mapped.where.items())
+    message = f"holds no answer with {wanted}" if wanted else "holds no answer"
+    return Problem(str(path), message, "leave it out")
+
+
 def _file_answers(
-    path: Path, records: Sequence[Record], mapped: Mapped, collector: str
+    path: Path, kept: Sequence[Record], mapped: Mapped, collector: str
 ) -> pd.DataFrame:
     problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
-    kept = [
-        record
-        for record in records
-        if all(_text(found(record.fields, f)) == v for f, v in mapped.where.items())
-    ]
     # A record may lack what is not known of it; a field that all lack is a slip of the pen.
-    for column, field in mapped.columns.items() if kept else ():
+    for column, field in mapped.columns.items():
         if all(found(record.fields, field) is ABSENT for record in kept):
             there = f"use one of {field_names(kept[0].fields)}"
             problems.append(
@@ -90,11 +103,6 @@ def _file_answers(
             for column, value, message, remedy in wrong
         ]
         rows.append(row)
-    if not rows and not problems:
-        those = f" with {', '.join(f'{f} = {v}' for f, v in mapped.where.items())}" * bool(
-            mapped.where
-        )
-        problems.append(Problem(str(path), f"holds no answer{those}", "leave it out"))
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=collector)
