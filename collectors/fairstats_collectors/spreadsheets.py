@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import math
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +16,12 @@ from fairstats.problems import InputError, Problem
 from fairstats_collectors.import_files import Record
 
 #: A workbook is a compressed folder: this is the most that it may unpack to, and hold.
-MAX_UNPACKED = 2**28
+MAX_UNPACKED = 2**27
+#: Its parts are XML, and reading takes up to 400 bytes per tag or attribute; a cell has seven.
+MAX_TAGS = 3_000_000
 MAX_ROWS = 500_000
 MAX_COLUMNS = 300
-MAX_CHARACTERS = 2**28
+MAX_CHARACTERS = 2**27
 
 #: A spreadsheet program has no row below this one.
 _LAST_ROW = 2**20
@@ -37,7 +41,9 @@ class NoValue:
 
 
 @contextmanager
-def workbook(path: Path, *, max_unpacked: int, formulas: bool) -> Iterator[Any]:
+def workbook(
+    path: Path, *, max_unpacked: int, formulas: bool, max_tags: float = math.inf
+) -> Iterator[Any]:
     """Open a workbook with openpyxl; no formula is run and no link is followed.
 
     Parameters
@@ -48,6 +54,8 @@ def workbook(path: Path, *, max_unpacked: int, formulas: bool) -> Iterator[Any]:
         The most bytes that it may unpack to.
     formulas : bool
         Whether a cell gives its formula or the value that was last saved for it.
+    max_tags : float
+        The most XML tags and attributes that it may hold.
 
     Raises
     ------
@@ -59,11 +67,15 @@ def workbook(path: Path, *, max_unpacked: int, formulas: bool) -> Iterator[Any]:
     try:
         with zipfile.ZipFile(path) as packed:
             unpacked = sum(entry.file_size for entry in packed.infolist())
-    except (zipfile.BadZipFile, OSError) as error:
+            tags = _tags(packed) if unpacked <= max_unpacked and max_tags < math.inf else 0
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
         problem = Problem(str(path), f"not a workbook ({error})", "save it as .xlsx again")
         raise InputError([problem]) from None
-    if unpacked > max_unpacked:
+    if unpacked > max_unpacked or tags > max_tags:
         message = f"unpacks to {unpacked:,} bytes, more than {max_unpacked:,}"
+        if unpacked <= max_unpacked:
+            held = f"{tags:,} tags and attributes, the limit is {max_tags:,}"
+            message = f"has more cells than can be read ({held})"
         raise InputError([Problem(str(path), message, "save its sheets as CSV files")])
     try:
         book = openpyxl.load_workbook(
@@ -79,6 +91,16 @@ def workbook(path: Path, *, max_unpacked: int, formulas: bool) -> Iterator[Any]:
     except Exception as error:
         message = f"not a workbook that can be read ({type(error).__name__}: {error})"
         raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
+
+
+def _tags(packed: zipfile.ZipFile) -> int:
+    """Count the tags and attributes in all parts of a workbook, without keeping any of them."""
+    tags = 0
+    for entry in packed.infolist():
+        with packed.open(entry) as part:
+            while chunk := part.read(2**20):
+                tags += chunk.count(b"<") + chunk.count(b"=")
+    return tags
 
 
 def xlsx_records(path: Path) -> list[Record]:
@@ -97,7 +119,7 @@ def xlsx_records(path: Path) -> list[Record]:
     InputError
         When the file is not a workbook, is too large, or names a column twice.
     """
-    with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True) as book:
+    with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
         sheet = book.worksheets[0]
         # What a sheet says of its size need not be true.
         sheet.reset_dimensions()

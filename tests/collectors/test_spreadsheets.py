@@ -93,6 +93,7 @@ def test_column_that_is_there_twice_is_refused(book):
     ("name", "limit", "message"),
     [
         ("MAX_UNPACKED", 1000, "unpacks to"),
+        ("MAX_TAGS", 50, "has more cells than can be read"),
         ("MAX_ROWS", 1, "holds more than 1 rows"),
         ("MAX_CHARACTERS", 5, "or 5 characters"),
         ("MAX_COLUMNS", 3, "has 4 columns"),
