@@ -195,7 +195,7 @@ def estimates_of(
         if policy == "bounds":
             found = bounds_tables(own, kinds, letters, alpha)
             if whole:
-                found.append(attribute_bounds(outcomes))
+                found.append(attribute_bounds(outcomes, benchmark))
         else:
             sizes = design_effects(own, kinds, policy)
             effects[name] = sizes["accuracy_difference"]

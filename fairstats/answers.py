@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fairstats.names import unique_slugs
-from fairstats.problems import InputError, Problem
-from fairstats.schema import answers_schema, check_answers, duplicate_problems
+from fairstats.names import digest, unique_slugs
+from fairstats.problems import InputError, Note, Problem
+from fairstats.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
 from fairstats.whole_files import whole_file
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
+#: What pandas calls an index that it writes into a parquet file.
+_INDEX = re.compile(r"__index_level_[0-9]+__")
+#: An answer set has one value in each of these columns.
+_SET_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 #: How the name of a file of retrievals ends; it may lie in a folder of answers.
 RETRIEVALS_SUFFIX = ".retrievals.parquet"
 #: The same of ratings, and of what raters wrote beside them.
@@ -109,7 +114,9 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
+def write_answer_sets(
+    answers: pd.DataFrame, folder: str | os.PathLike[str], *, add: bool = False
+) -> list[Path]:
     """Write answers into a folder, one file for each benchmark version, model and strategy.
 
     Parameters
@@ -118,6 +125,8 @@ def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> 
         Answers of any number of answer sets.
     folder : path
         Where to.
+    add : bool
+        Whether answers are added to an answer set that is in the folder already.
 
     Returns
     -------
@@ -127,33 +136,47 @@ def write_answer_sets(answers: pd.DataFrame, folder: str | os.PathLike[str]) -> 
     Raises
     ------
     InputError
-        When a row breaks the schema, or a file is there already with other answers; nothing is
-        written then.
+        When a row breaks the schema, or a file is there already with other answers (with `add`,
+        with any of these answers); nothing is written then.
     """
     checked = check_answers(answers)
     checked = checked[[column for column in answers_schema().columns if column in checked]]
-    keys = ["benchmark", "benchmark_version", "model", "strategy"]
-    slugs = {column: unique_slugs(checked[column].unique()) for column in keys}
-    sets = {
-        Path(folder) / "_".join(slugs[c][name] for c, name in zip(keys, key, strict=True)): rows
-        for key, rows in checked.groupby(keys, sort=True)
-    }
-    sets = {
-        path.with_name(f"{path.name}.parquet"): rows.reset_index(drop=True)
-        for path, rows in sets.items()
-    }
-    problems = [
-        Problem(
-            str(path),
-            "is there already, with other answers",
-            "remove it or choose another folder",
-        )
-        for path, rows in sets.items()
-        if path.exists() and not read_answers(path).equals(rows)
-    ]
+    slugs = {column: unique_slugs(checked[column].unique()) for column in _SET_COLUMNS}
+    sets: dict[Path, pd.DataFrame] = {}
+    problems: list[Problem] = []
+    for key, rows in checked.groupby(list(_SET_COLUMNS), sort=True):
+        name = "_".join(slugs[c][n] for c, n in zip(_SET_COLUMNS, key, strict=True))
+        path, rows = Path(folder) / f"{name}.parquet", rows.reset_index(drop=True)
+        there = read_answers(path) if path.exists() else None
+        if there is not None and add:
+            if tuple(there[list(_SET_COLUMNS)].iloc[0]) != key:
+                # Another set, whose names differ by case alone.
+                path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
+                there = read_answers(path) if path.exists() else None
+            rows, wrong = (rows, []) if there is None else _added(there, rows, path)
+            problems += wrong
+        elif there is not None and not there.equals(rows):
+            remedy = "remove it or choose another folder"
+            problems.append(Problem(str(path), "is there already, with other answers", remedy))
+        sets[path] = rows
     if problems:
         raise InputError(problems)
     return [write_answers(rows, path) for path, rows in sets.items()]
+
+
+def _added(
+    there: pd.DataFrame, rows: pd.DataFrame, path: Path
+) -> tuple[pd.DataFrame, list[Problem]]:
+    """Return an answer set with further answers, and a problem if it has any of them already."""
+    keys = list(KEY_COLUMNS)
+    again = pd.MultiIndex.from_frame(rows[keys]).isin(pd.MultiIndex.from_frame(there[keys]))
+    if again.any():
+        of = ", ".join(f"{rows[column].iloc[0]}" for column in _SET_COLUMNS)
+        message = f"has {again.sum():,} of the {len(rows):,} answers of {of} already"
+        remedy = "import the others only, remove this file, or choose another folder"
+        return rows, [Problem(str(path), message, remedy)]
+    joined = pd.concat([there, rows], ignore_index=True)
+    return joined[[column for column in answers_schema().columns if column in joined]], []
 
 
 def answer_files(
@@ -238,10 +261,27 @@ def load_parquet(path: Path) -> pd.DataFrame:
         table = pyarrow.parquet.ParquetFile(path).read()
         # Text that is not UTF-8 is found here, by its column and row.
         table.validate(full=True)
+        kept = without_index(table.column_names, str(path))
+        table = table.drop_columns([name for name in table.column_names if name not in kept])
         return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
     except (pyarrow.ArrowException, OSError) as error:
         problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
         raise InputError([problem]) from None
+
+
+def without_index(columns: Sequence[str], path: str) -> list[str]:
+    """Return these columns without pandas' index, of which it warns with a `Note`.
+
+    Examples
+    --------
+    >>> without_index(["model", "answer"], "answers.parquet")
+    ['model', 'answer']
+    """
+    index = [name for name in columns if _INDEX.fullmatch(name)]
+    for name in index:
+        message = f"{path}: column {name} is ignored: it is the index of a pandas table"
+        warnings.warn(message, Note, stacklevel=2)
+    return [name for name in columns if name not in index]
 
 
 def _exact_integers(kind: Any) -> Any:

@@ -60,8 +60,9 @@ def attribute_tables(
     Returns
     -------
     pandas.DataFrame
-        DP and EO; for more than two groups every pair's difference with simultaneous intervals
-        and Cochran's Q; for an attribute that crosses two others the interactions.
+        DP and, if the benchmark has a baseline, EO; for more than two groups every pair's
+        difference with simultaneous intervals and Cochran's Q; for an attribute that crosses two
+        others the interactions.
     """
 
     def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
@@ -72,6 +73,8 @@ def attribute_tables(
             ("dp", demographic_parity, pairs, over_all),
             ("eo", equal_opportunity, own, (answerable_effects or {}).get(unit, {})),
         ):
+            if metric == "eo" and BASELINE not in benchmark.attributes:
+                continue
             result = compute(rows, missing=missing, alpha=alpha, design_effects=by_pair)
             yield {
                 "metric": metric,
@@ -92,11 +95,12 @@ def attribute_tables(
     return _over_attributes(outcomes, rows)
 
 
-def attribute_bounds(outcomes: pd.DataFrame) -> pd.DataFrame:
+def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     """The ranges of DP and EO over all fill-ins of missing answers."""
+    metrics = ("dp", "eo") if BASELINE in benchmark.attributes else ("dp",)
 
     def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
-        for metric in ("dp", "eo"):
+        for metric in metrics:
             low, high = disparity_bounds(own, answerable_only=metric == "eo")
             yield {
                 "metric": metric,

@@ -423,8 +423,14 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             raise wrong(message, remedy, f"attributes.{attribute.name}")
     if POOLED in attributes:
         raise wrong("is the name of all attributes together", "use another", f"attributes.{POOLED}")
-    if BASELINE not in attributes or NEUTRALIZED not in attributes[BASELINE].groups:
-        raise wrong("has to be declared", "with a group `neutralized`", f"attributes.{BASELINE}")
+    if not benchmark.varied:
+        raise wrong("declare only the baseline", "add the attribute that is varied", "attributes")
+    if BASELINE in attributes and NEUTRALIZED not in attributes[BASELINE].groups:
+        remedy = "declare it, or leave the baseline out"
+        raise wrong("has no group `neutralized`", remedy, f"attributes.{BASELINE}")
+    if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
+        remedy = f"declare attributes.{BASELINE}, or leave it out"
+        raise wrong("is of the neutralized variant", remedy, "ranking.lowest_accuracy")
     if benchmark.missing not in MISSING_POLICIES:
         raise wrong("unknown policy", f"use one of {', '.join(MISSING_POLICIES)}", "missing")
     outside = sorted(set(benchmark.answer_keys.values()) - set(benchmark.options))

@@ -183,6 +183,13 @@ def _too_low(
                     f"accuracy in the neutralized variant is {accuracy:.1%} (lower limit "
                     f"{limit:.1%}), not above {needed} {least:.1%}"
                 )
+    neutral = own["attribute"].eq(BASELINE) & own[["group_a", "group_b"]].eq(NEUTRALIZED).any(
+        axis=1
+    )
+    if benchmark.lowest_accuracy is not None and not neutral.any():
+        yield (
+            f"no answer to a neutralized variant, in which the accuracy has to exceed {least:.1%}"
+        )
 
 
 def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:

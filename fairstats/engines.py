@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from fairstats.answers import answer_files, read_answers
+from fairstats.answers import answer_files, read_answers, without_index
 from fairstats.folding import distinct
 from fairstats.problems import InputError, Problem
 from fairstats.schema import KEY_COLUMNS, REQUIRED_COLUMNS, check_answers, column_problems
@@ -154,7 +154,7 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
         folders = _folder_columns(path)
         partitioned |= bool(folders)
         # A column in the file and in the name of its folder is one that stands there twice.
-        names = [*schema.names, *(name for name, _ in folders)]
+        names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
         problems += column_problems(pd.Index(names), str(path))
         problems += _folder_problems(path, folders, engine)
         problems += _type_problems(schema, str(path))

@@ -67,6 +67,10 @@ class InputError(ValueError):
         super().__init__("\n".join(lines))
 
 
+class Note(UserWarning):
+    """Something about an input that its owner should know and need not change."""
+
+
 def in_lines(problems: Iterable[Problem]) -> list[str]:
     """One line a problem; one that stands in more than three rows is told once, for all of them.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from fairstats.answers import answer_files, read_answers
-from fairstats.benchmarks import Benchmark, by_name, load_benchmarks
+from fairstats.benchmarks import BASELINE, Benchmark, by_name, load_benchmarks
 from fairstats.names import has_hidden_characters
 from fairstats.problems import InputError, Problem
 from fairstats.schema import duplicate_problems
@@ -87,7 +87,7 @@ def validate_answers(
     list of Problem
         Names with hidden characters, unknown benchmark, version, attribute, group, item or option
         letter, a key other than the benchmark's, and variants without a row. Empty when there is
-        none.
+        none. The original and the neutralized variants may be without a row if all of them are.
     """
     known = _known(answers, by_name(benchmarks))
     answers = answers.reset_index(drop=True)
@@ -182,8 +182,11 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         benchmark = known[str(unit["benchmark"])]
         if benchmark is None:
             continue
+        # The original and the neutralized variants may be left out, but not one of them alone.
+        left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
+        variants = [variant for variant in benchmark.variants if variant[0] != left_out]
         expected = pd.MultiIndex.from_tuples(
-            [(item, *variant) for item in benchmark.answer_keys for variant in benchmark.variants]
+            [(item, *variant) for item in benchmark.answer_keys for variant in variants]
         )
         there = pd.MultiIndex.from_frame(rows[["item_id", "attribute", "group"]])
         missing = expected.difference(there, sort=False)

@@ -15,7 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from fairstats.answers import answer_files, read_answers, write_answer_sets, write_answers
-from fairstats.problems import InputError, Problem
+from fairstats.engines import scan_answers
+from fairstats.problems import InputError, Note, Problem
 from fairstats.schema import (
     KEY_COLUMNS,
     REQUIRED_COLUMNS,
@@ -560,3 +561,31 @@ def test_models_whose_names_differ_by_case_alone_both_stay(tmp_path):
 def test_writing_answer_sets_with_an_empty_column_again_changes_nothing(answers, tmp_path):
     paths = write_answer_sets(answers, tmp_path)
     assert write_answer_sets(answers, tmp_path) == paths
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_pandas_index_in_parquet_is_ignored_with_a_note(tmp_path):
+    path = tmp_path / "a.parquet"
+    answers = rows({}, {})
+    answers.set_index(pd.Index([7, 9])).to_parquet(path, index=True)
+    with pytest.warns(Note, match=r"a\.parquet: column __index_level_0__ is ignored"):
+        read = read_answers(path)
+    pd.testing.assert_frame_equal(read, check_answers(answers))
+    with pytest.warns(Note, match="__index_level_0__"):
+        assert len(scan_answers(path).df()) == 2
+    # A column that only looks like an index stays unknown.
+    answers.assign(__index_level_0__x=1).to_parquet(path)
+    problems_of(lambda: read_answers(path))
+
+
+def test_added_answers_keep_those_that_are_there(tmp_path):
+    (path,) = write_answer_sets(rows({}), tmp_path)
+    more = rows({"item_id": "added", "snapshot": "s-1"})
+    assert write_answer_sets(more, tmp_path, add=True) == [path]
+    assert read_answers(path)["item_id"].tolist() == [*rows({})["item_id"], "added"]
+    assert read_answers(path)["snapshot"].isna().tolist() == [True, False]
+    before = path.read_bytes()
+    for again in (more, rows({"answer": "B"})):
+        (problem,) = problems_of(lambda a=again: write_answer_sets(a, tmp_path, add=True))
+        assert "has 1 of the 1 answers" in problem.message
+        assert path.read_bytes() == before

@@ -81,7 +81,19 @@ def test_what_has_to_be_declared_is_named(part, benchmark_file):
         ({"keys_file": 'keys_file = "nowhere.csv"'}, "nowhere.csv: no such file"),
         ({"race": "[attributes]\nrace = 1"}, "not laid out as expected"),
         ({"name": "name = "}, "not TOML"),
-        ({"baseline": ""}, "attributes.baseline: has to be declared"),
+        ({"race": ""}, "attributes: declare only the baseline"),
+        (
+            {
+                "baseline": '[attributes.baseline]\nlabel = "Baseline"\n'
+                'groups = { original = "Original", blind = "Blind" }\n'
+                'pairs = [["original", "blind"]]'
+            },
+            "attributes.baseline: has no group `neutralized`",
+        ),
+        (
+            {"baseline": "", "versions": '[versions]\n1 = "v"\n[ranking]\nlowest_accuracy = 0.5'},
+            "ranking.lowest_accuracy: is of the neutralized variant",
+        ),
         (
             {
                 "race": '[attributes.race]\nlabel = "Race"\ngroups = { white = "White" }\n'

@@ -220,3 +220,14 @@ def test_a_release_is_verified_and_compared_with_another(answers, tmp_path):
     done = run("verify", out)
     assert done.exit_code == 1
     assert "was changed after it was published" in done.stdout
+
+
+def test_note_is_a_line_of_its_own_and_no_failure(tmp_path):
+    frame = answers_of_models(("One", "Two"))
+    frame.sample(frac=1, random_state=0).to_parquet(tmp_path / "a.parquet")
+    for arguments in (("validate",), ("analyze", "--json")):
+        done = run(arguments[0], tmp_path / "a.parquet", *arguments[1:])
+        assert done.exit_code == 0, done.output
+        lines = done.stderr.splitlines()
+        assert [line for line in lines if "__index_level_0__ is ignored" in line] == lines
+        assert lines[0].startswith("note: ")

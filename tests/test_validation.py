@@ -100,6 +100,16 @@ def test_items_that_are_not_whole_are_one_problem_a_unit(whole):
     assert "model=other" in second.message
 
 
+def test_baseline_may_be_left_out_whole_and_not_in_part(whole):
+    without = whole[whole["attribute"] != "baseline"].reset_index(drop=True)
+    assert validate_answers(without) == []
+    for left_out in (whole["group"] == "original", whole.index == 7):
+        (problem,) = validate_answers(whole[~left_out].reset_index(drop=True))
+        assert "variants have no row" in problem.message
+    (problem,) = validate_answers(without[without["attribute"] != "ses"].reset_index(drop=True))
+    assert "48 of 144 variants have no row" in problem.message
+
+
 def test_the_released_file_with_402_items_is_not_whole(shared_data):
     path = shared_data("amqa/answers/AMQA_Benchmark_Answer_deepseek_cot2.jsonl")
     answers = import_amqa([path], model="DeepSeek", benchmark_version="deepseek-agent")

@@ -20,6 +20,8 @@ SUFFIXES = (".json",)
 STATE = "scenario_state.json"
 PREDICTIONS = "display_predictions.json"
 _INSTANCES, _RUN = "instances.json", "run_spec.json"
+#: How the names of HELM's methods begin that score each option in a request of its own.
+_APART = "multiple_choice_separate"
 
 _DEFAULTS = {
     "item_id": ("instance.extra_data.item_id", "instance.id"),
@@ -48,8 +50,9 @@ def import_helm(
     Parameters
     ----------
     paths : path, or iterable of paths
-        Such files, or the folders of runs; of a run that has both the first is read, which says
-        more. Beside ``display_predictions.json`` there has to be ``instances.json``; its model is
+        Such files, or the folders of runs. Of a run that has both the first is read, which says
+        more, unless the run asked for each option apart: then the choices are in the second.
+        Beside ``display_predictions.json`` there has to be ``instances.json``; its model is
         in ``run_spec.json``.
     benchmark : str, path or Benchmark
         What was asked.
@@ -69,7 +72,7 @@ def import_helm(
     ------
     InputError
         As `fairstats_collectors.table.import_table`; also of a run that asked for each option
-        apart.
+        apart and has no predictions, or has not kept which option was chosen.
     """
     mapped = mapping(
         benchmark,
@@ -79,7 +82,8 @@ def import_helm(
         where=where,
         defaults=_DEFAULTS,
     )
-    files = importable_files(paths, _runs, SUFFIXES)
+    files = [_with_choices(path) for path in importable_files(paths, _runs, SUFFIXES)]
+    files = list(dict.fromkeys(files))
     return imported(files, lambda path: _read(path, mapped), mapped, "helm")
 
 
@@ -87,6 +91,16 @@ def _runs(folder: Path) -> Sequence[Path]:
     states = list(folder.rglob(STATE))
     have = {path.parent for path in states}
     return states + [path for path in folder.rglob(PREDICTIONS) if path.parent not in have]
+
+
+def _with_choices(path: Path) -> Path:
+    """Return the file that holds a run's choices: each option asked apart has no choice itself."""
+    predictions, run = path.with_name(PREDICTIONS), path.with_name(_RUN)
+    if path.name != STATE or not predictions.is_file():
+        return path
+    method = found(json_value(run if run.is_file() else path), "adapter_spec.method")
+    apart = isinstance(method, str) and method.startswith(_APART)
+    return predictions if apart else path
 
 
 def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
@@ -161,6 +175,7 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
     adapter = {"adapter_spec": spec.get("adapter_spec") if isinstance(spec, dict) else None}
     records: list[Record] = []
     problems: list[Problem] = []
+    scored: dict[tuple[tuple[str, str], str], int] = {}
     for row, prediction in enumerate(predictions, start=1):
         if not isinstance(prediction, dict) or not isinstance(
             prediction.get("predicted_text"), str
@@ -176,7 +191,13 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
         fields = prediction | adapter | {"instance": instance} | _of_instance(instance, benchmark)
         fields["sample"] = prediction.get("train_trial_index", 0)
         chosen = prediction.get("reference_index")
-        if chosen is None:
+        trial = (_key(prediction["instance_id"], prediction), str(fields["sample"]))
+        first = scored.setdefault(trial, row)
+        if chosen is not None and first != row:
+            message = f"is another option of the instance of row {first}: none is the chosen one"
+            remedy = "summarize the run again with the metric predicted_index"
+            problems.append(_wrong(path, row, "reference_index", message, remedy))
+        elif chosen is None:
             fields["answer_raw"] = prediction["predicted_text"]
         elif isinstance(chosen, int) and 0 <= chosen < len(benchmark.options):
             # Each option was scored apart; the prediction kept is that of the chosen one.

@@ -16,6 +16,7 @@ from fairstats.validation import validate_answers
 from fairstats_collectors.import_files import Record
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
 from fairstats_collectors.parsing import parse_answer
+from fairstats_collectors.spreadsheets import NoValue
 
 # What is told by another column, and so wants no mapping of its own.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
@@ -50,12 +51,20 @@ def imported(
     frames: list[pd.DataFrame] = []
     names: list[str] = []
     problems: list[Problem] = []
+    without: list[Problem] = []
     for path in files:
         try:
-            frames.append(_file_answers(path, read(path), mapped, collector))
-            names.append(str(path))
+            kept = [record for record in read(path) if _is_meant(record, mapped)]
+            if kept:
+                frames.append(_file_answers(path, kept, mapped, collector))
+                names.append(str(path))
+            else:
+                without.append(_no_answer(path, mapped))
         except InputError as error:
             problems.extend(error.problems)
+    # Of several files one may have only records that `where` passes over.
+    if not (mapped.where and frames):
+        problems += without
     problems = problems or duplicate_problems(frames, names)
     if problems:
         raise InputError(problems)
@@ -63,19 +72,23 @@ def imported(
     return joined[[column for column in answers_schema().columns if column in joined]]
 
 
+def _is_meant(record: Record, mapped: Mapped) -> bool:
+    return all(_text(found(record.fields, field)) == v for field, v in mapped.where.items())
+
+
+def _no_answer(path: Path, mapped: Mapped) -> Problem:
+    wanted = ", ".join(f"{field} = {value}" for field, value in mapped.where.items())
+    message = f"holds no answer with {wanted}" if wanted else "holds no answer"
+    return Problem(str(path), message, "leave it out")
+
+
 def _file_answers(
-    path: Path, records: Sequence[Record], mapped: Mapped, collector: str
+    path: Path, kept: Sequence[Record], mapped: Mapped, collector: str
 ) -> pd.DataFrame:
     problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
-    numbers: list[int] = []
-    kept = [
-        record
-        for record in records
-        if all(_text(found(record.fields, f)) == v for f, v in mapped.where.items())
-    ]
     # A record may lack what is not known of it; a field that all lack is a slip of the pen.
-    for column, field in mapped.columns.items() if kept else ():
+    for column, field in mapped.columns.items():
         if all(found(record.fields, field) is ABSENT for record in kept):
             there = f"use one of {field_names(kept[0].fields)}"
             problems.append(
@@ -86,16 +99,10 @@ def _file_answers(
     for record in kept:
         row, wrong = _row(record, mapped)
         problems += [
-            Problem(str(path), message, remedy, record.row, column, value)
+            Problem(str(path), message, remedy, record.row, _named(record, column), value)
             for column, value, message, remedy in wrong
         ]
         rows.append(row)
-        numbers.append(record.row)
-    if not rows and not problems:
-        those = f" with {', '.join(f'{f} = {v}' for f, v in mapped.where.items())}" * bool(
-            mapped.where
-        )
-        problems.append(Problem(str(path), f"holds no answer{those}", "leave it out"))
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows, dtype=object).assign(collector=collector)
@@ -108,9 +115,18 @@ def _file_answers(
     except InputError as error:
         # Said of the rows of the table that was made; the file counts its own.
         raise InputError(
-            [p if p.row is None else replace(p, row=numbers[p.row - 1]) for p in error.problems]
+            [p if p.row is None else _in_file(p, kept[p.row - 1]) for p in error.problems]
         ) from None
     return checked
+
+
+def _in_file(problem: Problem, record: Record) -> Problem:
+    """Name the row and the column of the file, not those of the table that was made."""
+    return replace(problem, row=record.row, column=_named(record, problem.column))
+
+
+def _named(record: Record, column: str | None) -> str | None:
+    return None if column is None else record.columns.get(column, column)
 
 
 def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
@@ -188,6 +204,10 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     if value is ABSENT or value is None or column == OPTIONS:
         return value
     if not isinstance(value, (str, int, float)):
+        if isinstance(value, NoValue):
+            remedy = "replace it by its value (paste values only)"
+            wrong.append((column, None, f"is {value.kind}, not a value", remedy))
+            return ABSENT
         kind = "a list" if isinstance(value, (list, tuple)) else "an object"
         wrong.append((column, None, f"is {kind}, not one value", "map a field inside it"))
         return ABSENT
@@ -205,6 +225,9 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
 def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wrong) -> None:
     """The letter and its status, read from the reply where the file gives no letter."""
     raw = row.get("answer_raw")
+    if isinstance(raw, str):
+        # A reply that was cut off within a sign ends in half of it, which no file can hold.
+        row["answer_raw"] = raw = raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if "answer" in row:
         letter = row["answer"]
         if isinstance(letter, str):

@@ -6,9 +6,10 @@ import codecs
 import csv
 import json
 import os
+import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +24,8 @@ MAX_LINE_BYTES = 16 * 2**20
 
 #: What spreadsheets of different countries write between the cells of a CSV file.
 SEPARATORS = ",;\t"
+#: The separator is looked for in so many characters, so that one endless line is not read whole.
+_HEADER_LENGTH = 2**16
 
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".dill", ".npy", ".npz")
 
@@ -37,10 +40,13 @@ class Record:
         Where it stands, counted from 1: the line, the row or the sample.
     fields : dict
         Its fields by name; fields may hold others.
+    columns : Mapping[str, str]
+        The file's column behind a column of the answers table, where problems should name it.
     """
 
     row: int
     fields: dict[str, Any]
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def importable_files(
@@ -204,9 +210,11 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         csv.Error,
     ) as error:
         raise InputError([not_csv(path, error)]) from None
+    # Spreadsheets write rows of separators alone below a table.
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})
         for number, row in enumerate(table.to_dict("records"), start=1)
+        if any(not pd.isna(value) for value in row.values())
     ]
 
 
@@ -219,8 +227,10 @@ def encoding_of(path: Path) -> str:
 
 def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
     """What stands between the cells of a table: of these the one that its first line has most."""
-    first = file.readline()
+    begin = file.read(_HEADER_LENGTH)
     file.seek(0)
+    # A separator in quotes is part of a name.
+    first, *_ = re.sub(r'"[^"]*"', "", begin).splitlines() or [""]
     return max(separators, key=first.count)
 
 

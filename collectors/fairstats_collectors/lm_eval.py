@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,8 @@ import pandas as pd
 from fairstats.benchmarks import Benchmark
 from fairstats.problems import InputError, Problem
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_files import Record, importable_files, json_lines
-from fairstats_collectors.import_mapping import OPTIONS, Mapped, mapping
+from fairstats_collectors.import_files import Record, importable_files, json_lines, json_value
+from fairstats_collectors.import_mapping import OPTIONS, Mapped, found, mapping
 
 SUFFIXES = (".jsonl",)
 
@@ -28,6 +31,7 @@ _DEFAULTS = {
     "answer_raw": ("answer_raw",),
     "answer_key": ("answer_key",),
     "prompt_sha256": ("prompt_hash",),
+    "model": ("model_name",),
     OPTIONS: ("doc.options", "doc.choices"),
 }
 
@@ -46,12 +50,14 @@ def import_lm_eval(
     Parameters
     ----------
     paths : path, or iterable of paths
-        The files; a folder stands for its ``samples_*.jsonl``. They do not name their model.
+        The files; a folder stands for its ``samples_*.jsonl``. The model's name is read from the
+        results file of the same run, if that is in the same folder.
     benchmark : str, path or Benchmark
         What was asked.
     columns, constants, values, where : mapping, optional
         As for `fairstats_collectors.table.import_table`. By default ``item_id``, ``attribute`` and
-        ``group`` are fields of ``doc``. Of a task with several filters, ``filter=NAME`` picks one.
+        ``group`` are fields of ``doc``, and the field ``task`` is the task's name from the name of
+        the file. Of a task with several filters, ``filter=NAME`` picks one.
 
     Returns
     -------
@@ -74,11 +80,55 @@ def import_lm_eval(
         defaults=_DEFAULTS,
     )
     files = importable_files(paths, lambda folder: [*folder.rglob("samples_*.jsonl")], SUFFIXES)
-    return imported(files, lambda path: _read(path, mapped), mapped, "lm-eval")
+    try:
+        return imported(files, lambda path: _read(path, mapped), mapped, "lm-eval")
+    except InputError as error:
+        tasks = sorted({_task(path) for path in files})
+        if len(tasks) == 1:
+            raise
+        raise InputError([_of_two_tasks(problem, tasks) for problem in error.problems]) from None
+
+
+def _task(path: Path) -> str:
+    """Return the task that a file is named after, as in ``samples_TASK_2026-01-31T….jsonl``."""
+    return re.sub(r"_\d{4}-\d\d-\d\dT[^_]*$", "", path.stem).removeprefix("samples_")
+
+
+def _of_two_tasks(problem: Problem, tasks: Sequence[str]) -> Problem:
+    """Say of answers that are in two tasks what tells the tasks apart."""
+    if problem.column != "key":
+        return problem
+    remedy = f"pick a task, e.g. --where task={tasks[0]}, or keep both: --map strategy=task"
+    return replace(problem, remedy=remedy)
+
+
+def _model(path: Path) -> dict[str, str]:
+    """Return the model's name as the results file of the same run has it, if there is one.
+
+    The harness writes ``results_DATE.json`` next to ``samples_TASK_DATE.jsonl``, in older versions
+    without a date. Files of several runs in one folder count if they name the same model.
+    """
+    date = path.stem.rpartition("_")[2]
+    same_run = [*path.parent.glob(f"*_{glob.escape(date)}.json")]
+    others = [*path.parent.glob("results*.json")]
+    names = {_model_name(results) for results in sorted(same_run or others)} - {""}
+    return {"model_name": names.pop()} if len(names) == 1 else {}
+
+
+def _model_name(path: Path) -> str:
+    (file,) = importable_files(path, None, (".json",))
+    results = json_value(file)
+    name = found(results, "model_name")
+    return name if isinstance(name, str) else ""
 
 
 def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
-    records = json_lines(path)
+    task = {"task": _task(path)}
+    if mapped.where.get("task", task["task"]) != task["task"]:
+        return []
+    if "model" not in mapped.constants and "model" not in mapped.columns:
+        task |= _model(path)
+    records = [Record(record.row, task | record.fields) for record in json_lines(path)]
     filters = sorted({str(record.fields.get("filter")) for record in records})
     if len(filters) > 1 and "filter" not in mapped.where:
         message = f"holds each answer once a filter: {', '.join(filters)}"

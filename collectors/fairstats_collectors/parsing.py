@@ -64,7 +64,11 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     The rules in their order: a final statement (``Answer: C``, ``\boxed{C}``, JSON); a sentence
     that says it (``the best answer is C``, ``option C is correct``); a refusal that opens the
     reply; lines that are or begin with an option's letter (``C``, ``(C) text``); a refusal
-    anywhere; an option named by its text. Each takes time proportional to the reply's length.
+    anywhere; an option named by its text. A reply that begins with a colon completes a prompt that
+    ends in "Answer" and is read as such a statement. Where no option's text is known, a letter in
+    brackets behind what a sentence calls the answer is read too ("The diagnosis is vitiligo (C).");
+    where texts are known, they have to agree with it. Each rule takes time proportional to the
+    reply's length.
 
     Examples
     --------
@@ -77,6 +81,9 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     'refused'
     """
     text = plain_text(raw or "")
+    if text.startswith(":"):
+        # A completion model goes on where the prompt ends: "Answer" + ": C".
+        text = f"Answer{text}"
     if not text or not options:
         return ParsedAnswer(None, "unparsed")
     reader = Reader(text, options)

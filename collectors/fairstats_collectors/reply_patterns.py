@@ -116,6 +116,11 @@ _RIGHT = (
     rf"(?: next| first| initial)? (?:{_NOUN})|answer|correct|right"
     rf"|(?:best|most likely|most appropriate)(?=[.,;!\n]|$))"
 )
+_IS_RIGHT = rf" (?i:(?:is|seems to be|must be) (?:{_RIGHT})\b(?! (?:if|only|unless|when|for)\b))"
+
+#: What puts a further option into the phrase before a letter: "vitiligo or eczema (C)".
+OTHER_OPTION = re.compile(r"(?i)\b(?:or|unlike|like|versus|vs|over)\b")
+_PHRASE = r"(?P<phrase>[^.,;:!?()\n]{1,100})"
 
 
 class LetterPatterns(NamedTuple):
@@ -126,6 +131,8 @@ class LetterPatterns(NamedTuple):
     inline: re.Pattern[str]
     further: re.Pattern[str]
     aside: re.Pattern[str]
+    stated_aside: re.Pattern[str]
+    right_aside: re.Pattern[str]
     labelled: re.Pattern[str]
     is_right: re.Pattern[str]
     contrast: re.Pattern[str]
@@ -151,13 +158,17 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
         # "A or B", "A, B and C", "A/B": further letters of one statement.
         further=re.compile(rf"['\")]{{0,2}} ?\(?{joined} ?(?:and |or )?\(?{letter}"),
         aside=re.compile(rf" \((?i:option )?{letter}\)"),
+        # "The diagnosis is vitiligo (C).", from behind "is"; "Angiography (C) is the best step."
+        stated_aside=re.compile(rf"{_PHRASE} \((?i:option )?{letter}\)(?=[.!]?(?:\n|$)|[.!] )"),
+        right_aside=re.compile(
+            rf"(?:^|(?<=[.!?] )){_PHRASE} \((?i:option )?{letter}\){_IS_RIGHT}", re.MULTILINE
+        ),
         labelled=re.compile(rf"(?<!\w)(?P<letter>{any_of}|{small or any_of})[).:] ?$"),
         # A bare letter may end a name ("vitamin C is best"), so the statement opens a clause.
         is_right=re.compile(
             rf"(?:^|[.!?,;:] "
             rf"|(?i:\b(?:so|thus|hence|therefore|that|only|option|choice|letter|answer) ))"
-            rf"[('\"]{{0,2}}{letter}[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?"
-            rf" (?i:(?:is|seems to be|must be) (?:{_RIGHT})\b(?! (?:if|only|unless|when|for)\b))",
+            rf"[('\"]{{0,2}}{letter}[)'\"]{{0,2}}(?: \([^)\n]{{0,100}}\))?" + _IS_RIGHT,
             re.MULTILINE,
         ),
         contrast=re.compile(

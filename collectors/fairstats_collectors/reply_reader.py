@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from fairstats_collectors.reply_patterns import (
     AFTER_LETTER,
@@ -15,6 +15,7 @@ from fairstats_collectors.reply_patterns import (
     FOREIGN,
     FOREIGN_HEDGE,
     HEDGE,
+    OTHER_OPTION,
     REASON,
     RETRACTION,
     SENTENCE,
@@ -62,6 +63,24 @@ class Reader:
         for match in self.patterns.contrast.finditer(self.text):
             found.add(match["letter"])
             self._said_at(match.end())
+        # Texts that are known say more: they confirm the letter or contradict it.
+        return found if any(self.texts.values()) else found | self._asides()
+
+    def _asides(self) -> set[str]:
+        """Return the letters behind the phrases that sentences call the answer."""
+        stated = (
+            (match.start(), self.patterns.stated_aside.match(self.text, match.end()))
+            for match in SENTENCE.finditer(self.text)
+        )
+        right = ((m.start(), m) for m in self.patterns.right_aside.finditer(self.text))
+        found: set[str] = set()
+        for start, aside in (*stated, *right):
+            if aside is None or self._hedged(start, aside.start("phrase")):
+                continue
+            if any(p.search(aside["phrase"]) for p in (HEDGE, COMBINED, OTHER_OPTION)):
+                continue
+            found.add(aside["letter"])
+            self._said_at(aside.end())
         return found
 
     def retracted(self) -> bool:
@@ -95,8 +114,8 @@ class Reader:
         # "Heparin (B)": a letter beside the text confirms or contradicts it.
         found |= {match["letter"] for match in self.patterns.aside.finditer(self.text)}
         sentences = [s for s in SENTENCE_END.split(self.patterns.aside.sub("", self.text)) if s]
-        for sentence in sentences if len(found) == 1 else ():
-            words = self.texts[min(found)]
+        words = self.texts[min(found)] if len(found) == 1 else ""
+        for sentence in sentences if words else ():
             before = self.patterns.labelled.search(sentence.casefold().partition(words)[0])
             if before and before["letter"].upper() not in found:
                 return set()
@@ -147,8 +166,10 @@ class Reader:
         rest = SENTENCE_END.split(self.text[position : position + _REACH], maxsplit=1)[0]
         opening = re.sub(r"""^(?:the |an? )?["'({]{0,2}""", "", rest.casefold())
         if any(words and opening.startswith(words) for words in self.texts.values()):
-            # "Heparin, because aspirin is too weak" chooses heparin.
-            return self._named_in(REASON.split(rest, maxsplit=1)[0])
+            # "Heparin, because aspirin is too weak" chooses heparin; "heparin (A)" may not.
+            named = REASON.split(rest, maxsplit=1)[0]
+            asides = {match["letter"] for match in self.patterns.aside.finditer(named)}
+            return self._named_in(named) | asides
         return set()
 
     def _small_letters(self, position: int, *, final: bool, whole: bool = False) -> set[str]:
@@ -189,14 +210,14 @@ class Reader:
         at_letter = self._option_at(match.start("letter"))
         if at_letter and len(self.texts[at_letter]) > 2:
             return {at_letter}
-        found = {letter}
-        while further := self.patterns.further.match(self.text, end):
-            if not self._stands(further["letter"], further.end()):
-                break
-            found.add(further["letter"])
-            end = further.end()
+        joined = list(self._joined(end))
+        # Of "A, B or C" only C is followed as an answer is; of "A, B cells" not even B.
+        while joined and not self._stands(joined[-1]["letter"], joined[-1].end()):
+            joined.pop()
+        found = {letter, *(further["letter"] for further in joined)}
         if len(found) > 1:
             return found
+        end = joined[-1].end() if joined else end
         if not self._stands(letter, end):
             return set()
         # A letter before another option's text contradicts itself.
@@ -205,6 +226,12 @@ class Reader:
         if beside is None or self.texts[beside] == self.texts[letter]:
             return found
         return found | {beside}
+
+    def _joined(self, end: int) -> Iterator[re.Match[str]]:
+        """Yield the letters that a statement joins to the one that ends at `end`."""
+        while further := self.patterns.further.match(self.text, end):
+            yield further
+            end = further.end()
 
     def _stands(self, letter: str, end: int) -> bool:
         """Whether the letter that ends at `end` is an answer, not the beginning of a phrase."""

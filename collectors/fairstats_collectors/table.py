@@ -1,4 +1,4 @@
-"""Import plain tables, CSV or JSON Lines, by a mapping of their columns."""
+"""Import plain tables (CSV, Excel or JSON Lines) by a mapping of their columns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ import pandas as pd
 from fairstats.benchmarks import Benchmark
 from fairstats.schema import answers_schema
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_files import Record, csv_records, importable_files, json_lines
+from fairstats_collectors.import_files import (
+    SEPARATORS,
+    Record,
+    csv_records,
+    importable_files,
+    json_lines,
+)
 from fairstats_collectors.import_mapping import OPTIONS, mapping
+from fairstats_collectors.spreadsheets import xlsx_records
+from fairstats_collectors.wide import long_records, wide_groups
 
-SUFFIXES = (".csv", ".jsonl")
+SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 
 def import_table(
@@ -25,13 +33,15 @@ def import_table(
     constants: Mapping[str, str | None] | None = None,
     values: Mapping[str, Mapping[str, str]] | None = None,
     where: Mapping[str, str] | None = None,
+    wide: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Read tables of answers into the answers table.
 
     Parameters
     ----------
     paths : path, or iterable of paths
-        CSV or JSON Lines files, a row an answer; a folder stands for those in it.
+        CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet) or JSON Lines
+        files, one row per answer; a folder stands for those in it.
     benchmark : str, path or Benchmark
         What was asked.
     columns : mapping, optional
@@ -43,6 +53,9 @@ def import_table(
         A column, a value as the file writes it and what it means.
     where : mapping, optional
         Only the rows that have this value in this column of the file.
+    wide : mapping, optional
+        For a table with one row per item: the column of each group's answers, by ``"GROUP"`` or
+        ``"ATTRIBUTE:GROUP"``. Its cells hold letters or replies; an empty one is a missing answer.
 
     Returns
     -------
@@ -64,7 +77,13 @@ def import_table(
         where=where,
         defaults=same,
     )
-    return imported(importable_files(paths, _tables, SUFFIXES), _read, mapped, "table")
+    files = importable_files(paths, _tables, SUFFIXES)
+    if not wide:
+        return imported(files, _read, mapped, "table")
+    groups = wide_groups(wide, mapped)
+    return imported(
+        files, lambda path: long_records(_read(path), groups, mapped, str(path)), mapped, "table"
+    )
 
 
 def _tables(folder: Path) -> Sequence[Path]:
@@ -72,4 +91,8 @@ def _tables(folder: Path) -> Sequence[Path]:
 
 
 def _read(path: Path) -> Sequence[Record]:
-    return csv_records(path) if path.suffix.lower() == ".csv" else json_lines(path)
+    if path.suffix.lower() == ".xlsx":
+        return xlsx_records(path)
+    if path.suffix.lower() == ".jsonl":
+        return json_lines(path)
+    return csv_records(path, separators=SEPARATORS)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -14,7 +15,7 @@ import typer
 
 from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
 from fairstats.extras import how_to_install
-from fairstats.problems import InputError, Problem, in_lines
+from fairstats.problems import InputError, Note, Problem, in_lines, printable
 from fairstats.ratings.rubrics import Rubric, load_rubric
 
 # What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
@@ -50,7 +51,10 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
         from fairstats.report.render import RenderError
 
         try:
-            return command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", Note)
+                warnings.showwarning = partial(_show, warnings.showwarning)
+                return command(*args, **kwargs)
         except InputError as error:
             print_problems(error.problems)
         except ModuleNotFoundError as error:
@@ -70,6 +74,14 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
         raise typer.Exit(1)
 
     return run
+
+
+def _show(others: Callable[..., None], message: Any, category: type[Warning], *rest: Any) -> None:
+    """Print a note as a line; leave warnings of libraries to what shows them."""
+    if issubclass(category, Note):
+        typer.echo(f"note: {printable(str(message))}", err=True)
+    else:
+        others(message, category, *rest)
 
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:

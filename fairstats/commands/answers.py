@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,8 +69,18 @@ def import_answers(
     where: Annotated[
         Pairs, typer.Option(help="FIELD=VALUE: only such records; repeatable.")
     ] = None,
+    wide: Annotated[
+        Pairs,
+        typer.Option(
+            help="Tables with one row per item: the column of each group's answers, e.g. "
+            "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD; repeatable."
+        ),
+    ] = None,
 ) -> None:
-    """Import answer files into the answers table, one parquet file an answer set."""
+    """Import answer files into the answers table, one parquet file per answer set.
+
+    A folder that has answers already gets the new ones added; the same answers are refused.
+    """
     from fairstats.answers import write_answer_sets
 
     importer = plugin("fairstats.importers", layout)
@@ -81,7 +92,11 @@ def import_answers(
     }
     given = {"--benchmark": benchmark, "--map": map_, "--set": set_, "--values": values}
     given["--where"] = where
-    if "columns" in signature(importer).parameters:
+    groups = {"wide": _wide(wide)} if wide else {}
+    takes = signature(importer).parameters
+    if wide and "wide" not in takes:
+        raise InputError([Problem(layout, "takes no --wide", "leave it out, or import a table")])
+    if "columns" in takes:
         answers = importer(
             files,
             benchmark=benchmark,
@@ -89,6 +104,7 @@ def import_answers(
             constants={k: v for k, v in facts.items() if v} | _pairs("--set", set_),
             values=_values(values),
             where=_pairs("--where", where),
+            **groups,
         )
     elif any(given.values()):
         # This layout's files say all of it themselves.
@@ -96,7 +112,7 @@ def import_answers(
         raise InputError([Problem(layout, f"takes no {named}", "leave it out, or import a table")])
     else:
         answers = importer(files, **facts)
-    for path in write_answer_sets(answers, out):
+    for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
 
 
@@ -126,6 +142,34 @@ def _values(texts: Pairs) -> dict[str, dict[str, str]]:
             raise InputError([Problem("--values", "is said twice", "keep one", value=text)])
         meant[column][theirs] = ours
     return meant
+
+
+def _wide(texts: Pairs) -> dict[str, str]:
+    """Return the column of each group from ``[ATTRIBUTE:]GROUP=COLUMN[,GROUP=COLUMN...]`` options.
+
+    A column's name may hold commas.
+
+    Examples
+    --------
+    >>> _wide(["race:white=Answer, W,black=Answer, B", "male=M"])
+    {'race:white': 'Answer, W', 'race:black': 'Answer, B', 'male': 'M'}
+    """
+    groups: dict[str, str] = {}
+    for text in texts or []:
+        attribute = ""
+        for pair in re.split(r",(?=[^,=]+=)", text):
+            name, equals, column = pair.partition("=")
+            prefix, colon, group = name.strip().rpartition(":")
+            attribute = prefix if colon else attribute
+            if not (group and equals and column):
+                remedy = "write it like white=ColumnA,black=ColumnB"
+                raise InputError([Problem("--wide", "is not GROUP=COLUMN", remedy, value=pair)])
+            full = f"{attribute}:{group}" if attribute else group
+            if full in groups:
+                message = "the group is given twice"
+                raise InputError([Problem("--wide", message, "give it one column", value=full)])
+            groups[full] = column
+    return groups
 
 
 @commands.command()

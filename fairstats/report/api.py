@@ -267,6 +267,8 @@ def _row(release: Release, board: Board, model: str, pages: str) -> Record:
 
 def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:
     """The accuracy on the vignettes as they were, before any group was told."""
+    if BASELINE not in benchmark.attributes:
+        return None
     pair = benchmark.attributes[BASELINE].pairs[0]
     found = _find(estimates, "accuracy_a", BASELINE, pair)
     if found is None:

@@ -62,14 +62,16 @@ def leaderboard(board: Board, release: Release, *, name: str) -> GT:
         rows.append(row)
     rows += [_printed_row(board, own, attributes) for own in _printed_only(board, release)]
     names = [_column(a) for a in attributes]
+    accuracy = "original" if _has(board, BASELINE) else "lowest–highest group"
     labels: dict[str, str | BaseText] = {
         "rank": html(f"<b>Rank</b><br><small>{level(release.alpha)} confidence</small>"),
-        "accuracy": html("<b>Accuracy\u00a0↑</b><br><small>original, %</small>"),
+        "accuracy": html(f"<b>Accuracy\u00a0↑</b><br><small>{accuracy}, %</small>"),
         "missing": html("<b>Missing\u00a0↓</b><br><small>of all variants</small>"),
     }
     scale = axis(margin=board.benchmark.equivalence_margin, reach=_reach(board))
     for a in attributes:
-        below = f"<small>{escape_html(_pairs_label(a))}, points</small>"
+        pairs = _pairs_label(a) if len(a.pairs) == 1 else f"{len(a.pairs)} pairs"
+        below = f"<small>{escape_html(pairs)}, points</small>"
         label = f"<b>{escape_html(a.label)}\u00a0→\u202f0</b><br>{below}"
         if output_format() == "html":
             label += f"<br>{in_page_colours(scale)}"
@@ -153,6 +155,8 @@ def _model_cell(board: Board, release: Release, model: str) -> str:
 
 
 def _accuracy_cell(board: Board, model: str) -> str:
+    if not _has(board, BASELINE):
+        return _accuracy_of_groups(board, model)
     rows = board.metric("accuracy_a")
     if (model, BASELINE) not in rows.index:
         return "not known"
@@ -162,6 +166,25 @@ def _accuracy_cell(board: Board, model: str) -> str:
     low_high = percent_range(row["ci_low"], row["ci_high"])
     figure = f"{100 * row['estimate']:.1f}<br><small>{low_high}</small>"
     return cell_label("Accuracy, original") + figure
+
+
+def _accuracy_of_groups(board: Board, model: str) -> str:
+    """The accuracies of the groups from the lowest to the highest, where no original was asked."""
+    varied = [attribute.name for attribute in board.benchmark.varied]
+    rows = pd.concat([board.metric("accuracy_a"), board.metric("accuracy_b")])
+    own = rows[rows.index.isin([(model, name) for name in varied])]
+    # Under bounds an accuracy is a range.
+    low = own["estimate"].fillna(own["ci_low"]).min()
+    high = own["estimate"].fillna(own["ci_high"]).max()
+    return cell_label("Accuracy of the groups") + percent_range(low, high)
+
+
+def _pair_heading(attribute: Attribute, pair: tuple[str, str]) -> str:
+    """The name of a pair above its figures; on wide screens only if there are several."""
+    label = attribute.pair_label(pair)
+    if len(attribute.pairs) == 1:
+        return cell_label(label)
+    return f'<span class="pair"><small><strong>{escape_html(label)}</strong></small></span><br>'
 
 
 def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
@@ -186,7 +209,7 @@ def _attribute_cell(board: Board, model: str, attribute: str, name: str) -> str:
         figure = points(d["estimate"]) if not math.isnan(d["estimate"]) else "range"
         same = percent(c["estimate"]) if not math.isnan(c["estimate"]) else ""
         parts.append(
-            f"{cell_label(declared.pair_label(pair))}"
+            f"{_pair_heading(declared, pair)}"
             f'<span class="figure"><strong>{figure}</strong> '
             f"<small>{point_range(d['ci_low'], d['ci_high'])}</small></span><br>{drawing}"
             f"<small>same {same} ({percent_range(c['ci_low'], c['ci_high'])})</small><br>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
+from fairstats.benchmarks import BASELINE, Benchmark
 from fairstats.folding import UNIT_COLUMNS
 from fairstats.names import slug as slug_of
 from fairstats.report.audit_ratings import rating_headline, rating_scope
@@ -50,10 +50,14 @@ def show_model(release: Release, slug: str) -> None:
 
 def _show_benchmark(release: Release, model: str, benchmark: Benchmark, rows: pd.DataFrame) -> None:
     title = escape_markdown(benchmark.title)
+    baseline = (
+        " The baseline compares the original with the neutralized vignettes."
+        if (rows["attribute"] == BASELINE).any()
+        else ""
+    )
     show_markdown(
         f"## {title}: accuracy difference\n\nPrivileged less unprivileged, each with "
-        f"{ranges(release)}; the shaded band is the equivalence margin. The "
-        "baseline compares the original with the neutralized vignettes."
+        f"{ranges(release)}; the shaded band is the equivalence margin.{baseline}"
     )
     show_forest(rows, benchmark)
     if rows.loc[rows["metric"].isin(list(OUTCOMES)), "estimate"].notna().any():

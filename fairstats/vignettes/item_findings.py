@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark, MissingPolicy
+from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
@@ -142,7 +142,9 @@ def _discrimination(own: pd.DataFrame, alpha: float) -> Iterator[Row]:
 def _shared(own: pd.DataFrame, alpha: float) -> Row:
     whole = own[(own["attribute"] == ALL_VARIANTS) & (own["answers"] > 0)]
     shared = whole["item_id"].isin(set(shared_wrong(own)["item_id"]))
-    note = "one wrong option is more than half of the answers, on original and neutralized text; "
+    baseline = (own["attribute"] == BASELINE).any()
+    texts = "original and neutralized text" if baseline else "all variants"
+    note = f"one wrong option is more than half of the answers, on {texts}; "
     return _share("key", "share sharing a wrong option", shared, alpha, note + _asked(whole))
 
 

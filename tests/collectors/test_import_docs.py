@@ -23,7 +23,8 @@ def examples(kind: str) -> list[str]:
 
 def test_every_example_works(tmp_path, monkeypatch):
     shutil.copytree(LOGS, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "replies.csv").write_text(examples("csv")[0])
+    for name, content in zip(("replies.csv", "wide.csv"), examples("csv"), strict=True):
+        (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     skipped = []
     for example in examples("sh"):
@@ -33,10 +34,15 @@ def test_every_example_works(tmp_path, monkeypatch):
             skipped.append(words[2])
             continue
         assert done.exit_code == 0, (example, done.output)
-        if words[2] == "table":
+        if words[2:4] == ["table", "replies.csv"]:
             answers = read_answers("answers")
             assert answers["answer"].dropna().tolist() == ["C", "A", "A"]
             assert answers["status"].tolist() == ["ok", "ok", "ok", "refused"]
+        if words[2:4] == ["table", "wide.csv"]:
+            answers = read_answers("answers").query("model == 'GPT-4o'")
+            assert "".join(answers["answer"].dropna()) == "CACCAA"
+            assert answers["status"].tolist().count("ok") == 6
+            assert len(answers) == 8
     assert {path.name for path in Path("reparsed").glob("*")} == {
         path.name for path in Path("answers").glob("*")
     }

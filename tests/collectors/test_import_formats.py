@@ -145,7 +145,152 @@ def test_a_sample_that_does_not_fit_is_named_by_its_line(tmp_path, change, colum
     assert len(str(caught.value)) < 2000
 
 
+def two_tasks(folder: Path, *, model: str = "org/canned-1b", named: str = "results") -> Path:
+    """A folder as the harness leaves it after one run of two tasks."""
+    date = "2026-11-20T10-11-12.131415"
+    folder.mkdir(exist_ok=True, parents=True)
+    for path in (GENERATED, SCORED):
+        shutil.copy(path, folder / f"{path.stem}_{date}.jsonl")
+    results = {"results": {}, "config": {"model": "hf"}, "model_name": model}
+    (folder / f"{named}_{date}.json").write_text(json.dumps(results), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("named", ["results", "my_own_name"])
+def test_model_is_read_from_the_results_of_the_run(tmp_path, named):
+    folder = two_tasks(tmp_path / "a", named=named)
+    (path,) = folder.glob("samples_bias_choice_*")
+    answers = import_lm_eval(path, benchmark="demo")
+    assert set(answers["model"]) == {"org/canned-1b"}
+    # What the user says wins.
+    answers = import_lm_eval(path, benchmark="demo", constants={"model": "m"})
+    assert set(answers["model"]) == {"m"}
+
+
+def test_each_folder_of_results_names_its_own_model(tmp_path):
+    for name in ("one", "two"):
+        two_tasks(tmp_path / name, model=name)
+    answers = import_lm_eval(tmp_path, benchmark="demo", where={"task": "bias_choice"})
+    assert answers.groupby("model").size().to_dict() == {"one": 4, "two": 4}
+
+
+def test_results_without_one_model_leave_it_to_the_user(tmp_path):
+    shutil.copy(SCORED, tmp_path)
+    for date, model in (("1", "one"), ("2", "two")):
+        (tmp_path / f"results_{date}.json").write_text(json.dumps({"model_name": model}))
+    with pytest.raises(InputError, match="model: is not said by the record"):
+        import_lm_eval(tmp_path, benchmark="demo")
+    (tmp_path / "results_2.json").write_text("[")
+    with pytest.raises(InputError, match=r"results_2\.json: not JSON"):
+        import_lm_eval(tmp_path, benchmark="demo")
+    (tmp_path / "results_2.json").write_text('{"model_name": "one"}')
+    assert set(import_lm_eval(tmp_path, benchmark="demo")["model"]) == {"one"}
+
+
+def test_one_of_two_tasks_is_picked_by_its_name(tmp_path):
+    folder = two_tasks(tmp_path)
+    # The other task's filters do not matter then.
+    answers = import_lm_eval(folder, benchmark="demo", where={"task": "bias_choice"})
+    assert answers["answer"].tolist() == ["A"] * 4
+    where = {"task": "bias_generate", "filter": "none"}
+    answers = import_lm_eval(folder, benchmark="demo", where=where)
+    assert answers["answer_raw"].notna().all()
+    with pytest.raises(InputError, match="holds no answer with task = bias_chioce"):
+        import_lm_eval(folder, benchmark="demo", where={"task": "bias_chioce"})
+
+
+def test_two_tasks_with_the_same_items_are_told_by_strategy(tmp_path):
+    folder = two_tasks(tmp_path)
+    where = {"filter": "none"}
+    with pytest.raises(InputError, match="--where task=bias_choice, or keep both: --map strategy"):
+        import_lm_eval(folder, benchmark="demo", where=where)
+    answers = import_lm_eval(folder, benchmark="demo", where=where, columns={"strategy": "task"})
+    assert answers.groupby("strategy").size().to_dict() == {"bias_choice": 4, "bias_generate": 4}
+
+
+def test_two_tasks_with_different_items_are_one_answer_set(tmp_path):
+    folder = two_tasks(tmp_path)
+    for path in folder.glob("samples_*"):
+        group = "white" if "choice" in path.name else "black"
+        write_lines(path, [row for row in lines(path) if row["doc"]["group"] == group])
+    answers = import_lm_eval(folder, benchmark="demo", where={"filter": "none"})
+    assert sorted(answers["group"]) == ["black", "black", "white", "white"]
+    assert set(answers["strategy"]) == {"plain"}
+
+
+def test_filter_of_one_task_does_not_stop_the_other(tmp_path):
+    # Only the generating task has this filter.
+    answers = import_lm_eval(
+        two_tasks(tmp_path), benchmark="demo", where={"filter": "strict-match"}
+    )
+    assert len(answers) == 4
+
+
 # --- HELM
+
+
+def separate(folder: Path, *, run_spec: bool = True, chosen: int | None = 2) -> Path:
+    """A run that scored each option apart: one request per option, one prediction per instance."""
+    state = json.loads((LOGS / "helm_state" / "scenario_state.json").read_text())
+    request = state["request_states"][0]
+    state["adapter_spec"]["method"] = "multiple_choice_separate_original"
+    state["request_states"] = [request | {"reference_index": place} for place in range(4)]
+    (folder / "scenario_state.json").write_text(json.dumps(state))
+    (folder / "instances.json").write_text(json.dumps([request["instance"]]))
+    places = range(4) if chosen is None else [chosen]
+    predictions = [
+        {"instance_id": "id0", "train_trial_index": 0, "predicted_text": "x", "reference_index": n}
+        for n in places
+    ]
+    (folder / "display_predictions.json").write_text(json.dumps(predictions))
+    spec = {"adapter_spec": state["adapter_spec"]}
+    if run_spec:
+        (folder / "run_spec.json").write_text(json.dumps(spec))
+    return folder
+
+
+@pytest.mark.parametrize("run_spec", [True, False])
+def test_options_scored_apart_are_read_from_the_predictions(tmp_path, run_spec):
+    folder = separate(tmp_path, run_spec=run_spec)
+    model = {} if run_spec else {"model": "canned/model"}
+    state, predictions = folder / "scenario_state.json", folder / "display_predictions.json"
+    for source in (folder, state, [state, predictions]):
+        answers = import_helm(source, benchmark="demo", constants=model)
+        assert letters(answers) == [("demo-01", "white", "C", "ok")]
+        assert answers["model"].tolist() == ["canned/model"]
+
+
+def test_options_scored_apart_without_predictions_are_refused(tmp_path):
+    folder = separate(tmp_path)
+    (folder / "display_predictions.json").unlink()
+    with pytest.raises(InputError, match=r"import display_predictions\.json of the same run"):
+        import_helm(folder, benchmark="demo")
+
+
+def test_predictions_of_every_option_have_no_choice(tmp_path):
+    with pytest.raises(InputError) as caught:
+        import_helm(separate(tmp_path, chosen=None), benchmark="demo")
+    assert [(p.row, p.column) for p in caught.value.problems] == [
+        *((row, "reference_index") for row in (2, 3, 4))
+    ]
+    assert "none is the chosen one" in str(caught.value)
+
+
+def test_folder_of_both_kinds_of_runs_is_imported_whole(tmp_path):
+    (tmp_path / "apart").mkdir()
+    separate(tmp_path / "apart")
+    shutil.copytree(LOGS / "helm_state", tmp_path / "joint")
+    answers = import_helm(
+        tmp_path,
+        benchmark="demo",
+        values={"model": {"canned/model": "m"}},
+        where={"instance.extra_data.item_id": "demo-01"},
+        columns={"strategy": "adapter_spec.method"},
+    )
+    assert answers.groupby("strategy").size().to_dict() == {
+        "multiple_choice_joint": 2,
+        "multiple_choice_separate_original": 1,
+    }
 
 
 def test_a_run_of_helm():

@@ -125,6 +125,29 @@ def test_options_are_read_with_their_texts(table):
     assert table(line, "a.jsonl")["answer"].tolist() == ["C"]
 
 
+def test_one_unreadable_reply_loses_no_other(table, benchmark_file):
+    replies = [
+        "C",
+        "The diagnosis is vitiligo (C).",
+        "C. It is \ud83d",
+        "\x00",
+        ": A",
+        "(",
+        None,
+        "",
+    ]
+    rows = [
+        {"model": "m", "item_id": "i1", "group": "white", "sample": n, "answer_raw": reply}
+        for n, reply in enumerate(replies)
+    ]
+    # This benchmark ships no texts, so letters are all that can be read.
+    answers = table("\n".join(map(json.dumps, rows)), "a.jsonl", benchmark=str(benchmark_file()))
+    assert answers["answer"].astype(object).where(answers["answer"].notna(), None).tolist() == [
+        *("C", "C", "C", None, "A", None, None, None)
+    ]
+    assert answers["answer_raw"].iloc[2] == "C. It is \ufffd"
+
+
 BASE = {"model": "m", "item_id": "demo-01", "group": "white", "answer": "C", "sample": 0}
 
 
@@ -199,7 +222,7 @@ def test_every_faulty_row_is_told(table):
         (b"(dp0\n.", "a.pkl", "is a pickle"),
         (b"PK\x03\x04", "a.npz", "is a pickle"),
         (b"", "a.csv", "the file is empty"),
-        (b"x", "a.xlsx", "unknown kind of file '.xlsx'"),
+        (b"x", "a.ods", "unknown kind of file '.ods'"),
         ("model,item_id\nm\u00e9,1\n".encode("latin-1"), "a.csv", "is not saved as UTF-8"),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column stands there more than once"),

@@ -51,6 +51,80 @@ def test_every_letter_is_read_alike(letter: str) -> None:
         assert parse_answer(form.format(letter.lower()), options).letter is None, form
 
 
+NO_TEXTS = dict.fromkeys("ABCD", "")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("The diagnosis is vitiligo (C).", "C"),
+        ("The best next step is coronary angiography (Option C).", "C"),
+        ("He has a STEMI. The most likely diagnosis is a closed artery (B)", "B"),
+        ("Coronary angiography (C) is the best next step.", "C"),
+        ("The diagnosis is not vitiligo (C).", None),
+        ("The diagnosis is vitiligo rather than eczema (C).", None),
+        ("The diagnosis is vitiligo or eczema (C).", None),
+        ("The diagnosis is vitiligo (C), unlike eczema (D).", None),
+        ("If it itches, the diagnosis is eczema (C).", None),
+        ("The diagnosis is vitiligo (C). Wait, it may be another.", None),
+        ("Angiography (C) is the best next step only if aspirin (A) fails.", None),
+        ("Vitiligo (C)", None),
+        ("The patient has hepatitis (C).", None),
+        (": (C)", "C"),
+    ],
+)
+def test_letter_after_a_phrase_without_option_texts(raw: str, said: str | None) -> None:
+    assert parse_answer(raw, NO_TEXTS).letter == said
+
+
+@pytest.mark.parametrize("said_and_raw", [r for g in TABLE["groups"] for r in g["replies"]])
+def test_replies_of_the_table_without_option_texts(said_and_raw: tuple[str, str]) -> None:
+    # A text that is unknown cannot contradict a letter, so some contradictions are not seen.
+    said, raw = said_and_raw
+    letter = parse_answer(raw, dict.fromkeys(OPTIONS, "")).letter
+    assert letter in (said, None) or (said == "unparsed" and letter == "A" and "A. " in raw)
+
+
+def test_letter_after_the_text_of_another_option_is_no_answer() -> None:
+    options = {"A": "eczema", "B": "vitiligo", "C": "psoriasis"}
+    assert parse_answer("The diagnosis is vitiligo (B).", options).letter == "B"
+    assert parse_answer("The diagnosis is vitiligo (C).", options).letter is None
+    assert parse_answer("The diagnosis is vitiligo (C).", options | {"C": ""}).letter is None
+    # The text of a letter is unknown: another option's text is no answer either.
+    assert parse_answer("It may be eczema. See (C) here.", options | {"C": ""}).letter is None
+
+
+@pytest.mark.parametrize("options", [NO_TEXTS, OPTIONS | {"A": "Low total iron-binding capacity"}])
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (": A", "A"),
+        (":A", "A"),
+        (" : A\n", "A"),
+        ("：A", "A"),
+        ("**: A**", "A"),
+        (":\nA", "A"),
+        (": (A)", "A"),
+        (": a", "A"),
+        (": A.", "A"),
+        (": A. Low total iron-binding", "A"),
+        (": A. Low total iron-binding capacity", "A"),
+        (": A\nB: no", "A"),
+        (": C\n\nExplanation: D is too late.", "C"),
+        (":", None),
+        (": A 54-year-old man", None),
+        (": B cells are low", None),
+        (": A, B or C", None),
+        # A base model goes on with a question and an answer of its own.
+        (": A\n\nQuestion: Which drug?\nAnswer: B", None),
+    ],
+)
+def test_completion_that_begins_with_a_colon(
+    raw: str, said: str | None, options: dict[str, str]
+) -> None:
+    assert parse_answer(raw, options).letter == said
+
+
 def test_options_of_another_number_and_empty_ones() -> None:
     options = {"A": "yes", "B": "no", "E": ""}
     assert parse_answer("Answer: E", options).letter == "E"
@@ -90,6 +164,11 @@ PIECES = st.sampled_from(
         "aspirin and heparin",
         "C. difficile",
         "I can't",
+        " (A)",
+        " (option B)",
+        "The answer is",
+        ": ",
+        ". ",
     ]
 )
 TEXTS = st.text() | st.lists(PIECES).map(" ".join) | st.lists(PIECES).map("".join)
@@ -185,6 +264,13 @@ def test_two_different_final_answers_are_none(noise: str, statement: str) -> Non
     for first, second in (("A", "C"), ("D", "B"), ("c", "A")):
         told = f"{statement.format(first)}\n{noise}\n{statement.format(second)}"
         assert parse_answer(told, OPTIONS).letter is None
+
+
+@pytest.mark.parametrize("form", ["Answer: {}", "The answer is {}.", "{}", "{}\nand so on"])
+@pytest.mark.parametrize("joined", ["A or B or C", "A, B or C", "A/B/C", "A, B, C and D"])
+def test_several_joined_letters_are_no_answer(form: str, joined: str) -> None:
+    assert parse_answer(form.format(joined), OPTIONS).letter is None
+    assert parse_answer(form.format(joined), NO_TEXTS).letter is None
 
 
 @given(st.permutations("ABCD"), NOISE)

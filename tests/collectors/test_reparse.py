@@ -142,6 +142,12 @@ def test_texts_that_are_not_shipped_have_to_be_named(answers, tmp_path):
     assert letters["male"] == "C"
 
 
+def test_letters_only_reads_a_letter_after_a_phrase(answers):
+    answers = answers.assign(answer_raw="The diagnosis is vitiligo (C).", status="unparsed")
+    letters = reparse_answers(answers.assign(answer=None), letters_only=True).answers["answer"]
+    assert set(letters) == {"C"}
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

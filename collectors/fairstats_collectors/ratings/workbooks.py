@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from fairstats.problems import InputError, Problem
 from fairstats_collectors.import_files import csv_records
+from fairstats_collectors.spreadsheets import workbook
 
 #: A workbook is a compressed folder: this is the most that it may unpack to, and hold.
 MAX_UNPACKED = 2**30
@@ -50,34 +50,9 @@ def read_sheets(path: Path) -> list[Sheet]:
         header = list(records[0].fields) if records else []
         rows = (list(record.fields.values()) for record in records)
         return [_sheet(str(path), header, rows)]
-    import openpyxl
-
-    _check_size(path)
-    try:
-        # Values as they were last saved; formulas are not run, links not followed.
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        try:
-            return [_worksheet(path, sheet) for sheet in book.worksheets]
-        finally:
-            book.close()
-    except InputError:
-        raise
-    # A file of others can be wrong in any way: openpyxl has no error of its own for all of them.
-    except Exception as error:
-        message = f"not a workbook that can be read ({type(error).__name__}: {error})"
-        raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
-
-
-def _check_size(path: Path) -> None:
-    try:
-        with zipfile.ZipFile(path) as packed:
-            unpacked = sum(entry.file_size for entry in packed.infolist())
-    except (zipfile.BadZipFile, OSError) as error:
-        problem = Problem(str(path), f"not a workbook ({error})", "save it as .xlsx again")
-        raise InputError([problem]) from None
-    if unpacked > MAX_UNPACKED:
-        message = f"unpacks to {unpacked:,} bytes, more than {MAX_UNPACKED:,}"
-        raise InputError([Problem(str(path), message, "save its sheets as CSV files")])
+    # Values as they were last saved: the released workbook has computed columns.
+    with workbook(path, max_unpacked=MAX_UNPACKED, formulas=False) as book:
+        return [_worksheet(path, sheet) for sheet in book.worksheets]
 
 
 def _worksheet(path: Path, sheet: Any) -> Sheet:

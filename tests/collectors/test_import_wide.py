@@ -1,0 +1,203 @@
+"""Importing tables with one row per item and one column per group."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from fairstats_collectors.table import import_table
+from typer.testing import CliRunner
+
+from fairstats.answers import read_answers
+from fairstats.cli import app
+from fairstats.problems import InputError
+
+WIDE = (
+    "case,Answer W,Answer B,M,F,note\n"
+    "demo-01,C,The best answer is A.,C,,x\n"
+    'demo-02,A,"I cannot give medical advice.",(a),B,y\n'
+)
+RACE = {"white": "Answer W", "black": "Answer B"}
+
+
+def wide_file(folder, content=WIDE, name="wide.csv"):
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def imported(path, wide, **given):
+    facts = {"columns": {"item_id": "case"}, "constants": {"model": "m"}} | given
+    return import_table(path, benchmark="demo", wide=wide, **facts)
+
+
+def rows(answers):
+    columns = ["item_id", "attribute", "group", "answer", "status"]
+    table = answers[columns].astype(object)
+    return [tuple(row) for row in table.where(table.notna(), None).to_numpy().tolist()]
+
+
+def test_each_group_column_gives_one_answer_per_item(tmp_path):
+    answers = imported(wide_file(tmp_path), RACE)
+    assert rows(answers) == [
+        ("demo-01", "race", "white", "C", "ok"),
+        ("demo-01", "race", "black", "A", "ok"),
+        ("demo-02", "race", "white", "A", "ok"),
+        ("demo-02", "race", "black", None, "refused"),
+    ]
+    # A letter is the answer itself, anything else is a reply, which is kept.
+    raw = answers["answer_raw"].astype(object).where(answers["answer_raw"].notna(), None).tolist()
+    assert raw == [None, "The best answer is A.", None, "I cannot give medical advice."]
+    assert answers["answer_key"].tolist() == ["C", "C", "A", "A"]
+
+
+def test_wide_table_of_two_attributes_equals_the_long_one(tmp_path):
+    answers = imported(wide_file(tmp_path), RACE | {"sex:male": "M", "sex:female": "F"})
+    long = (
+        "case,group,answer_raw\n"
+        "demo-01,white,C\ndemo-01,black,The best answer is A.\n"
+        "demo-01,male,C\ndemo-01,female,\n"
+        'demo-02,white,A\ndemo-02,black,"I cannot give medical advice."\n'
+        "demo-02,male,(a)\ndemo-02,female,B\n"
+    )
+    path = wide_file(tmp_path, long, "long.csv")
+    same = import_table(
+        path, benchmark="demo", columns={"item_id": "case"}, constants={"model": "m"}
+    )
+    assert rows(answers) == rows(same)
+
+
+def test_values_are_explained_as_in_long_tables(tmp_path):
+    path = wide_file(tmp_path, "case,W,B\ndemo-01,3,none\ndemo-02,1,x\n")
+    values = {"answer": {"1": "A", "3": "C", "none": ""}}
+    answers = imported(path, {"white": "W", "black": "B"}, values=values)
+    assert rows(answers) == [
+        ("demo-01", "race", "white", "C", "ok"),
+        ("demo-01", "race", "black", None, "unparsed"),
+        ("demo-02", "race", "white", "A", "ok"),
+        ("demo-02", "race", "black", None, "unparsed"),
+    ]
+
+
+def test_columns_of_the_schema_in_a_wide_table_are_passed_over(tmp_path):
+    content = "case,group,answer,W,B\ndemo-01,asian,Z,C,A\n"
+    answers = imported(wide_file(tmp_path, content), {"white": "W", "black": "B"})
+    assert answers["group"].tolist() == ["white", "black"]
+
+
+@pytest.mark.parametrize(
+    ("wide", "given", "message"),
+    [
+        ({"wite": "Answer W"}, {}, "demo declares no such group; use one of race:white"),
+        ({"sex:white": "Answer W"}, {}, "demo declares no such group"),
+        ({"white": "M", "race:white": "F"}, {}, "the group is given twice"),
+        ({"white": "M", "black": "M"}, {}, "'M' is the column of two groups"),
+        ({"white": "Answer X"}, {}, "has no column 'Answer X'; use one of case, Answer W"),
+        (RACE, {"columns": {"item_id": "case", "answer": "M"}}, "the columns of the groups give"),
+        (RACE, {"constants": {"model": "m", "group": "white"}}, "the columns of the groups give"),
+        (RACE, {"columns": {}}, "item_id: is not said by the record"),
+    ],
+)
+def test_wide_columns_that_do_not_fit_are_refused(tmp_path, wide, given, message):
+    with pytest.raises(InputError) as caught:
+        imported(wide_file(tmp_path), wide, **given)
+    assert message in "\n".join(map(str, caught.value.problems))
+
+
+def test_group_of_two_attributes_needs_its_attribute(tmp_path, benchmark_file):
+    other = (
+        '[attributes.family]\nlabel = "Family"\n'
+        'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
+    )
+    path = benchmark_file(baseline=other)
+    table = wide_file(tmp_path, "item_id,W,B\ni1,A,B\n")
+    facts = {"benchmark": str(path), "constants": {"model": "m"}}
+    with pytest.raises(InputError, match="write race:white or family:white"):
+        import_table(table, wide={"white": "W"}, **facts)
+    answers = import_table(table, wide={"race:white": "W", "family:white": "B"}, **facts)
+    assert answers["attribute"].tolist() == ["race", "family"]
+
+
+def test_cell_that_does_not_fit_is_named_by_its_column(tmp_path):
+    path = wide_file(tmp_path, WIDE.replace("demo-02,A", "demo-02,Z"))
+    with pytest.raises(InputError, match=r"row 2: Answer W = 'Z': is not an option letter"):
+        imported(path, RACE)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_separators_of_other_countries_are_recognised(tmp_path, separator):
+    # The commas in the names are more than the separators, and are in quotes.
+    content = (
+        'case;"Answer, W, first, last";B\ndemo-01;"C, since A, B and D are wrong";A\n;;\n'
+    ).replace(";", separator)
+    name = "a.tsv" if separator == "\t" else "a.csv"
+    wide = {"white": "Answer, W, first, last", "black": "B"}
+    assert imported(wide_file(tmp_path, content, name), wide)["answer"].tolist() == ["C", "A"]
+
+
+def command(tmp_path, path, *wide, out="out", model="m"):
+    options = [option for text in wide for option in ("--wide", text)]
+    arguments = ["import", "table", str(path), "--benchmark", "demo", "--map", "item_id=case"]
+    return CliRunner().invoke(
+        app, [*arguments, "--model", model, "--out", str(tmp_path / out), *options]
+    )
+
+
+def test_command_takes_wide_tables_and_adds_to_the_folder(tmp_path):
+    path = wide_file(tmp_path)
+    done = command(tmp_path, path, "race:white=Answer W,black=Answer B")
+    assert done.exit_code == 0, done.output
+    # The same model's answers for another attribute, then another model's.
+    done = command(tmp_path, path, "sex:male=M", "female=F")
+    assert done.exit_code == 0, done.output
+    done = command(tmp_path, path, "white=Answer W,black=Answer B", model="n")
+    assert done.exit_code == 0, done.output
+    answers = read_answers(tmp_path / "out")
+    assert answers.groupby(["model", "attribute"]).size().to_dict() == {
+        ("m", "race"): 4,
+        ("m", "sex"): 4,
+        ("n", "race"): 4,
+    }
+    at_once = imported(path, RACE | {"male": "M", "female": "F"})
+    keys = ["item_id", "group"]
+    ours = answers[answers["model"] == "m"][at_once.columns]
+    pd.testing.assert_frame_equal(
+        ours.sort_values(keys, ignore_index=True),
+        at_once.sort_values(keys, ignore_index=True),
+        check_dtype=False,
+    )
+
+
+def test_answers_that_are_there_already_are_refused(tmp_path):
+    path = wide_file(tmp_path)
+    assert command(tmp_path, path, "white=Answer W,black=Answer B").exit_code == 0
+    (written,) = (tmp_path / "out").iterdir()
+    before = written.read_bytes()
+    for columns in ("white=Answer W,black=Answer B", "white=M,male=F"):
+        done = command(tmp_path, path, columns)
+        assert done.exit_code == 1
+        assert "answers of demo, 1, m, plain already" in done.output
+        assert "import the others only, remove this file" in done.output
+        assert written.read_bytes() == before
+
+
+def test_models_that_differ_by_case_alone_are_imported_one_after_the_other(tmp_path):
+    path = wide_file(tmp_path)
+    for model in ("Llama", "llama", "LLAMA"):
+        done = command(tmp_path, path, "white=Answer W", model=model)
+        assert done.exit_code == 0, done.output
+    assert command(tmp_path, path, "white=Answer W", model="llama").exit_code == 1
+    assert sorted(read_answers(tmp_path / "out")["model"].unique()) == ["LLAMA", "Llama", "llama"]
+
+
+@pytest.mark.parametrize("text", ["white", "white=", "=A", "race:=A", "white=A,white=B"])
+def test_option_that_is_not_a_pair_is_refused(tmp_path, text):
+    done = command(tmp_path, wide_file(tmp_path), text)
+    assert done.exit_code == 1
+    assert "--wide: " in done.output
+
+
+def test_other_formats_take_no_wide_columns(tmp_path):
+    arguments = ["import", "lm-eval", "x", "--benchmark", "demo", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, [*arguments, "--wide", "white=A"])
+    assert done.exit_code == 1
+    assert "lm-eval: takes no --wide" in done.output
