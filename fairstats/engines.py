@@ -23,8 +23,15 @@ import pandas as pd
 
 from fairstats.answers import answer_files, read_answers
 from fairstats.folding import distinct
+from fairstats.names import normal_name
 from fairstats.problems import InputError, Problem
-from fairstats.schema import KEY_COLUMNS, REQUIRED_COLUMNS, check_answers, column_problems
+from fairstats.schema import (
+    KEY_COLUMNS,
+    NAME_COLUMNS,
+    REQUIRED_COLUMNS,
+    check_answers,
+    column_problems,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -295,6 +302,16 @@ def _pyspark() -> Any:
     return pyspark
 
 
+def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
+    """Find names that `read_answers` would bring into their normal form: here they stay."""
+    for column in NAME_COLUMNS:
+        for name in kinds[column].dropna().unique() if column in kinds else ():
+            if name != normal_name(name):
+                message = "has blanks at its ends, or is not in Unicode's normal form NFKC"
+                remedy = "write it again: write_answers(read_answers(...), ...)"
+                yield Problem("<answers>", message, remedy, column=column, value=name)
+
+
 def _check_values(answers: Any, columns: list[str]) -> None:
     """Check the distinct values as `read_answers` checks the rows."""
     import narwhals as nw
@@ -309,7 +326,7 @@ def _check_values(answers: Any, columns: list[str]) -> None:
     # Items and samples each in rows of their own, beside values that pass: together with the other
     # columns they would be as many as the answers.
     passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "answer_key": "A", "status": "ok"}
-    problems: dict[Problem, None] = {}
+    problems = dict.fromkeys(_spelling_problems(kinds))
     for rows in (
         kinds.assign(item_id="-", sample=range(len(kinds))),
         items.assign(**passing | {"item_id": items["item_id"], "sample": 0}),

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairstats.answers import load_parquet, read_json_lines
+from fairstats.input_files import load_parquet, read_json_lines
 from fairstats.problems import InputError, Problem
 
 #: How many words a snippet has at most, where nothing else is said.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from fairstats.answers import load_parquet
 from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.input_files import load_parquet
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.items import Item, load_items
