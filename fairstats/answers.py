@@ -7,7 +7,7 @@ holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -259,6 +259,7 @@ def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         When there is no such file, it is not one of these, or exceeds a limit of
         `fairstats.input_files`.
     """
+    readers: dict[str, Callable[[str | os.PathLike[str]], pd.DataFrame]]
     readers = {".parquet": load_parquet, ".csv": load_csv, ".jsonl": load_jsonl}
     suffix = Path(path).suffix.lower()
     if suffix not in readers:

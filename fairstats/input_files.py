@@ -276,11 +276,9 @@ def json_objects(path: str | os.PathLike[str]) -> list[tuple[int, dict[str, Any]
     for number, line in enumerate(_lines(file), start=1):
         if not line.strip():
             continue
-        # Before parsing: a value of two bytes takes up to a hundred bytes of memory.
-        values += sum(map(line.count, (b",", b"[", b"{")))
+        values += _values(line)
         if values > MAX_VALUES:
-            message = f"holds more than {MAX_VALUES:,} values"
-            raise InputError([*problems, Problem(str(file), message, _SPLIT)])
+            raise InputError([*problems, _too_many_values(file)])
         try:
             # Spreadsheets write a mark before the text that says it is UTF-8.
             row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
@@ -295,14 +293,38 @@ def json_objects(path: str | os.PathLike[str]) -> list[tuple[int, dict[str, Any]
             if len(rows) > MAX_ROWS:
                 raise InputError([*problems, too_many_rows(str(file))])
             continue
-        shown = line[:300].decode("utf-8", "replace").rstrip("\r\n")
-        remedy = "write one JSON object a line, as UTF-8"
-        problems.append(Problem(str(file), message, remedy, number, "line", shown))
+        # Not the line: it may be of a file that nobody meant to show.
+        remedy = "write one JSON object per line, as UTF-8"
+        problems.append(Problem(str(file), message, remedy, number, "line"))
         if len(problems) >= _REPORTED_LINES:
             break
     if problems:
         raise InputError(problems)
     return rows
+
+
+def _values(content: bytes) -> int:
+    """Count the values of JSON before it is parsed, and commas in texts with them.
+
+    A value of two bytes takes up to a hundred bytes of memory.
+    """
+    return sum(map(content.count, (b",", b"[", b"{")))
+
+
+def _too_many_values(file: FileBytes) -> Problem:
+    return Problem(str(file), f"holds more than {MAX_VALUES:,} values", _SPLIT)
+
+
+def refuse_many_values(file: FileBytes) -> None:
+    """Refuse a file of JSON that holds more than `MAX_VALUES` values.
+
+    Raises
+    ------
+    InputError
+        Before any of it is parsed.
+    """
+    if _values(file.content) > MAX_VALUES:
+        raise InputError([_too_many_values(file)])
 
 
 def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -374,7 +396,9 @@ def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def load_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
+def load_csv(
+    path: str | os.PathLike[str], *, encoding: str = "utf-8", separator: str = ","
+) -> pd.DataFrame:
     """Read a CSV file, every cell as text and an empty one as a null.
 
     Raises
@@ -385,7 +409,7 @@ def load_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     _refuse_long_lines(file)
     header = file.content[: max(file.content.find(b"\n"), 0) or None]
-    _refuse_wide(str(file), header.count(b",") + 1)
+    _refuse_wide(str(file), header.count(separator.encode()) + 1)
     try:
         with warnings.catch_warnings():
             # pandas drops the end of lines that are longer than the header, with a warning.
@@ -397,6 +421,8 @@ def load_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
                 keep_default_na=False,
                 na_values=[""],
                 index_col=False,
+                encoding=encoding,
+                sep=separator,
                 chunksize=_BATCH_ROWS,
             )
             tables, rows = [], 0
@@ -410,12 +436,21 @@ def load_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
         pd.errors.ParserError,
         pd.errors.ParserWarning,
         pd.errors.EmptyDataError,
-        UnicodeDecodeError,
+        UnicodeError,
         csv.Error,
     ) as error:
-        problem = Problem(str(file), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
-        raise InputError([problem]) from None
+        raise InputError([not_csv(file, error)]) from None
     return pd.concat(tables, ignore_index=True)
+
+
+def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
+    """Say why a file could not be read as CSV, for whoever saved it."""
+    if isinstance(error, UnicodeDecodeError):
+        message = "not a CSV file that is saved as UTF-8: letters such as é or ß cannot be read"
+        remedy = "open it in the spreadsheet again and save it as 'CSV UTF-8'"
+        return Problem(os.fspath(path), message, remedy)
+    message = f"not a CSV file ({error})"
+    return Problem(os.fspath(path), message, "save it as UTF-8 CSV again")
 
 
 def load_parquet(

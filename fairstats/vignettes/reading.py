@@ -147,8 +147,8 @@ def read_amqa_items(path: Path) -> list[Item]:
     """
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
-    table = load_parquet(path)
     needed = ["question_id", "answer_idx", *AMQA_OPTIONS.values(), *AMQA_VARIANTS.values()]
+    table = load_parquet(path, needed)
     if lacking := [column for column in needed if column not in table]:
         remedy = "use items.parquet as the AMQA authors released it"
         raise InputError([Problem(str(path), "is missing", remedy, column=", ".join(lacking))])
