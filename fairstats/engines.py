@@ -182,7 +182,8 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
         # ParquetFile and not read_schema, which takes the path for a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
             return file.schema_arrow
-    except (pyarrow.ArrowException, OSError) as error:
+    # The name of a column that is not UTF-8 is a ValueError.
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
         raise InputError([problem]) from None
 

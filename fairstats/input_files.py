@@ -244,6 +244,25 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("not JSON that can be read (nested too deep)") from None
 
 
+def parse_unicode(text: str) -> Any:
+    """Parse JSON as `parse_json` does, and refuse text that no file can hold.
+
+    JSON may escape half of a surrogate pair.
+
+    Raises
+    ------
+    ValueError
+        As `parse_json`, and for such text.
+    """
+    value = parse_json(text)
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("is not Unicode text: half of a surrogate pair") from None
+    return value
+
+
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its names and values; refuse a name that it has twice.
 
@@ -281,7 +300,7 @@ def json_objects(path: str | os.PathLike[str]) -> list[tuple[int, dict[str, Any]
             raise InputError([*problems, _too_many_values(file)])
         try:
             # Spreadsheets write a mark before the text that says it is UTF-8.
-            row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            row = parse_unicode(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
         except UnicodeDecodeError as error:

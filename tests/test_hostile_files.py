@@ -190,6 +190,24 @@ def test_duplicate_name_in_a_json_object_is_refused(tmp_path):
     assert problem.row == 2
 
 
+@pytest.mark.parametrize("text", ['{"\\ud83d": 1}', '{"model": "\\uD83D"}'])
+def test_half_of_a_surrogate_pair_is_refused_in_jsonl(text, tmp_path):
+    assert "not Unicode text" in problem_of(as_jsonl(tmp_path / "a.jsonl", ROW, text)).message
+
+
+def test_whole_surrogate_pair_is_read_from_jsonl(tmp_path):
+    path = as_jsonl(tmp_path / "a.jsonl", json.dumps(ROW | {"answer_raw": "\U0001f600"}))
+    assert read_answers(path)["answer_raw"].tolist() == ["\U0001f600"]
+
+
+def test_column_name_that_is_not_utf8_is_refused(tmp_path):
+    path = write_columns(tmp_path / "a.parquet")
+    path.write_bytes(path.read_bytes().replace(b"strategy", b"strateg\xff"))
+    problem_of(path)
+    with pytest.raises(InputError):
+        scan_answers(path, engine="duckdb")
+
+
 # Files that are not files of answers
 
 

@@ -19,7 +19,7 @@ from fairstats.input_files import (
     json_objects,
     load_csv,
     not_csv,
-    parse_json,
+    parse_unicode,
     read_once,
     refuse_links,
     refuse_many_values,
@@ -141,9 +141,10 @@ def json_value(path: Path) -> Any:
     refuse_many_values(file)
     try:
         # Spreadsheets write a mark before the text that says it is UTF-8.
-        return parse_json(file.content.removeprefix(codecs.BOM_UTF8))
+        return parse_unicode(file.content.decode("utf-8-sig"))
     except ValueError as error:
-        problem = Problem(str(path), str(error), "use the file as it was written")
+        message = f"not UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
+        problem = Problem(str(path), message, "use the file as it was written")
         raise InputError([problem]) from None
 
 
