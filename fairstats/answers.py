@@ -6,24 +6,20 @@ holds.
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from fairstats import input_files
+from fairstats.input_files import load_csv, load_jsonl, load_parquet, refuse_links
 from fairstats.names import digest, unique_slugs
-from fairstats.problems import InputError, Note, Problem
+from fairstats.problems import InputError, Problem
 from fairstats.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
 from fairstats.whole_files import whole_file
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
-#: What pandas calls an index that it writes into a parquet file.
-_INDEX = re.compile(r"__index_level_[0-9]+__")
 #: An answer set has one value in each of these columns.
 _SET_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 #: How the name of a file of retrievals ends; it may lie in a folder of answers.
@@ -43,7 +39,8 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     ----------
     source : path, or iterable of paths
         Parquet, CSV or JSON Lines (``.parquet``, ``.csv``, ``.jsonl``). A folder stands for all
-        such files directly or deeper in it. An empty CSV cell is a null.
+        such files directly or deeper in it; it must not hold symbolic links to files or folders.
+        An empty CSV cell is a null.
 
     Returns
     -------
@@ -54,8 +51,9 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     Raises
     ------
     InputError
-        When a file is missing, empty, unreadable or breaks the schema, or when two rows (of one
-        file or of two) have the same key. Its ``problems`` name each file, row, column and value.
+        When a file is missing, empty, unreadable, exceeds a limit of `fairstats.input_files` or
+        breaks the schema, or when two rows (of one file or of two) have the same key. Its
+        ``problems`` name each file, row, column and value.
 
     See Also
     --------
@@ -67,13 +65,23 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     paths = answer_files(source)
     for path in paths:
         try:
-            frames.append(check_answers(load_table(path), path=str(path)))
+            frames.append(read_answer_file(path))
         except InputError as error:
             problems.extend(error.problems)
     if not problems:
         problems = duplicate_problems(frames, [str(path) for path in paths])
     if problems:
         raise InputError(problems)
+    return join_answers(frames)
+
+
+def read_answer_file(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read and check the answers of one file, or of `fairstats.input_files.FileBytes`."""
+    return check_answers(load_table(path), path=os.fspath(path))
+
+
+def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Join checked answers, with the columns in the schema's order."""
     joined = pd.concat(frames, ignore_index=True)
     return joined[[column for column in answers_schema().columns if column in joined]]
 
@@ -99,11 +107,14 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     InputError
-        When a row breaks the schema, or the name does not end in ``.parquet``; nothing is written.
+        When a row breaks the schema, the rows are more than `read_answers` reads, or the name does
+        not end in ``.parquet``; nothing is written.
     """
     path = Path(path)
     if path.suffix != ".parquet":
         raise InputError([Problem(str(path), "is written as parquet", "end it in .parquet")])
+    if len(answers) > input_files.MAX_ROWS:
+        raise InputError([input_files.too_many_rows(str(path))])
     return write_parquet(check_answers(answers, path=str(path)), path)
 
 
@@ -187,7 +198,8 @@ def answer_files(
     Raises
     ------
     InputError
-        When a path does not exist, has another suffix, or a folder holds no answer file.
+        When a path does not exist, has another suffix, or a folder holds no answer file or a
+        symbolic link.
     """
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     files: list[Path] = []
@@ -197,11 +209,12 @@ def answer_files(
         problems.append(Problem("<no path>", "nothing to read", "name a file or a folder"))
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(
-                p
-                for p in path.rglob("*")
-                if p.suffix.lower() in SUFFIXES and not p.name.endswith(_NO_ANSWERS) and p.is_file()
-            )
+            try:
+                inside = _inside(path, SUFFIXES)
+            except InputError as error:
+                problems.extend(error.problems)
+                continue
+            inside = [p for p in inside if not p.name.endswith(_NO_ANSWERS)]
             if not inside:
                 problems.append(
                     Problem(str(path), "the folder holds no answer file", f"expected {known}")
@@ -220,10 +233,27 @@ def answer_files(
     return files
 
 
+def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """List the files in a folder, at any depth, whose names end like this.
+
+    Links to such files, and to folders that may hold some, are refused: what they lead to is not
+    what the folder's owner passed on.
+    """
+    found = sorted(folder.rglob("*"))
+    named = [path for path in found if path.name.lower().endswith(suffixes)]
+    refuse_links([*named, *(path for path in found if path.is_dir() and path not in named)])
+    return [path for path in named if not path.is_dir()]
+
+
 def files_ending(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], suffix: str
 ) -> list[Path]:
     """The files with this end of a name among paths and inside of folders among them, each once.
+
+    Raises
+    ------
+    InputError
+        When a folder holds a symbolic link.
 
     Examples
     --------
@@ -233,120 +263,26 @@ def files_ending(
     paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
     found: dict[Path, Path] = {}
     for path in paths:
-        inside = sorted(path.rglob(f"*{suffix}")) if path.is_dir() else [path]
+        inside = _inside(path, (suffix,)) if path.is_dir() else [path]
         for file in inside:
             if file.name.endswith(suffix):
                 found.setdefault(file.resolve(), file)
     return list(found.values())
 
 
-def load_table(path: Path) -> pd.DataFrame:
-    """A parquet, CSV or JSON Lines file as it is, or an `InputError` where it is none."""
-    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
-        remedy = f"name a file that ends in one of {', '.join(SUFFIXES)}"
-        raise InputError([Problem(str(path), "no such file", remedy)])
-    if path.stat().st_size == 0:
-        raise InputError([Problem(str(path), "the file is empty", "collect or import it again")])
-    readers = {".parquet": load_parquet, ".csv": _load_csv, ".jsonl": _load_jsonl}
-    return readers[path.suffix.lower()](path)
-
-
-def load_parquet(path: Path) -> pd.DataFrame:
-    """A parquet file as it is, or an `InputError` where it is none."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        # ParquetFile and not read_table: the latter adds columns from folder names.
-        table = pyarrow.parquet.ParquetFile(path).read()
-        # Text that is not UTF-8 is found here, by its column and row.
-        table.validate(full=True)
-        kept = without_index(table.column_names, str(path))
-        table = table.drop_columns([name for name in table.column_names if name not in kept])
-        return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
-    except (pyarrow.ArrowException, OSError) as error:
-        problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
-        raise InputError([problem]) from None
-
-
-def without_index(columns: Sequence[str], path: str) -> list[str]:
-    """Return these columns without pandas' index, of which it warns with a `Note`.
-
-    Examples
-    --------
-    >>> without_index(["model", "answer"], "answers.parquet")
-    ['model', 'answer']
-    """
-    index = [name for name in columns if _INDEX.fullmatch(name)]
-    for name in index:
-        message = f"{path}: column {name} is ignored: it is the index of a pandas table"
-        warnings.warn(message, Note, stacklevel=2)
-    return [name for name in columns if name not in index]
-
-
-def _exact_integers(kind: Any) -> Any:
-    """Integers beside nulls stay integers: pandas would make them floats, exact to 2**53 only."""
-    import pyarrow
-
-    small = pyarrow.types.is_integer(kind) and not pyarrow.types.is_uint64(kind)
-    return pd.Int64Dtype() if small else None
-
-
-def _load_csv(path: Path) -> pd.DataFrame:
-    try:
-        with warnings.catch_warnings():
-            # Of lines that are longer than the header pandas would drop the end with a warning.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            # Text only: the schema gives the types, and 'NA' or 'None' is a name like any other.
-            return pd.read_csv(
-                path, dtype=str, keep_default_na=False, na_values=[""], index_col=False
-            )
-    except (
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        pd.errors.EmptyDataError,
-        UnicodeDecodeError,
-    ) as error:
-        problem = Problem(str(path), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
-        raise InputError([problem]) from None
-
-
-def _load_jsonl(path: Path) -> pd.DataFrame:
-    # Objects as they are: of whole numbers beside nulls pandas would make floats.
-    return pd.DataFrame(read_json_lines(path), dtype=object)
-
-
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSON Lines file, blank lines passed over.
+def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a parquet, CSV or JSON Lines file as it is.
 
     Raises
     ------
     InputError
-        When a line is not a JSON object, or the file is not UTF-8; every such line is named.
+        When there is no such file, it is not one of these, or exceeds a limit of
+        `fairstats.input_files`.
     """
-    rows: list[dict[str, Any]] = []
-    problems: list[Problem] = []
-    try:
-        # Not splitlines(): a reply may hold U+2028, which JSON need not escape.
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        problem = Problem(str(path), f"not UTF-8 text ({error})", "save it as UTF-8")
-        raise InputError([problem]) from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:  # also a number of too many digits
-            row = None
-            message = f"not JSON ({error})"
-        else:
-            message = "not a JSON object"
-        if isinstance(row, dict):
-            rows.append(row)
-        else:
-            remedy = "write one JSON object a line"
-            problems.append(Problem(str(path), message, remedy, number, "line", line))
-    if problems:
-        raise InputError(problems)
-    return rows
+    readers: dict[str, Callable[[str | os.PathLike[str]], pd.DataFrame]]
+    readers = {".parquet": load_parquet, ".csv": load_csv, ".jsonl": load_jsonl}
+    suffix = Path(path).suffix.lower()
+    if suffix not in readers:
+        remedy = f"name a file that ends in one of {', '.join(SUFFIXES)}"
+        raise InputError([Problem(os.fspath(path), "no such file", remedy)])
+    return readers[suffix](path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import tomllib
@@ -14,7 +13,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from fairstats.answers import read_json_lines
+from fairstats.declared_types import (
+    is_number,
+    is_pairs,
+    is_table,
+    is_table_of_lists,
+    is_table_of_texts,
+    is_text,
+    is_texts,
+    refuse_other_types,
+)
+from fairstats.input_files import file_inside, load_csv, read_json_lines, read_text
 from fairstats.names import FoldedNames
 from fairstats.problems import InputError, Problem
 from fairstats.resources import resource
@@ -224,11 +233,13 @@ def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file declares, or an `InputError` where there is none or it is broken."""
+    text = read_text(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, IsADirectoryError):
-        raise InputError([Problem(str(path), "no such file", "check the path")]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(text)
+    except RecursionError:
+        message = "not TOML that can be read (nested too deep)"
+        raise InputError([Problem(str(path), message, "correct it")]) from None
+    except ValueError as error:  # also a number of too many digits
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
 
 
@@ -344,6 +355,36 @@ _RANKING_KEYS = ("largest_missing", "lowest_accuracy", "common_items")
 _ATTRIBUTE_KEYS = ("label", "groups", "pairs", "crosses", "levels")
 
 
+_TYPES = {
+    **dict.fromkeys(("name", "title", "description", "missing", "licence", "citation"), is_text),
+    **dict.fromkeys(("items_file", "keys_file", "family"), is_text),
+    **dict.fromkeys(("options", "sources", "notes"), is_texts),
+    **dict.fromkeys(("versions", "selected_on"), is_table_of_texts),
+    **dict.fromkeys(("equivalence_margin",), is_number),
+    **dict.fromkeys(("attributes", "ranking"), is_table),
+}
+_NEEDED = (
+    "name",
+    "title",
+    "description",
+    "options",
+    "missing",
+    "equivalence_margin",
+    "sources",
+    "licence",
+    "citation",
+    "versions",
+    "attributes",
+)
+_ATTRIBUTE_TYPES = {
+    "label": is_text,
+    "groups": is_table_of_texts,
+    "pairs": is_pairs,
+    "crosses": is_texts,
+    "levels": is_table_of_lists,
+}
+
+
 def _number_or_none(value: Any) -> float | None:
     return None if value is None else float(value)
 
@@ -353,12 +394,29 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         return InputError([Problem(str(path), message, remedy, column=key)])
 
     refuse_unknown_keys(declared, _KEYS, path)
+    refuse_other_types(declared, _TYPES, path, needed=_NEEDED)
     ranking = declared.get("ranking", {})
+    refuse_unknown_keys(ranking, _RANKING_KEYS, path, table="ranking")
+    refuse_other_types(ranking, dict.fromkeys(_RANKING_KEYS, is_number), path, table="ranking")
+    groups = declared["attributes"]
+    refuse_other_types(groups, dict.fromkeys(groups, is_table), path, table="attributes")
+    for name, entry in groups.items():
+        of = f"attributes.{name}"
+        refuse_unknown_keys(entry, _ATTRIBUTE_KEYS, path, table=of)
+        needed = ("label", "groups", "pairs")
+        refuse_other_types(entry, _ATTRIBUTE_TYPES, path, table=of, needed=needed)
+    smallest = declared.get("same_variants_odds_ratio", 2.5)
+    if not is_number(smallest) or not 1 < smallest < math.inf:
+        message, remedy = "must be a number above 1", "correct it, or leave it out"
+        raise wrong(message, remedy, "same_variants_odds_ratio")
+    named = {
+        key: file_inside(path.parent, declared[key], path=path, key=key)
+        for key in ("items_file", "keys_file")
+        if key in declared
+    }
+    if not named:
+        raise wrong("has to be declared", "add it, or items_file", "keys_file")
     try:
-        refuse_unknown_keys(ranking, _RANKING_KEYS, path, table="ranking")
-        groups = declared["attributes"]
-        for name, entry in groups.items():
-            refuse_unknown_keys(entry, _ATTRIBUTE_KEYS, path, table=f"attributes.{name}")
         attributes = {
             name: Attribute(
                 name=name,
@@ -375,9 +433,8 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             )
             for name, entry in groups.items()
         }
-        items = declared.get("items_file")
-        items_file = None if items is None else path.parent / str(items)
-        keys_file = path.parent / str(declared.get("keys_file", items))
+        items_file = named.get("items_file")
+        keys_file = named.get("keys_file") or named["items_file"]
         benchmark = Benchmark(
             name=str(declared["name"]),
             title=str(declared["title"]),
@@ -439,10 +496,6 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
     if not 0 < benchmark.equivalence_margin < 1:
         raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
-    smallest = declared.get("same_variants_odds_ratio", 2.5)
-    if isinstance(smallest, bool | str) or not 1 < smallest < math.inf:
-        message, remedy = "must be a number above 1", "correct it, or leave it out"
-        raise wrong(message, remedy, "same_variants_odds_ratio")
     if benchmark.family not in FAMILIES:
         raise wrong("unknown family", f"use one of {', '.join(FAMILIES)}", "family")
     for key in _RANKING_KEYS:
@@ -485,16 +538,23 @@ def _wrong_crossing(
 def _answer_keys(path: Path) -> dict[str, str]:
     if not path.exists():
         raise InputError([Problem(str(path), "no such file", "name it in keys_file or items_file")])
+    rows: list[dict[str, Any]]
     if path.suffix == ".jsonl":
         rows = read_json_lines(path)
     else:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        table = load_csv(path).astype(object)
+        rows = table.where(table.notna(), None).to_dict("records")
     keys: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
+        for column in ("item_id", "answer_key"):
+            if not isinstance(row.get(column), str | int) or isinstance(row[column], bool):
+                remedy = "write the name of the item and the letter of its key"
+                raise InputError([Problem(str(path), "must be a text", remedy, number, column)])
         item = str(row["item_id"])
         if item in keys:
             message = "the item stands here a second time"
             raise InputError([Problem(str(path), message, "drop one", number, "item_id", item)])
         keys[item] = str(row["answer_key"])
+    if not keys:
+        raise InputError([Problem(str(path), "names no item", "write one line per item")])
     return keys

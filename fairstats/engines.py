@@ -21,10 +21,18 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from fairstats.answers import answer_files, read_answers, without_index
+from fairstats.answers import answer_files, read_answers
 from fairstats.folding import distinct
+from fairstats.input_files import without_index
+from fairstats.names import normal_name
 from fairstats.problems import InputError, Problem
-from fairstats.schema import KEY_COLUMNS, REQUIRED_COLUMNS, check_answers, column_problems
+from fairstats.schema import (
+    KEY_COLUMNS,
+    NAME_COLUMNS,
+    REQUIRED_COLUMNS,
+    check_answers,
+    column_problems,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -175,7 +183,8 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
         # ParquetFile and not read_schema, which takes the path for a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
             return file.schema_arrow
-    except (pyarrow.ArrowException, OSError) as error:
+    # The name of a column that is not UTF-8 is a ValueError.
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
         raise InputError([problem]) from None
 
@@ -295,6 +304,16 @@ def _pyspark() -> Any:
     return pyspark
 
 
+def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
+    """Find names that `read_answers` would bring into their normal form: here they stay."""
+    for column in NAME_COLUMNS:
+        for name in kinds[column].dropna().unique() if column in kinds else ():
+            if name != normal_name(name):
+                message = "has blanks at its ends, or is not in Unicode's normal form NFKC"
+                remedy = "write it again: write_answers(read_answers(...), ...)"
+                yield Problem("<answers>", message, remedy, column=column, value=name)
+
+
 def _check_values(answers: Any, columns: list[str]) -> None:
     """Check the distinct values as `read_answers` checks the rows."""
     import narwhals as nw
@@ -309,7 +328,7 @@ def _check_values(answers: Any, columns: list[str]) -> None:
     # Items and samples each in rows of their own, beside values that pass: together with the other
     # columns they would be as many as the answers.
     passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "answer_key": "A", "status": "ok"}
-    problems: dict[Problem, None] = {}
+    problems = dict.fromkeys(_spelling_problems(kinds))
     for rows in (
         kinds.assign(item_id="-", sample=range(len(kinds))),
         items.assign(**passing | {"item_id": items["item_id"], "sample": 0}),

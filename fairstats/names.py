@@ -28,6 +28,26 @@ _LOOK_ALIKES = str.maketrans(
 )
 
 
+_HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
+#: Letters, marks and symbols that print as a blank or not at all, by Unicode's property
+#: Default_Ignorable_Code_Point; and the braille pattern without a dot.
+_HIDDEN = frozenset(
+    chr(code)
+    for first, last in (
+        (0x034F, 0x034F),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x2800, 0x2800),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFFA0, 0xFFA0),
+        (0xE0100, 0xE01EF),
+    )
+    for code in range(first, last + 1)
+)
+
+
 def slug(name: str) -> str:
     """A file name for a name: readable, and its own for every name but for case.
 
@@ -88,7 +108,7 @@ def fold_name(name: str) -> str:
     text = "".join(
         "-" if unicodedata.category(sign) == "Pd" else sign
         for sign in unicodedata.normalize("NFKC", name)
-        if unicodedata.category(sign) != "Cf"
+        if unicodedata.category(sign) != "Cf" and sign not in _HIDDEN
     )
     folded = text.translate(_LOOK_ALIKES).casefold()
     # A capital may only become a look-alike by folding.
@@ -135,6 +155,31 @@ def named_in(names: Iterable[str], known: Container[str]) -> npt.NDArray[np.bool
     return np.array([name in known for name in names], dtype=np.bool_)
 
 
+def normal_name(name: str) -> str:
+    """Return a name in Unicode's normal form NFKC, without blanks at its ends.
+
+    Letters and their accents, wide letters and ligatures can be written in several ways that print
+    the same; this is one of them. Tabs and line breaks stay: they come from a damaged file.
+
+    Examples
+    --------
+    >>> normal_name(" Mode\N{FULLWIDTH LATIN SMALL LETTER L}-e\N{COMBINING ACUTE ACCENT} ")
+    'Model-é'
+    """
+    return unicodedata.normalize("NFKC", name).strip(" ")
+
+
+def is_invisible(sign: str) -> bool:
+    """Return whether a character prints as a blank or not at all, although it is no blank.
+
+    Examples
+    --------
+    >>> is_invisible("\N{HANGUL FILLER}"), is_invisible(" ")
+    (True, False)
+    """
+    return unicodedata.category(sign) in _HIDDEN_KINDS or sign in _HIDDEN
+
+
 def has_hidden_characters(name: str) -> bool:
     """Return whether a name has blanks at its ends, or control or invisible characters.
 
@@ -143,5 +188,34 @@ def has_hidden_characters(name: str) -> bool:
     >>> has_hidden_characters("model "), has_hidden_characters("my model")
     (True, False)
     """
-    hidden = ("Cc", "Cf", "Zl", "Zp")
-    return name != name.strip() or any(unicodedata.category(sign) in hidden for sign in name)
+    return name != name.strip() or any(map(is_invisible, name))
+
+
+def posing_letters(name: str) -> str:
+    """Return the letters of another script that pass for Latin ones, next to Latin letters.
+
+    A name of one script has none, and neither has a letter that looks like no Latin one.
+
+    Examples
+    --------
+    >>> [posing_letters(name) for name in ("GP\u03a4-4", "model-\u03b2")]
+    ['Τ', '']
+    """
+    letters = [sign for sign in name if sign.isalpha()]
+    posing = [sign for sign in letters if not sign.isascii() and ord(sign) in _LOOK_ALIKES]
+    latin = any(sign.isascii() for sign in letters)
+    return "".join(dict.fromkeys(posing)) if latin else ""
+
+
+def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the groups of names that readers take for the same name, see `fold_name`.
+
+    Examples
+    --------
+    >>> same_looking(["GPT-4o", "gpt 4o", "GPT-4"])
+    [('GPT-4o', 'gpt 4o')]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(fold_name(name), []).append(name)
+    return [tuple(group) for group in groups.values() if len(group) > 1]

@@ -24,7 +24,6 @@ from fairstats.answers import (
     RETRIEVALS_SUFFIX,
     answer_files,
     files_ending,
-    read_answers,
     write_answers,
     write_parquet,
 )
@@ -38,6 +37,7 @@ from fairstats.benchmarks import (
     load_benchmarks,
 )
 from fairstats.inference._checks import check_alpha
+from fairstats.input_files import FileBytes, read_once
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings
@@ -55,7 +55,7 @@ from fairstats.retrieved_lists import asked_with, no_retrievals, open_retrievals
 from fairstats.schema import KEY_COLUMNS
 from fairstats.site_folder import API, LATEST, assemble, locked
 from fairstats.strategies import votes_among
-from fairstats.validation import validate_files
+from fairstats.validation import read_valid
 from fairstats.vignettes.measures import no_measures, read_measures
 
 _RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
@@ -172,28 +172,32 @@ def publish(
     sources = answer_files([path for path in named if not str(path).endswith(beside)])
     given = by_name(benchmarks)
     _refuse_replaced(given)
-    problems = validate_files(sources, benchmarks=given)
-    if problems:
-        raise InputError(problems)
-    frame = read_answers(sources).sort_values(list(KEY_COLUMNS), ignore_index=True)
-    _refuse_votes(frame, sources)
-    known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
-    lists = _read_all(retrieved, frame, known)
     judged = files_ending([*named, *_all_files(ratings, "ratings", RATINGS_SUFFIX)], RATINGS_SUFFIX)
-    judgements = read_ratings(judged, rubrics=rubrics) if judged else no_ratings()
-    asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
     measured = files_ending(
         [*named, *_all_files(measures, "measures", MEASURES_SUFFIX)], MEASURES_SUFFIX
     )
-    of_vignettes = _read_measures(measured, known)
+    # Each file is read once. A file that changes while a release is made must not get into it
+    # without the checks, or be published under the hash of other bytes.
+    read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
+    # The name alone: where it lay on the publisher's machine is nobody's business.
+    hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
+    frame = read_valid([read[path] for path in sources], benchmarks=given)
+    frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
+    _refuse_votes(frame, sources)
+    known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
+    lists = _read_all([read[path] for path in retrieved], frame, known)
+    ratings_read = [read[path] for path in judged]
+    judgements = read_ratings(ratings_read, rubrics=rubrics) if judged else no_ratings()
+    asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
+    of_vignettes = _read_measures([read[path] for path in measured], known)
+    del read, ratings_read
     if not without_retrievals:
         _refuse_without(frame, lists)
     of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
     with locked(Path(out)):
-        files = [*sources, *retrieved, *judged, *measured]
-        return _publish_into(Path(out), release, of, tables, files, renderer)
+        return _publish_into(Path(out), release, of, tables, hashes, renderer)
 
 
 def _refuse_level(alpha: float) -> None:
@@ -255,7 +259,7 @@ def _all_files(
 
 
 def _read_all(
-    files: list[Path], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+    files: list[FileBytes], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
 ) -> pd.DataFrame:
     """The retrievals of a release: all that its answers were asked with, or none."""
     if not files:
@@ -269,7 +273,7 @@ def _read_all(
     return retrievals
 
 
-def _read_measures(files: list[Path], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
     """What was measured of the benchmarks that are asked here."""
     measures = read_measures(files) if files else no_measures()
     paths = ", ".join(map(str, files))
@@ -307,7 +311,7 @@ def _publish_into(
     release: str,
     of: ReleaseInputs,
     tables: Mapping[str, pd.DataFrame],
-    sources: list[Path],
+    sources: list[dict[str, str]],
     renderer: Renderer,
 ) -> Published:
     """Write and draw a release, unless it is there already; the site is locked by the caller."""
@@ -339,11 +343,7 @@ def _publish_into(
             "python": platform.python_version(),
             "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
-            "sources": [
-                # The name alone: where it lay on the publisher's machine is nobody's business.
-                {"name": path.name, "sha256": file_sha256(path)}
-                for path in sources
-            ],
+            "sources": sources,
             **facts,
             "previous": _link(before[-1]) if before else None,
         }

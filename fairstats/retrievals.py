@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstats.answers import RETRIEVALS_SUFFIX, files_ending, load_parquet, write_parquet
+from fairstats.answers import RETRIEVALS_SUFFIX, files_ending, write_parquet
+from fairstats.input_files import already_read, load_parquet
 from fairstats.problems import InputError, Problem
 from fairstats.schema import printable_check, sha256_check, text_check
 
@@ -280,7 +281,8 @@ def read_retrievals(
     InputError
         When a file cannot be read or its rows, or all files together, break the schema.
     """
-    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    paths, read = [Path(path) for path in given], already_read(given)
     frames = []
     for path in paths:
         if path.is_dir():
@@ -290,9 +292,7 @@ def read_retrievals(
         if not path.name.endswith(RETRIEVALS_SUFFIX):
             message = f"is no file of retrievals, whose names end in {RETRIEVALS_SUFFIX}"
             raise InputError([Problem(str(path), message, "make one with `fairstats retrieve`")])
-        if not path.is_file():
-            raise InputError([Problem(str(path), "no such file", "check the path")])
-        frames.append(check_retrievals(load_parquet(path), path=str(path)))
+        frames.append(check_retrievals(load_parquet(read.get(path, path)), path=str(path)))
     if len(frames) == 1:
         return frames[0]
     return check_retrievals(pd.concat(frames, ignore_index=True), path=str(paths[-1]))

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import (
+    is_bool_dtype,
+    is_complex_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
 
+from fairstats.names import normal_name
 from fairstats.problems import InputError, Problem
 
 if TYPE_CHECKING:
@@ -29,6 +37,8 @@ KEY_COLUMNS = (
     "sample",
 )
 REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
+#: The columns of names that readers compare: they are kept in a normal form.
+NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
 STATUSES = ("ok", "unparsed", "refused", "error")
 
 # Names end up in page titles, file names and table cells: a cap keeps a hostile file from flooding
@@ -134,6 +144,9 @@ def answers_schema() -> pandera.DataFrameSchema:
 
 def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
     """Check a frame against the answers schema and give its columns their types.
+
+    Names of benchmarks, versions, models, strategies and snapshots are brought into the form of
+    `fairstats.names.normal_name`, so that spellings that print the same are the same name.
 
     Parameters
     ----------
@@ -254,21 +267,54 @@ def _key_text(row: Mapping[Hashable, object]) -> str:
 
 
 def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Find text that no file can hold: half of a surrogate pair, which JSON may bring."""
+    """Find what is not text in text columns, and bring names into their normal form.
+
+    Lists, times, true and false would become texts that look like names. Half of a surrogate
+    pair, which JSON may bring, is text that no file can hold.
+    """
     problems: list[Problem] = []
     columns: dict[str, pd.Series] = {}
-    for name in frame:
-        if not pd.api.types.is_object_dtype(frame[name]):
+    for name, column in answers_schema().columns.items():
+        if name not in frame or str(column.dtype).lower() in ("int64", "float64"):
             continue
-        wrong = frame[name].map(lambda value: isinstance(value, str) and not _is_unicode(value))
-        if not wrong.any():
+        given = frame[name]
+        kind = given.dtype
+        kind = kind.categories.dtype if isinstance(kind, pd.CategoricalDtype) else kind
+        if not (is_object_dtype(kind) or is_string_dtype(kind) or _is_number(kind)):
+            message, remedy = f"has the type {kind}", "write it as text"
+            problems.append(Problem(path, message, remedy, column=name))
+            columns[name] = pd.Series("-", index=frame.index, dtype="str")
             continue
-        problems += [
-            Problem(path, "is not Unicode text", "write it again", row + 1, name, "not shown")
-            for row in wrong.to_numpy(dtype=bool).nonzero()[0].tolist()
-        ]
-        columns[name] = frame[name].mask(wrong, "-")
+        if is_object_dtype(given.dtype):
+            wrong = given.map(_not_text)
+            problems += [
+                Problem(path, message, "write it as text", row, name, "not shown")
+                for row, message in enumerate(wrong, start=1)
+                if message
+            ]
+            given = columns[name] = given.mask(wrong != "", "-")
+        if name in NAME_COLUMNS:
+            other = {n: normal_name(n) for n in given.unique() if isinstance(n, str)}
+            other = {n: normal for n, normal in other.items() if n != normal}
+            columns[name] = given.replace(other) if other else given
     return frame.assign(**columns), problems
+
+
+def _is_number(kind: object) -> bool:
+    return bool(is_numeric_dtype(kind) and not is_bool_dtype(kind) and not is_complex_dtype(kind))
+
+
+def _not_text(value: object) -> str:
+    """Say why a value is not text; empty for text, a number, which is written as one, or a null."""
+    if isinstance(value, str):
+        return "" if _is_unicode(value) else "is not Unicode text"
+    if value is None or value is pd.NA or value is pd.NaT:
+        return ""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        return f"has the type {type(value).__name__}"
+    return ""
 
 
 def _is_unicode(text: str) -> bool:

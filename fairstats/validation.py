@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from fairstats.answers import answer_files, read_answers
+from fairstats.answers import answer_files, join_answers, read_answer_file
 from fairstats.benchmarks import BASELINE, Benchmark, by_name, load_benchmarks
-from fairstats.names import has_hidden_characters
+from fairstats.names import has_hidden_characters, posing_letters, same_looking
 from fairstats.problems import InputError, Problem
 from fairstats.schema import duplicate_problems
 
@@ -36,33 +36,62 @@ def validate_files(
     list of Problem
         Empty when the files can be published.
     """
-    given = by_name(benchmarks)
     try:
-        paths = answer_files(source)
+        read_valid(answer_files(source), benchmarks=benchmarks)
     except InputError as error:
         return list(error.problems)
+    return []
+
+
+def read_valid(
+    files: Iterable[str | os.PathLike[str]],
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Read answer files that have no problem, each once.
+
+    Parameters
+    ----------
+    files : iterable of path or FileBytes
+        Files, no folders. Of `fairstats.input_files.FileBytes` the bytes are used.
+    benchmarks : iterable of Benchmark
+        As for `validate_files`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The answers that were validated, as `fairstats.read_answers` gives them.
+
+    Raises
+    ------
+    InputError
+        With every problem that `validate_files` lists.
+    """
+    given = by_name(benchmarks)
     problems: list[Problem] = []
     frames: list[pd.DataFrame] = []
     names: list[str] = []
-    for path in paths:
+    for path in files:
         try:
-            frames.append(read_answers(path))
+            frames.append(read_answer_file(path))
         except InputError as error:
             problems.extend(error.problems)
         else:
-            names.append(str(path))
-            problems.extend(
-                _cell_problems(frames[-1], path=str(path), known=_known(frames[-1], given))
-            )
+            names.append(os.fspath(path))
+            known = _known(frames[-1], given)
+            problems.extend(_cell_problems(frames[-1], path=names[-1], known=known))
     problems.extend(duplicate_problems(frames, names))
     if frames:
-        # A unit may be spread over files: whether it is whole is asked of all of them together.
+        # A unit may be spread over files, and names of two files may look the same.
         rows = pd.concat(
             [frame.assign(_path=name) for frame, name in zip(frames, names, strict=True)],
             ignore_index=True,
         )
+        problems.extend(_same_looking_problems(rows))
         problems.extend(_missing_items(rows, _known(rows, given)))
-    return problems
+    if problems:
+        raise InputError(problems)
+    return join_answers(frames)
 
 
 def validate_answers(
@@ -85,14 +114,19 @@ def validate_answers(
     Returns
     -------
     list of Problem
-        Names with hidden characters, unknown benchmark, version, attribute, group, item or option
+        Names with hidden characters, or that look like one another or like a name in Latin letters,
+        unknown benchmark, version, attribute, group, item or option
         letter, a key other than the benchmark's, and variants without a row. Empty when there is
         none. The original and the neutralized variants may be without a row if all of them are.
     """
     known = _known(answers, by_name(benchmarks))
     answers = answers.reset_index(drop=True)
-    problems = _cell_problems(answers, path=path, known=known)
-    return problems + _missing_items(answers.assign(_path=path), known)
+    rows = answers.assign(_path=path)
+    return [
+        *_cell_problems(answers, path=path, known=known),
+        *_same_looking_problems(rows),
+        *_missing_items(rows, known),
+    ]
 
 
 def _known(answers: pd.DataFrame, given: Mapping[str, Benchmark]) -> dict[str, Benchmark | None]:
@@ -123,6 +157,14 @@ def _cell_problems(
             "has blanks at its ends, or characters that cannot be seen",
             "remove them: names that look the same must be the same",
         )
+        for name in answers[column].unique():
+            if posing := posing_letters(str(name)):
+                report(
+                    answers[column] == name,
+                    column,
+                    f"has letters that look like Latin ones but are not: {_codes(posing)}",
+                    "write Latin letters",
+                )
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
@@ -172,6 +214,30 @@ def _cell_problems(
             value = str(answers.at[index, "answer_key"])
             found.append((index, Problem(path, message, remedy, index + 1, "answer_key", value)))
     return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
+
+
+def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
+    """Find names that readers of a board would take for one another, in any of the files."""
+    problems = []
+    for column in ("benchmark", *_NAMES):
+        for group in same_looking(map(str, answers[column].unique())):
+            rows = answers[answers[column].isin(group)]
+            shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group)
+            problems.append(
+                Problem(
+                    ", ".join(sorted(rows["_path"].unique())),
+                    f"look the same to a reader: {shown}",
+                    "if they are the same, write them the same way; if not, rename one",
+                    column=column,
+                )
+            )
+    return problems
+
+
+def _codes(text: str, form: str = "{}") -> str:
+    """Give the code points of the characters that are not ASCII; empty if all are."""
+    other = dict.fromkeys(sign for sign in text if not sign.isascii())
+    return form.format(", ".join(f"U+{ord(sign):04X}" for sign in other)) if other else ""
 
 
 def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:

@@ -74,7 +74,7 @@ def test_what_has_to_be_declared_is_named(part, benchmark_file):
     ("replaced", "said"),
     [
         ({"missing": 'missing = "guess"'}, "missing: unknown policy; use one of available"),
-        ({"missing": "missing = 3"}, "missing: unknown policy"),
+        ({"missing": "missing = 3"}, "missing: is not laid out as expected; write a text"),
         ({"equivalence_margin": "equivalence_margin = 0"}, "must lie between 0 and 1"),
         ({"equivalence_margin": "equivalence_margin = nan"}, "must lie between 0 and 1"),
         ({"equivalence_margin": 'equivalence_margin = "wide"'}, "not laid out as expected"),
@@ -118,7 +118,7 @@ def test_a_contradiction_is_named(replaced, said, benchmark_file):
     ("keys", "said"),
     [
         ("item,answer_key\ni1,A\n", "item_id"),
-        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "not laid out as expected"),
+        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "not a CSV file"),
     ],
 )
 def test_a_file_of_keys_that_cannot_be_read_is_named(keys, said, benchmark_file):

@@ -14,7 +14,9 @@ LINES = (FOLDER / "primer.jsonl").read_bytes().splitlines()
 SNIPPETS = [json.loads(line) for line in LINES]
 ITEMS = [
     json.loads(line)
-    for line in resource("data", "items", "demo.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in resource("data", "benchmarks", "demo.items.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
 ]
 
 

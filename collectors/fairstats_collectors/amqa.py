@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError, Problem
 from fairstats.resources import resource
 from fairstats.schema import check_answers, duplicate_problems

@@ -12,7 +12,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from fairstats.input_files import parse_json
 from fairstats_collectors.campaign import note_names
+from fairstats_collectors.clients import within_deadline
 from fairstats_collectors.journal import Journal, Reply
 from fairstats_collectors.service import Service
 from fairstats_collectors.tasks import Task
@@ -78,7 +80,7 @@ async def run_batch(
         by_key = {service.key(task): task for task in tasks}
         for file in (batch.output_file_id, batch.error_file_id):
             if file:
-                content = (await client.files.content(file)).content
+                content = (await within_deadline(client.files.content(file))).content
                 journal.keep(_replies(service, content, by_key))
         # Only now: what was not fetched is fetched by the next start.
         journal.note(_BATCH, "")
@@ -134,7 +136,7 @@ def _replies(service: Service, content: bytes, tasks: Mapping[str, Task]) -> Ite
     """The replies in a batch's file; lines that belong to no task are passed over."""
     for line in content.decode("utf-8", "replace").split("\n"):
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             task = tasks[row["custom_id"]]
         except (ValueError, LookupError, TypeError, RecursionError):
             continue

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from fairstats_collectors.checking import wrong
 
 if TYPE_CHECKING:
     import openai
+
+T = TypeVar("T")
+
+#: The longest reply that is read, and the longest file of a batch's replies.
+MAX_REPLY_BYTES = 16 * 2**20
+MAX_BATCH_BYTES = 512 * 2**20
+#: The most seconds that a request takes with all its retries. A service that sends a byte now and
+#: then never runs into the client's own limit, which is the time between two bytes.
+DEADLINE_S = 900.0
 
 _KEY_LENGTH = 8  # a shorter "key" is a placeholder such as "EMPTY", and no secret
 
@@ -55,14 +64,112 @@ def make_client(
             base_url=base_url,
             timeout=timeout,
             max_retries=retries,
-            # A proxy of the environment does not lead to a server of this process.
-            http_client=None if proxies else openai.DefaultAsyncHttpxClient(trust_env=False),
+            http_client=_limited_client(proxies=proxies),
         )
     except Exception as error:
         message = hide(f"{type(error).__name__}: {error}")
     else:
         return client, hide
     raise wrong("base_url", message, "write it like https://host/v1")
+
+
+def http_library() -> Any:
+    """Return the HTTP library that the client is built on: httpx, or its successor."""
+    import openai
+
+    for kind in openai.DefaultAsyncHttpxClient.__mro__:
+        library = __import__(kind.__module__.partition(".")[0])
+        if library.__name__.startswith("httpx"):
+            return library
+    raise AssertionError("openai is built on httpx")
+
+
+def _limited_client(*, proxies: bool) -> Any:
+    """Make an HTTP client that reads no more than a reply can be, and from nobody else.
+
+    Redirects are not followed: they would send the prompt, and the key, to another service. A
+    reply is not to be compressed: a few bytes could unpack to gigabytes.
+    """
+    import openai
+
+    library = http_library()
+    stream_type: Any = library.AsyncByteStream
+
+    class Capped(stream_type):  # type: ignore[misc]
+        """The bytes of a reply, up to a limit."""
+
+        def __init__(self, stream: Any, most: int) -> None:
+            self._stream, self._most = stream, most
+
+        @property
+        def elapsed(self) -> Any:
+            return getattr(self._stream, "elapsed", None)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for part in self._stream:
+                size += len(part)
+                if size > self._most:
+                    raise library.RemoteProtocolError(
+                        f"the reply is longer than {self._most:,} bytes"
+                    )
+                yield part
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    class Limited(openai.DefaultAsyncHttpxClient):
+        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+            options["follow_redirects"] = False
+            response = await super().send(request, stream=True, **options)
+            try:
+                encoding = response.headers.get("content-encoding", "identity")
+                if encoding.strip().lower() not in ("", "identity"):
+                    raise library.RemoteProtocolError(
+                        f"the reply is compressed ({encoding}), which it was not to be"
+                    )
+                is_batch = request.url.path.endswith("/content")
+                most = MAX_BATCH_BYTES if is_batch else MAX_REPLY_BYTES
+                response.stream = Capped(response.stream, most)
+                if not stream:
+                    await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+            return response
+
+    # A proxy of the environment does not lead to a server of this process.
+    return Limited(trust_env=proxies, headers={"Accept-Encoding": "identity"})
+
+
+async def within_deadline(request: Awaitable[T]) -> T:
+    """Wait for a request and its retries, but no longer than `DEADLINE_S`.
+
+    Raises
+    ------
+    openai.APIConnectionError
+        When the time is over.
+    """
+    import openai
+
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            return await request
+    except TimeoutError:
+        message = f"no whole reply within {DEADLINE_S:g} seconds"
+    raise openai.APIConnectionError(message=message, request=cast(Any, None))
+
+
+def redirected_to(fault: Exception) -> str | None:
+    """Return the host that a service redirects to; None if the fault is another one.
+
+    Only the host: the rest of the address may hold a secret.
+    """
+    status = getattr(fault, "status_code", 0)
+    if not 300 <= status < 400:
+        return None
+    location = getattr(fault, "response").headers.get("location", "")  # noqa: B009
+    return urlsplit(location).hostname or "another address"
 
 
 def endpoint_of(base_url: str) -> str:

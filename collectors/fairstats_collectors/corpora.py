@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairstats.answers import load_parquet, read_json_lines
+from fairstats.input_files import load_parquet, read_json_lines
 from fairstats.problems import InputError, Problem
 
 #: How many words a snippet has at most, where nothing else is said.
@@ -203,7 +203,7 @@ def _file_rows(path: Path) -> Iterator[_Row]:
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:
-    frame = load_parquet(path)
+    frame = load_parquet(path, _COLUMNS)
     for column in ("id", "text"):
         if list(frame.columns).count(column) != 1:
             remedy = "give it the columns id and text, and title where there is one"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairstats.problems import InputError, Problem
-from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client
+from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client, within_deadline
 
 #: The file of vectors beside what they were computed for. Its name is no journal's, so that
 #: `collect merge folder/*.sqlite` passes it over.
@@ -85,10 +85,9 @@ def service_embedder(
 
         async def work() -> None:
             for some in batches:
-                reply: Any = await client.post(
-                    "/embeddings",
-                    cast_to=object,
-                    body={"model": model, "input": some, "encoding_format": "float"},
+                body = {"model": model, "input": some, "encoding_format": "float"}
+                reply: Any = await within_deadline(
+                    client.post("/embeddings", cast_to=object, body=body)
                 )
                 keep(some, _vectors(reply, len(some)))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
+import io
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +14,20 @@ from typing import Any, TextIO
 
 import pandas as pd
 
+from fairstats.input_files import (
+    MAX_TEXT_FILE_BYTES,
+    json_objects,
+    load_csv,
+    not_csv,
+    parse_json,
+    read_once,
+    refuse_links,
+    refuse_many_values,
+)
 from fairstats.problems import InputError, Problem
 
-#: No file of answers that anyone collected is as large; a larger one is refused unread.
-MAX_BYTES = 2 * 2**30
-#: A line of a JSON Lines file holds one answer.
-MAX_LINE_BYTES = 16 * 2**20
+#: A larger file is refused unread: what is in it takes several times its size in memory.
+MAX_BYTES = MAX_TEXT_FILE_BYTES
 
 #: What spreadsheets of different countries write between the cells of a CSV file.
 SEPARATORS = ",;\t"
@@ -82,6 +89,8 @@ def importable_files(
             problems.append(Problem(str(path), "is a folder", "name the file in it that is meant"))
             continue
         found = sorted(find(path)) if find and path.is_dir() else [path]
+        if path.is_dir():
+            refuse_links(found)
         if not found:
             expected = f"expected files that end in {', '.join(suffixes)}"
             problems.append(Problem(str(path), "the folder holds no such file", expected))
@@ -120,33 +129,9 @@ def json_lines(path: Path) -> list[Record]:
     Raises
     ------
     InputError
-        With a problem for each line that is not one JSON object of UTF-8 text with distinct names.
+        As `fairstats.input_files.json_objects`.
     """
-    records: list[Record] = []
-    problems: list[Problem] = []
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MAX_LINE_BYTES:
-                message = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
-                # What follows is in the middle of something, so that nothing more can be said.
-                problems.append(Problem(str(path), message, "write one object a line", number))
-                break
-            if not line.strip():
-                continue
-            try:
-                value = _parsed(line, first=number == 1)
-                if not isinstance(value, dict):
-                    raise ValueError("not a JSON object")
-            except (ValueError, RecursionError) as error:
-                remedy = "write one JSON object a line, as UTF-8"
-                problems.append(Problem(str(path), _said(error), remedy, number, "line"))
-            else:
-                records.append(Record(number, value))
-    if problems:
-        raise InputError(problems)
-    return records
+    return [Record(number, fields) for number, fields in json_objects(path, parse=parse_json)]
 
 
 def json_value(path: Path) -> Any:
@@ -155,12 +140,16 @@ def json_value(path: Path) -> Any:
     Raises
     ------
     InputError
-        When it is not JSON of UTF-8 text with distinct names.
+        When it is not JSON of UTF-8 text with distinct names, or is too large.
     """
+    file = read_once(path, MAX_TEXT_FILE_BYTES)
+    refuse_many_values(file)
     try:
-        return _parsed(path.read_bytes(), first=True)
-    except (ValueError, RecursionError) as error:
-        problem = Problem(str(path), _said(error), "use the file as it was written")
+        # Spreadsheets write a mark before the text that says it is UTF-8.
+        return parse_json(file.content.decode("utf-8-sig"))
+    except ValueError as error:
+        message = f"not UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
+        problem = Problem(str(path), message, "use the file as it was written")
         raise InputError([problem]) from None
 
 
@@ -179,37 +168,19 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
     InputError
         When it is not a CSV file of such text with distinct column names.
     """
+    file = read_once(path, MAX_TEXT_FILE_BYTES)
     encoding = encoding_of(path)
     try:
-        with path.open(encoding=encoding, newline="") as file:
-            separator = separator_of(file, separators)
-            header = next(csv.reader(file, delimiter=separator), [])
-        twice = sorted({name for name in header if header.count(name) > 1})
-        if twice:
-            message = "the column stands there more than once"
-            raise InputError([Problem(str(path), message, "drop one", column=n) for n in twice])
-        with warnings.catch_warnings():
-            # Of lines that are longer than the header pandas would drop the end with a warning.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(
-                path,
-                dtype=str,
-                keep_default_na=False,
-                na_values=[""],
-                index_col=False,
-                encoding=encoding,
-                sep=separator,
-            )
-    except InputError:
-        raise
-    except (
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        pd.errors.EmptyDataError,
-        UnicodeDecodeError,
-        csv.Error,
-    ) as error:
+        with io.TextIOWrapper(io.BytesIO(file.content), encoding, newline="") as text:
+            separator = separator_of(text, separators)
+            header = next(csv.reader(text, delimiter=separator), [])
+    except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        message = "the column stands there more than once"
+        raise InputError([Problem(str(path), message, "drop one", column=n) for n in twice])
+    table = load_csv(file, encoding=encoding, separator=separator)
     # Spreadsheets write rows of separators alone below a table.
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})
@@ -232,36 +203,3 @@ def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
     # A separator in quotes is part of a name.
     first, *_ = re.sub(r'"[^"]*"', "", begin).splitlines() or [""]
     return max(separators, key=first.count)
-
-
-def not_csv(path: Path, error: Exception) -> Problem:
-    """Why a file could not be read as CSV, in words for whoever saved it."""
-    if isinstance(error, UnicodeDecodeError):
-        message = "is not saved as UTF-8: letters such as é or ß cannot be told"
-        remedy = "open it in the spreadsheet again and save it as 'CSV UTF-8'"
-        return Problem(str(path), message, remedy)
-    return Problem(str(path), f"not a CSV file ({error})", "save it as UTF-8 CSV again")
-
-
-def _parsed(content: bytes, *, first: bool) -> Any:
-    # Spreadsheets write a mark before the text that says it is UTF-8.
-    text = content.decode("utf-8-sig" if first else "utf-8")
-    return json.loads(text, object_pairs_hook=distinct_names)
-
-
-def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of a name that stands there twice, readers take one value or the other: refuse it."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {twice[:80]!r} stands there more than once in one object")
-    return found
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "not JSON that can be read (nested too deep)"
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 text ({error})"
-    return f"not JSON ({error})" if isinstance(error, json.JSONDecodeError) else str(error)

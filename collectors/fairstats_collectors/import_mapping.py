@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError, Problem
 from fairstats.schema import answers_schema
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers import answer_files, read_answers, read_json_lines, write_answer_sets
+from fairstats.answers import answer_files, read_answers, write_answer_sets
 from fairstats.benchmarks import Benchmark, load_benchmarks
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError, Problem
 from fairstats.schema import KEY_COLUMNS
 from fairstats_collectors.parsing import parse_answer

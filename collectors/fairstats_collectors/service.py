@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from fairstats.input_files import parse_json
 from fairstats.problems import InputError, Problem
+from fairstats_collectors.clients import http_library, redirected_to, within_deadline
 from fairstats_collectors.doubles import Doubles, close_connection
 from fairstats_collectors.journal import Reply, canonical_json, reply_key
 from fairstats_collectors.tasks import Task
@@ -68,7 +69,7 @@ class Service:
         #: How many requests in a row were turned away for a reason that every other would meet.
         self.turned_away = 0
         self.advice = ""
-        self._response = _response_type()
+        self._response = http_library().Response
         self._doubles = Doubles()
 
     def parameters(self, sample: int) -> dict[str, Any]:
@@ -185,7 +186,9 @@ class Service:
         # The client's own request, with its retries; but not its models of what is sent and what
         # comes back, which check nothing and take a third of its time.
         client = self.client if retries is None else self.client.with_options(max_retries=retries)
-        return await client.post("/chat/completions", cast_to=self._response, body=self.body(task))
+        return await within_deadline(
+            client.post("/chat/completions", cast_to=self._response, body=self.body(task))
+        )
 
     def read(self, completion: Any) -> dict[str, Any]:
         """The columns of the journal that come from a chat completion.
@@ -234,6 +237,8 @@ class Service:
         """What to do about a fault that every request would meet; None for any other."""
         import openai
 
+        if (host := redirected_to(fault)) is not None:
+            return f"it redirects to {host}; name that address in base_url if you trust it"
         if isinstance(fault, openai.APIConnectionError):
             return "check base_url, and that the service runs"
         if isinstance(fault, (openai.AuthenticationError, openai.PermissionDeniedError)):
@@ -247,21 +252,9 @@ class Service:
 
 def _parsed(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        return parse_json(content)
     except ValueError as error:
         raise ValueError(f"what came back is not a chat completion (JSON: {error})") from None
-
-
-def _response_type() -> type[Any]:
-    """The client's own type of a raw response, of whichever HTTP library it is built on."""
-    import openai
-
-    for kind in openai.DefaultAsyncHttpxClient.__mro__:
-        library = __import__(kind.__module__.partition(".")[0])
-        if library.__name__.startswith("httpx"):
-            response: type[Any] = library.Response
-            return response
-    raise AssertionError("openai is built on httpx")
 
 
 def _snapshot(reported: str) -> str | None:

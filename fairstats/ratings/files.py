@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats.answers import RATINGS_SUFFIX, files_ending, load_table, write_parquet
+from fairstats.input_files import already_read
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
@@ -93,10 +94,11 @@ def read_ratings(
         When a file cannot be read, its rows, or all files together, break the schema or the
         rubric, each with file, row, column and value; and when a judgement stands in two files.
     """
-    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    read = already_read(given)
     found: dict[Path, Path] = {}
     problems: list[Problem] = []
-    for path in paths:
+    for path in map(Path, given):
         inside = rating_files(path) if path.is_dir() else [path]
         if not inside:
             problems.append(_no_ratings_in(path))
@@ -110,7 +112,8 @@ def read_ratings(
         try:
             if is_handed_in(path):
                 raise InputError([Problem(str(path), *_HANDED_IN)])
-            frames.append(check_ratings(load_table(path), rubrics=rubrics, path=str(path)))
+            table = load_table(read.get(path, path))
+            frames.append(check_ratings(table, rubrics=rubrics, path=str(path)))
         except InputError as error:
             problems += error.problems
     if problems:

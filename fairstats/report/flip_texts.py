@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import Benchmark
 from fairstats.flips import flipping_items
+from fairstats.input_files import read_json_lines
 from fairstats.report.text import escape_markdown
 
 #: So many items are shown, and so many characters of each telling.

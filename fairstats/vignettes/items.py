@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import Benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError, Problem
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers import MEASURES_SUFFIX, files_ending, load_table, write_parquet
+from fairstats.input_files import already_read
 from fairstats.problems import InputError, Problem, printable
 
 #: The columns of a table of measures, in order. One row a variant and measure, or a variant,
@@ -73,8 +74,9 @@ def read_measures(
     InputError
         When a file cannot be read or breaks `check_measures`, or a measure stands in two files.
     """
-    files = files_ending(source, MEASURES_SUFFIX)
-    tables = [check_measures(load_table(path), path=str(path)) for path in files]
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    files, read = files_ending(given, MEASURES_SUFFIX), already_read(given)
+    tables = [check_measures(load_table(read.get(f, f)), path=str(f)) for f in files]
     if not tables:
         return no_measures()
     together = ", ".join(map(str, files))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from fairstats.answers import load_parquet
 from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.input_files import load_parquet
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.items import Item, load_items
@@ -147,8 +147,8 @@ def read_amqa_items(path: Path) -> list[Item]:
     """
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
-    table = load_parquet(path)
     needed = ["question_id", "answer_idx", *AMQA_OPTIONS.values(), *AMQA_VARIANTS.values()]
+    table = load_parquet(path, needed)
     if lacking := [column for column in needed if column not in table]:
         remedy = "use items.parquet as the AMQA authors released it"
         raise InputError([Problem(str(path), "is missing", remedy, column=", ".join(lacking))])

@@ -632,9 +632,13 @@ def test_every_faulty_item_is_named_at_once(tmp_path: Path) -> None:
 
 
 def test_no_item_and_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no item"):
+    with pytest.raises(InputError, match="the file is empty"):
         load_items(write_benchmark(tmp_path, items=[]))
-    (tmp_path / "keys.csv").write_text("item_id,answer_key\n")
+    benchmark = write_benchmark(tmp_path)
+    (tmp_path / "items.jsonl").write_text("\n")
+    with pytest.raises(InputError, match="holds no item"):
+        load_items(benchmark)
+    (tmp_path / "keys.csv").write_text("item_id,answer_key\n1,A\n")
     toml = TOML.replace('"items.jsonl"', '"gone.jsonl"\nkeys_file = "keys.csv"')
     with pytest.raises(InputError, match="no such file"):
         load_items(write_benchmark(tmp_path, toml))

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from fairstats import input_files
 from fairstats.answers import read_answers
 from fairstats.cli import app
 from fairstats.problems import InputError, Problem
@@ -223,7 +224,11 @@ def test_every_faulty_row_is_told(table):
         (b"PK\x03\x04", "a.npz", "is a pickle"),
         (b"", "a.csv", "the file is empty"),
         (b"x", "a.ods", "unknown kind of file '.ods'"),
-        ("model,item_id\nm\u00e9,1\n".encode("latin-1"), "a.csv", "is not saved as UTF-8"),
+        (
+            "model,item_id\nm\u00e9,1\n".encode("latin-1"),
+            "a.csv",
+            "is saved as UTF-8",
+        ),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column stands there more than once"),
         (b"model,item_id\n1,2,3\n", "a.csv", "not a CSV file"),
@@ -249,9 +254,10 @@ def test_files_that_cannot_be_read_are_told_why(table, content, name, message):
 
 
 def test_sizes_are_capped(table, monkeypatch):
-    monkeypatch.setattr(import_files, "MAX_LINE_BYTES", 100)
-    (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
-    assert "the line is longer than 100 bytes" in str(problem)
+    with monkeypatch.context() as patch:
+        patch.setattr(input_files, "MAX_LINE_BYTES", 100)
+        (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
+    assert "a line is longer than 100 bytes" in str(problem)
     monkeypatch.setattr(import_files, "MAX_BYTES", 10)
     (problem,) = problems_of(table, PLAIN)
     assert "is larger than 10 bytes" in str(problem)
@@ -371,3 +377,12 @@ def test_an_answers_table_comes_back_from_csv_as_it_was(tmp_path, all_right, dem
         values={"group": {group.upper(): group for group in answers["group"].unique()}},
     )
     pd.testing.assert_frame_equal(again[answers.columns], answers, check_dtype=False)
+
+
+def test_link_in_a_folder_is_refused(tmp_path):
+    (tmp_path / "secret").write_text("secret\n")
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "a.csv").symlink_to(tmp_path / "secret")
+    with pytest.raises(InputError, match="symbolic link") as caught:
+        import_table(tmp_path / "answers", benchmark="demo")
+    assert "secret\n" not in str(caught.value)

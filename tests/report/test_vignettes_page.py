@@ -37,7 +37,7 @@ def audit(tmp_path_factory):
         item["variants"]["black"] = item["variants"]["black"].rpartition(". ")[0] + "."
     path = folder / "mine.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
-    text = demo.path.read_text(encoding="utf-8").replace("../items/demo.jsonl", "mine.jsonl")
+    text = demo.path.read_text(encoding="utf-8").replace("demo.items.jsonl", "mine.jsonl")
     path.with_suffix(".toml").write_text(text, encoding="utf-8")
     answers = write_answers(answers_of_models((HOSTILE[0], HOSTILE[6])), folder / "a.parquet")
     return report_vignettes(path, out=folder / "out", answers=[answers])

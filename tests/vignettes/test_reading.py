@@ -13,7 +13,7 @@ from fairstats.vignettes.reading import read_vignettes
 def test_a_benchmark_that_ships_its_vignettes_is_read_by_name():
     found = read_vignettes("demo")
     assert len(found.items) == 24
-    assert found.path.name == "demo.jsonl"
+    assert found.path.name == "demo.items.jsonl"
     assert len(list(found.variants())) == 24 * 6
 
 
@@ -26,7 +26,7 @@ def test_json_lines_take_the_declaration_beside_them(tmp_path):
     assert len(read_vignettes(items, benchmark="demo").items) == 24
     text = declared.path.read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
-        text.replace("../items/demo.jsonl", "mine.jsonl"), encoding="utf-8"
+        text.replace("demo.items.jsonl", "mine.jsonl"), encoding="utf-8"
     )
     assert read_vignettes(items).path == items
 
@@ -36,7 +36,7 @@ def test_a_benchmark_without_a_neutral_vignette_is_refused(tmp_path):
     text = declared.path.read_text(encoding="utf-8")
     path = tmp_path / "mine.toml"
     path.write_text(
-        text[: text.index("[attributes.baseline]")].replace("../items/demo.jsonl", "mine.jsonl"),
+        text[: text.index("[attributes.baseline]")].replace("demo.items.jsonl", "mine.jsonl"),
         encoding="utf-8",
     )
     shutil.copy(declared.items_file, tmp_path / "mine.jsonl")

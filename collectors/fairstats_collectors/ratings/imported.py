@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers import COMMENTS_SUFFIX, RATINGS_SUFFIX, load_parquet
+from fairstats.answers import COMMENTS_SUFFIX, RATINGS_SUFFIX
+from fairstats.input_files import load_parquet
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric

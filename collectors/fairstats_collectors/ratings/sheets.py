@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats.input_files import not_csv
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import SHEET_COLUMNS
 from fairstats.ratings.rubrics import Question, Rubric
 from fairstats.report.downloads import table_csv
-from fairstats_collectors.import_files import encoding_of, importable_files, not_csv, separator_of
+from fairstats_collectors.import_files import encoding_of, importable_files, separator_of
 from fairstats_collectors.ratings.handed_out import HandedOut
 from fairstats_collectors.ratings.judgements import Entry, Judgement, checked_judgements
 from fairstats_collectors.ratings.texts import RESERVED, Shown, text_columns
@@ -111,7 +112,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     try:
         with path.open(encoding=encoding_of(path), newline="") as file:
             lines = list(csv.reader(file, delimiter=separator_of(file), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
     if not lines:
         raise InputError([Problem(str(path), "the file is empty", "leave it out")])

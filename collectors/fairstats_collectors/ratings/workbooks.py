@@ -13,9 +13,10 @@ from fairstats_collectors.import_files import csv_records
 from fairstats_collectors.spreadsheets import workbook
 
 #: A workbook is a compressed folder: this is the most that it may unpack to, and hold.
-MAX_UNPACKED = 2**30
+MAX_UNPACKED = 256 * 2**20
 MAX_ROWS = 500_000
 MAX_COLUMNS = 300
+MAX_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,9 @@ def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> 
         columns[plain] = column
     rows: list[Mapping[str, Any]] = []
     for row in cells:
-        if len(rows) >= MAX_ROWS:
-            raise InputError([Problem(name, f"has more than {MAX_ROWS:,} rows", "split it")])
+        # A cell that is empty takes no room in the file, but does in memory.
+        if len(rows) >= min(MAX_ROWS, MAX_CELLS // max(len(header), 1)):
+            raise InputError([Problem(name, f"has more than {len(rows):,} rows", "split it")])
         padded = [*row[: len(header)], *[None] * (len(header) - len(row))]
         rows.append(dict(zip(columns, padded, strict=True)))
     return Sheet(name, columns, rows)

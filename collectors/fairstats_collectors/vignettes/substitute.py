@@ -26,8 +26,8 @@ from fairstats_collectors.vignettes.groups import ORIGINAL, Groups, load_groups
 from fairstats_collectors.vignettes.mentions import Mention, NotFound, find_mention
 from fairstats_collectors.vignettes.screening import left_over_group, sex_specific_word
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import BASELINE, NEUTRALIZED, Attribute, load_benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.report.downloads import table_csv

@@ -7,8 +7,8 @@ import pytest
 from fairstats_collectors.item_prompts import list_prompts
 from fairstats_collectors.vignettes.amqa_items import convert_amqa
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError
 from fairstats.vignettes.items import load_items
 

@@ -13,8 +13,8 @@ from fairstats_collectors.vignettes.groups import load_groups
 from fairstats_collectors.vignettes.substitute import put_in, substitute
 
 from fairstats.analysis import analyze
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import load_benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError
 from fairstats.resources import resource
 from fairstats.vignettes.items import load_items

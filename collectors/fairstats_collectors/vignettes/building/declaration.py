@@ -19,6 +19,7 @@ from fairstats_collectors.vignettes.building.declared_agents import (
 from fairstats_collectors.vignettes.building.declared_attributes import Varied, read_attributes
 
 from fairstats.benchmarks import Attribute, read_toml, unknown_keys
+from fairstats.input_files import file_inside
 from fairstats.problems import InputError, Problem
 
 #: Who writes the variants: two agents, or `fairstats_collectors.vignettes.substitute`, which asks
@@ -126,6 +127,11 @@ def load_build(path: Path) -> Build:
         wrong("name", error.problems[0].message, error.problems[0].remedy)
     if not _is_line(declared.get("items")):
         wrong("items", "has to name a file", "name the JSON Lines file of the questions")
+    else:
+        try:
+            file_inside(path.parent, declared["items"], path=path, key="items")
+        except InputError as error:
+            problems += error.problems
     if not _is_line(declared.get("description", "-")):
         wrong("description", "has to be a text of one line", "correct it, or leave it out")
     choices = {"generator": GENERATORS, "keep": KEEP}

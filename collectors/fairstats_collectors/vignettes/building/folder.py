@@ -15,6 +15,7 @@ from fairstats_collectors.vignettes.building.declaration import Build
 from fairstats_collectors.vignettes.building.declared_agents import STAGES
 from fairstats_collectors.vignettes.building.messages import prompts_sha256
 
+from fairstats.input_files import parse_json
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.report.downloads import table_csv
@@ -83,7 +84,7 @@ class BuildFolder:
                 raise InputError([Problem(str(self.path), message, "name another folder")])
             return
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = parse_json(path.read_text(encoding="utf-8"))
             made_with = {key: found[key] for key in ("declared", "items_sha256", "prompts")}
         except (ValueError, LookupError, TypeError, RecursionError):
             raise InputError([Problem(str(path), "is no build's", "name another folder")]) from None

@@ -12,8 +12,8 @@ from typing import Any
 
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.answers import read_json_lines
 from fairstats.benchmarks import BASELINE, Attribute, load_benchmark
+from fairstats.input_files import read_json_lines
 from fairstats.problems import InputError, Problem
 from fairstats.vignettes.items import Item, load_items
 

@@ -1,0 +1,188 @@
+"""A service that sends too much, too slowly, or somebody else: the collection ends in a line."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairstats_collectors import clients
+from fairstats_collectors.chat import collect
+from fairstats_collectors.embeddings import service_embedder
+
+from fairstats.benchmarks import Benchmark
+from fairstats.problems import InputError
+from tests.collectors.test_chat import reply, write_benchmark
+
+Respond = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Server(ThreadingHTTPServer):
+    """A server on loopback that answers every request by one function."""
+
+    daemon_threads = True
+
+    def __init__(self, respond: Respond) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.respond = respond
+        self.bodies: list[bytes] = []
+        self.ended = threading.Event()
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        self.server.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        # The client hangs up, as it should.
+        with contextlib.suppress(OSError):
+            self.server.respond(self)
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Respond], Server]]:
+    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    servers: list[Server] = []
+
+    def start(respond: Respond) -> Server:
+        servers.append(Server(respond))
+        thread = threading.Thread(target=servers[-1].serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.ended.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    return write_benchmark(tmp_path)
+
+
+def refused(server: Server, benchmark: Benchmark, folder: Path, **options: Any) -> str:
+    given = {"model": "tiny", "base_url": server.url, "progress": False, "retries": 0} | options
+    with pytest.raises(InputError) as caught:
+        collect(benchmark, out=folder / "out", **given)
+    (problem,) = caught.value.problems
+    return str(problem)
+
+
+def send(handler: BaseHTTPRequestHandler, status: int, **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+
+
+def endless(handler: BaseHTTPRequestHandler) -> None:
+    """Send megabytes until the client hangs up."""
+    send(handler, 200, content_type="application/json")
+    while True:
+        handler.wfile.write(b" " * 2**20)
+
+
+def dripping(handler: Any) -> None:
+    """Send a blank now and then, as a service that is about to reply."""
+    send(handler, 200, content_type="application/json")
+    while not handler.server.ended.wait(0.02):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+
+
+def compressed(handler: BaseHTTPRequestHandler) -> None:
+    """Send a few kilobytes that unpack to a hundred megabytes."""
+    body = gzip.compress(bytes(100 * 2**20))
+    send(handler, 200, content_encoding="gzip", content_length=str(len(body)))
+    handler.wfile.write(body)
+
+
+def test_reply_without_end_is_cut_off(serve, benchmark, tmp_path, monkeypatch):
+    monkeypatch.setattr(clients, "MAX_REPLY_BYTES", 2**20)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    said = refused(serve(endless), benchmark, tmp_path)
+    assert "longer than 1,048,576 bytes" in said
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_compressed_reply_is_not_unpacked(serve, benchmark, tmp_path):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "compressed (gzip)" in refused(serve(compressed), benchmark, tmp_path)
+    # The server is in this process; its 100 megabytes are the only ones.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 190_000
+
+
+def test_no_compressed_reply_is_asked_for(serve, benchmark, tmp_path):
+    asked = []
+
+    def plain(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.headers["accept-encoding"])
+        status, _, body = reply()
+        send(handler, status, content_length=str(len(body)))
+        handler.wfile.write(body)
+
+    collect(benchmark, out=tmp_path, model="t", base_url=serve(plain).url, progress=False)
+    assert set(asked) == {"identity"}
+
+
+def test_dripping_reply_ends_at_the_deadline(serve, benchmark, tmp_path, monkeypatch):
+    monkeypatch.setattr(clients, "DEADLINE_S", 0.5)
+    started = time.monotonic()
+    said = refused(serve(dripping), benchmark, tmp_path, retries=5)
+    assert "no whole reply within 0.5 seconds" in said
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
+    def plain(handler: BaseHTTPRequestHandler) -> None:
+        code, _, body = reply()
+        send(handler, code, content_length=str(len(body)))
+        handler.wfile.write(body)
+
+    other = serve(plain)
+    target = other.url.replace("127.0.0.1", "localhost") + "/chat/completions?token=secret"
+    first = serve(lambda handler: send(handler, status, location=target, content_length="0"))
+    said = refused(first, benchmark, tmp_path)
+    assert "it redirects to localhost; name that address in base_url if you trust it" in said
+    assert "secret" not in said
+    assert other.bodies == []
+    assert len(first.bodies) == 1
+
+
+def test_reply_with_a_name_twice_is_no_reply(serve, benchmark, tmp_path):
+    def twice(handler: BaseHTTPRequestHandler) -> None:
+        body = reply("A")[2][:-1] + b', "choices": [{"message": {"content": "D"}}]}'
+        send(handler, 200, content_length=str(len(body)))
+        handler.wfile.write(body)
+
+    said = refused(serve(twice), benchmark, tmp_path)
+    assert "'choices' stands there more than once" in said
+
+
+@pytest.mark.parametrize("respond", [endless, compressed, dripping])
+def test_embeddings_have_the_same_limits(respond, serve, monkeypatch):
+    monkeypatch.setattr(clients, "MAX_REPLY_BYTES", 2**20)
+    monkeypatch.setattr(clients, "DEADLINE_S", 0.5)
+    embedder = service_embedder("m", base_url=serve(respond).url, key="", retries=0)
+    with pytest.raises(InputError) as caught:
+        embedder.ask(["a text"], lambda texts, vectors: None)
+    assert "\n" not in str(caught.value)

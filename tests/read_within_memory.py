@@ -1,0 +1,76 @@
+"""Write a file that unpacks to gigabytes, read it, and print the problems and the peak of memory.
+
+Run by `test_hostile_files.py` as a process: ``python read_within_memory.py BOMB FOLDER``.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from fairstats.answers import read_answers
+from fairstats.problems import InputError
+from fairstats.schema import REQUIRED_COLUMNS
+
+GIGABYTE = 10**9
+
+
+def repeated(path: Path) -> Path:
+    """Two million bytes of text, named by the rows 4,000 times each."""
+    texts = pyarrow.array(["x" * 1_000_000, "y" * 1_000_000])
+    places = pyarrow.array(np.arange(4_000, dtype="int32") % 2)
+    columns = {name: pyarrow.array(["A"] * 4_000) for name in REQUIRED_COLUMNS}
+    columns["model"] = pyarrow.DictionaryArray.from_arrays(places, texts)
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+    return path
+
+
+def many_rows(path: Path) -> Path:
+    """Write twenty million rows, in groups that are all alike."""
+    column = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array(np.zeros(1_000_000, dtype="int32")), pyarrow.array(["A"])
+    )
+    table = pyarrow.table(dict.fromkeys(REQUIRED_COLUMNS, column))
+    with pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd") as writer:
+        for _ in range(20):
+            writer.write_table(table)
+    return path
+
+
+def long_line(path: Path) -> Path:
+    """Write a line of two gigabytes, as a hole that takes no room on the disk."""
+    with path.open("wb") as file:
+        file.write(b'{"model": "' if path.suffix == ".jsonl" else b"model\n")
+        file.truncate(2 * GIGABYTE)
+    return path
+
+
+MAKERS = {
+    "repeated": lambda folder: repeated(folder / "a.parquet"),
+    "rows": lambda folder: many_rows(folder / "a.parquet"),
+    "csv-line": lambda folder: long_line(folder / "a.csv"),
+    "jsonl-line": lambda folder: long_line(folder / "a.jsonl"),
+}
+
+
+def main() -> None:
+    path = MAKERS[sys.argv[1]](Path(sys.argv[2]))
+    # What this process may ever hold, so that a failure does not take the machine down.
+    resource.setrlimit(resource.RLIMIT_AS, (6 * GIGABYTE, 6 * GIGABYTE))
+    problems: list[str] = []
+    try:
+        read_answers(path)
+    except InputError as error:
+        problems = [str(problem) for problem in error.problems]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"problems": problems, "peak_bytes": peak, "bytes": path.stat().st_size}))
+
+
+if __name__ == "__main__":
+    main()

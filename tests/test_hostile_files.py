@@ -1,0 +1,351 @@
+"""Answer files that were made to do harm: refused in a line each, within memory and time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from fairstats import input_files
+from fairstats.answers import files_ending, read_answers, write_answers
+from fairstats.benchmarks import load_benchmark
+from fairstats.engines import scan_answers
+from fairstats.names import file_sha256
+from fairstats.problems import InputError, Problem
+from fairstats.ratings.files import write_ratings
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.release import publish
+from fairstats.schema import KEY_COLUMNS, check_answers
+from tests.drawn_ratings import drawn_ratings
+from tests.test_answers import ROW, as_jsonl, problems_of, rows, save
+
+BOMBS = Path(__file__).with_name("read_within_memory.py")
+
+
+def problem_of(path: Path) -> Problem:
+    (problem,) = problems_of(lambda: read_answers(path))
+    assert "\n" not in str(problem)
+    return problem
+
+
+def write_columns(path: Path, **columns: Any) -> Path:
+    """Write two answers as parquet, some columns replaced by Arrow arrays."""
+    table = pyarrow.Table.from_pandas(rows({}, {}), preserve_index=False)
+    for name, values in columns.items():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, values)
+    pyarrow.parquet.write_table(table, path)
+    return path
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_file_with_more_rows_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
+    path = save(rows({}, {}, {}), tmp_path / f"a{suffix}")
+    monkeypatch.setattr(input_files, "MAX_ROWS", 3)
+    assert len(read_answers(path)) == 3
+    monkeypatch.setattr(input_files, "MAX_ROWS", 2)
+    assert "more than 2 rows" in problem_of(path).message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_line_longer_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(input_files, "MAX_LINE_BYTES", 4096)
+    assert len(read_answers(save(rows({}, {"answer_raw": "x" * 2000}), tmp_path / f"a{suffix}")))
+    path = save(rows({}, {"answer_raw": "x" * 9000}), tmp_path / f"b{suffix}")
+    assert "longer than 4,096 bytes" in problem_of(path).message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_file_larger_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
+    path = save(rows({}), tmp_path / f"a{suffix}")
+    for name in ("MAX_TEXT_FILE_BYTES", "MAX_FILE_BYTES"):
+        monkeypatch.setattr(input_files, name, path.stat().st_size - 1)
+    assert "is larger than" in problem_of(path).message
+
+
+def test_jsonl_file_of_too_many_values_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(input_files, "MAX_VALUES", 1000)
+    path = as_jsonl(tmp_path / "a.jsonl", ROW, '{"model": [' + ",".join(["[]"] * 1000) + "]}")
+    assert "more than 1,000 values" in problem_of(path).message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_file_of_too_many_columns_is_refused(suffix, tmp_path):
+    many = pd.DataFrame({f"column-{n}": ["x"] for n in range(input_files.MAX_COLUMNS + 1)})
+    if suffix == ".parquet":
+        many.to_parquet(tmp_path / "a.parquet")
+    else:
+        save(many, tmp_path / f"a{suffix}")
+    assert "columns" in problem_of(tmp_path / f"a{suffix}").message
+
+
+def test_parquet_text_is_counted_before_it_is_unpacked(tmp_path, monkeypatch):
+    repeated = rows(*[{"answer_raw": "x" * 10_000}] * 100)
+    path = write_answers(repeated, tmp_path / "a.parquet")
+    assert path.stat().st_size < 20_000
+    assert len(read_answers(path)) == 100
+    monkeypatch.setattr(input_files, "MAX_UNPACKED_TEXT", 900_000)
+    assert "unpacks to more than 900,000 bytes" in problem_of(path).message
+
+
+def test_text_of_a_large_parquet_file_may_be_large(tmp_path, monkeypatch):
+    various = rows(*[{"answer_raw": os.urandom(5_000).hex()} for _ in range(100)])
+    path = write_answers(various, tmp_path / "a.parquet")
+    monkeypatch.setattr(input_files, "MAX_UNPACKED_TEXT", 100_000)
+    assert len(read_answers(path)) == 100
+
+
+def test_more_rows_than_can_be_read_are_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(input_files, "MAX_ROWS", 2)
+    (problem,) = problems_of(lambda: write_answers(rows({}, {}, {}), tmp_path / "a.parquet"))
+    assert "more than 2 rows" in problem.message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
+@pytest.mark.parametrize("bomb", ["repeated", "rows", "csv-line", "jsonl-line"])
+def test_bomb_is_refused_within_a_gigabyte(bomb, tmp_path):
+    """In a process of its own: the peak of memory is of a whole process."""
+    done = subprocess.run(
+        [sys.executable, str(BOMBS), bomb, str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert len(told["problems"]) == 1
+    assert told["peak_bytes"] < 10**9
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pyarrow.array([["x"], ["x"]]),
+        pyarrow.array([{"a": "x"}, {"a": "x"}]),
+        pyarrow.array([datetime(2026, 1, 1, tzinfo=UTC)] * 2),
+        pyarrow.array([datetime(2026, 1, 1).date()] * 2),
+        pyarrow.array([b"x", b"x"]),
+        pyarrow.array([b"\xff", b"x"]).dictionary_encode(),
+        pyarrow.array([[("a", "b")], []], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+    ],
+    ids=["list", "struct", "timestamp", "date", "binary", "binary dictionary", "map"],
+)
+@pytest.mark.parametrize("column", ["model", "group"])
+def test_column_of_another_kind_is_refused(column, values, tmp_path):
+    path = write_columns(tmp_path / "a.parquet", **{column: values})
+    problem = problem_of(path)
+    assert problem.column == column
+    assert "has the type" in problem.message
+    with pytest.raises(InputError, match="has the type"):
+        scan_answers(path, engine="duckdb")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pyarrow.large_string(),
+        pyarrow.string_view(),
+        pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+    ],
+    ids=str,
+)
+def test_text_of_any_arrow_type_is_read(kind, tmp_path):
+    text = pyarrow.array(["model", "model"])
+    values = text.dictionary_encode() if pyarrow.types.is_dictionary(kind) else text.cast(kind)
+    path = write_columns(tmp_path / "a.parquet", model=values)
+    pd.testing.assert_frame_equal(read_answers(path), check_answers(rows({}, {})))
+
+
+@pytest.mark.parametrize("value", [["x"], {"a": 1}, True], ids=["list", "object", "true"])
+@pytest.mark.parametrize("column", ["model", "answer_raw", "item_id"])
+def test_value_that_is_not_text_is_refused_in_jsonl(column, value, tmp_path):
+    problem = problem_of(as_jsonl(tmp_path / "a.jsonl", ROW, ROW | {"item_id": "2", column: value}))
+    assert (problem.row, problem.column) == (2, column)
+
+
+@pytest.mark.parametrize("value", [pd.Timestamp("2026-01-01"), ("x",), b"x", True], ids=repr)
+def test_value_that_is_not_text_is_refused_in_a_frame(value):
+    frame = rows({}, {}).assign(model=pd.Series([value, value]))
+    problems = problems_of(lambda: check_answers(frame))
+    assert {problem.column for problem in problems} == {"model"}
+
+
+def test_duplicate_name_in_a_json_object_is_refused(tmp_path):
+    line = json.dumps(ROW)[:-1] + ', "answer": "C"}'
+    problem = problem_of(as_jsonl(tmp_path / "a.jsonl", ROW | {"item_id": "2"}, line))
+    assert "'answer' stands there more than once" in problem.message
+    assert problem.row == 2
+
+
+@pytest.mark.parametrize("text", ['{"\\ud83d": 1}', '{"model": "\\uD83D"}'])
+def test_half_of_a_surrogate_pair_is_refused_in_jsonl(text, tmp_path):
+    assert "not Unicode text" in problem_of(as_jsonl(tmp_path / "a.jsonl", ROW, text)).message
+
+
+def test_whole_surrogate_pair_is_read_from_jsonl(tmp_path):
+    path = as_jsonl(tmp_path / "a.jsonl", json.dumps(ROW | {"answer_raw": "\U0001f600"}))
+    assert read_answers(path)["answer_raw"].tolist() == ["\U0001f600"]
+
+
+def test_column_name_that_is_not_utf8_is_refused(tmp_path):
+    path = write_columns(tmp_path / "a.parquet")
+    path.write_bytes(path.read_bytes().replace(b"strategy", b"strateg\xff"))
+    problem_of(path)
+    with pytest.raises(InputError):
+        scan_answers(path, engine="duckdb")
+
+
+# Files that are not files of answers
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "dangling"])
+def test_link_inside_a_folder_is_refused(kind, tmp_path):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "answers"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "secret.csv").write_text("root:x:0:0\nsecret,line\n")
+    save(rows({}), folder / "a.csv")
+    target = {"file": elsewhere / "secret.csv", "folder": elsewhere, "dangling": tmp_path / "none"}
+    (folder / ("b.csv" if kind != "folder" else "more")).symlink_to(target[kind])
+    problem = problem_of(folder)
+    assert "symbolic link" in problem.message
+    assert "secret" not in str(problem)
+
+
+def test_link_to_retrievals_inside_a_folder_is_refused(tmp_path):
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "a.ratings.parquet").symlink_to(tmp_path / "secret")
+    (problem,) = problems_of(lambda: files_ending(tmp_path / "answers", ".ratings.parquet"))
+    assert "symbolic link" in problem.message
+
+
+def test_file_that_is_named_may_be_a_link(tmp_path):
+    save(rows({}), tmp_path / "a.csv")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    assert len(read_answers(tmp_path / "b.csv")) == 1
+
+
+def test_pipe_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    assert "not a regular file" in problem_of(tmp_path / "a.csv").message
+    os.mkfifo(tmp_path / "a.toml")
+    for load in (load_benchmark, load_rubric):
+        (problem,) = problems_of(lambda load=load: load(tmp_path / "a.toml"))
+        assert "not a regular file" in problem.message
+
+
+@pytest.mark.parametrize("key", ["keys_file", "items_file"])
+@pytest.mark.parametrize("name", ["absolute", "above", "link", "device", "pipe", "folder"])
+def test_benchmark_reads_regular_files_of_its_folder_alone(key, name, benchmark_file, tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("item_id,answer_key\nroot,SECRET\n")
+    path = benchmark_file()
+    relative = os.path.relpath(secret, path.parent)
+    (path.parent / "link.csv").symlink_to(secret)
+    (path.parent / "inside").mkdir()
+    os.mkfifo(path.parent / "pipe.csv")
+    given = {
+        "absolute": str(secret),
+        "above": relative,
+        "link": "link.csv",
+        "device": "/dev/zero",
+        "pipe": "pipe.csv",
+        "folder": "inside",
+    }[name]
+    text = path.read_text().replace('keys_file = "keys.csv"', f"{key} = {json.dumps(given)}")
+    path.write_text(text)
+    (problem,) = problems_of(lambda: load_benchmark(path))
+    assert "SECRET" not in str(problem)
+    assert "folder" in str(problem) or "regular file" in str(problem)
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        {"options": 'options = [["A"]]'},
+        {"options": "options = 3"},
+        {"options": "options = [1, 2]"},
+        {"title": "title = 2026-01-01"},
+        {"race": "attributes = 3"},
+        {"versions": "versions = [1]"},
+        {"race": '[attributes.race]\nlabel = "Race"\ngroups = [1]\npairs = [["white", "black"]]'},
+        {"race": '[attributes.race]\nlabel = "R"\ngroups = {a = "A"}\npairs = [["a", "a", "a"]]'},
+        {"race": '[attributes.race]\nlabel = "R"\ngroups = {a = "A"}\npairs = ["ab"]\ncrosses = 1'},
+        {"missing": 'missing = ["available"]'},
+        {"missing": "missing = {}"},
+        {"equivalence_margin": "equivalence_margin = nan"},
+        {"equivalence_margin": "equivalence_margin = []"},
+        {"keys_file": "keys_file = 3"},
+        {"keys_file": 'keys_file = "a\\u0000b"'},
+        {"name": 'name = ["a"]'},
+        {"name": "family = []\nname = 'a'"},
+        {"name": "ranking = 3\nname = 'a'"},
+        {"name": "selected_on = 3\nname = 'a'"},
+        {"name": "selected_on = {a = []}\nname = 'a'"},
+        {"name": "notes = 3\nname = 'a'"},
+        {"name": "same_variants_odds_ratio = []\nname = 'a'"},
+        {"name": "a = " + "[" * 5000 + "]" * 5000 + "\nname = 'a'"},
+    ],
+    ids=lambda replaced: next(iter(replaced.values()))[:40],
+)
+def test_declaration_of_another_type_is_one_line(replaced, benchmark_file):
+    path = benchmark_file(**replaced)
+    problems = problems_of(lambda: load_benchmark(path))
+    assert all("\n" not in str(problem) for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "keys", ["item_id,answer_key\nx\n", "a,b\n1,2\n", "item_id,answer_key\ni1,A,3\n", "", "\x00"]
+)
+def test_broken_file_of_keys_is_one_line(keys, benchmark_file):
+    path = benchmark_file(keys=keys)
+    problems = problems_of(lambda: load_benchmark(path))
+    assert all("\n" not in str(problem) for problem in problems)
+
+
+# Files that change
+
+
+@pytest.mark.parametrize("kind", ["answers", "ratings"])
+def test_file_replaced_while_publishing_is_published_as_validated(
+    kind, all_right, demo, tmp_path, without_pages, monkeypatch
+):
+    write_answers(all_right(demo), tmp_path / "a.parquet")
+    write_ratings(drawn_ratings(items=3), tmp_path / "b.ratings.parquet")
+    changed = tmp_path / ("a.parquet" if kind == "answers" else "b.ratings.parquet")
+    digest = file_sha256(changed)
+    reads = []
+
+    def read_and_replace(path: Any, most: int | None = None) -> input_files.FileBytes:
+        read = input_files.read_once(path, most)
+        if read.path == changed:
+            reads.append(read is path)
+            changed.write_bytes(b"replaced")
+        return read
+
+    monkeypatch.setattr("fairstats.release.read_once", read_and_replace)
+    published = publish(tmp_path, release="1", out=tmp_path / "site")
+    assert reads == [False], "the file was opened once"
+    assert changed.read_bytes() == b"replaced"
+    manifest = json.loads((published.path / "manifest.json").read_text())
+    assert {"name": changed.name, "sha256": digest} in manifest["sources"]
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(published.path / "downloads" / "answers.parquet")[["item_id", "answer"]],
+        all_right(demo)
+        .sort_values(list(KEY_COLUMNS), ignore_index=True)[["item_id", "answer"]]
+        .astype("str"),
+    )

@@ -1,0 +1,124 @@
+"""Names that look the same: one spelling when read, and reported if two are on a board."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from fairstats.answers import read_answers, write_answers
+from fairstats.benchmarks import Benchmark
+from fairstats.engines import scan_answers
+from fairstats.names import fold_name
+from fairstats.problems import InputError, Problem
+from fairstats.release import publish
+from fairstats.validation import validate_answers, validate_files
+from tests.test_answers import rows, save
+
+ACCENTED = "mod\N{LATIN SMALL LETTER E WITH ACUTE}le"
+TAU = "GP\N{GREEK CAPITAL LETTER TAU}-4"
+SPELLINGS = [
+    (f"{ACCENTED} ", ACCENTED),
+    (unicodedata.normalize("NFD", ACCENTED), ACCENTED),
+    ("\N{NO-BREAK SPACE}GPT-4", "GPT-4"),
+    ("\N{FULLWIDTH LATIN CAPITAL LETTER G}PT-4", "GPT-4"),
+    ("\N{LATIN SMALL LIGATURE FI}ne", "fine"),
+]
+
+
+@pytest.fixture(scope="module")
+def whole(all_right: Callable[[Benchmark], pd.DataFrame], demo: Benchmark) -> pd.DataFrame:
+    return all_right(demo)
+
+
+def of_names(problems: list[Problem]) -> list[Problem]:
+    """The problems but for those of items that were not asked."""
+    return [problem for problem in problems if problem.column != "item_id"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("column", ["model", "strategy", "benchmark_version", "snapshot"])
+@pytest.mark.parametrize(("written", "read"), SPELLINGS)
+def test_name_is_read_in_its_normal_form(suffix, column, written, read, tmp_path):
+    path = save(rows({column: written}, {column: read}), tmp_path / f"a{suffix}")
+    assert read_answers(path)[column].tolist() == [read, read]
+
+
+def test_same_answer_under_two_spellings_is_a_duplicate(tmp_path):
+    same = {"item_id": "demo-01"}
+    path = save(rows(same | {"model": "m"}, same | {"model": "m "}), tmp_path / "a.csv")
+    with pytest.raises(InputError, match="a second time"):
+        read_answers(path)
+
+
+def test_item_ids_stay_as_written(tmp_path):
+    path = save(rows({"item_id": " 1"}), tmp_path / "a.csv")
+    assert read_answers(path)["item_id"].tolist() == [" 1"]
+
+
+def test_engine_refuses_names_in_another_spelling(tmp_path):
+    rows({"model": "m "}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="normal form"):
+        scan_answers(tmp_path / "a.parquet", engine="duckdb")
+    write_answers(rows({"model": "m "}), tmp_path / "a.parquet")
+    assert scan_answers(tmp_path / "a.parquet", engine="duckdb").df()["model"].tolist() == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("GPT-4", TAU),
+        ("GPT-4", "GPT-4\N{HANGUL FILLER}"),
+        ("GPT-4", "GPT 4"),
+        ("GPT-4", "gpt-4"),
+        ("cot", "\N{CYRILLIC SMALL LETTER ES}\N{CYRILLIC SMALL LETTER O}t"),
+    ],
+)
+@pytest.mark.parametrize("column", ["model", "strategy"])
+def test_names_that_look_the_same_are_reported_across_files(one, other, column, whole, tmp_path):
+    write_answers(whole.assign(**{column: one}), tmp_path / "a.parquet")
+    assert validate_files(tmp_path) == []
+    write_answers(whole.assign(**{column: other}), tmp_path / "b.parquet")
+    problem = next(p for p in validate_files(tmp_path) if "look the same" in p.message)
+    assert problem.column == column
+    assert problem.path == f"{tmp_path / 'a.parquet'}, {tmp_path / 'b.parquet'}"
+    assert "rename one" in problem.remedy
+
+
+def test_code_points_of_look_alike_letters_are_named(whole):
+    both = pd.concat([whole.assign(model="GPT-4"), whole.assign(model=TAU)])
+    posing, same = of_names(validate_answers(both))[0], of_names(validate_answers(both))[-1]
+    assert "U+03A4" in posing.message
+    assert "U+03A4" in same.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["GPT-4", "\N{GREEK SMALL LETTER BETA}-model", "\N{CJK UNIFIED IDEOGRAPH-901A} Max", "СОРЕ-2"],
+)
+def test_name_of_one_script_is_no_problem(name, whole):
+    assert validate_answers(whole.assign(model=name)) == []
+
+
+@pytest.mark.parametrize("name", [TAU, "GPT-4\N{HANGUL FILLER}", "GPT-4\N{VARIATION SELECTOR-1}"])
+def test_name_that_poses_as_another_is_a_problem_alone(name, whole):
+    problems = of_names(validate_answers(whole.assign(model=name)))
+    assert {problem.column for problem in problems} == {"model"}
+
+
+def test_models_that_look_the_same_are_not_published(whole, tmp_path):
+    write_answers(whole.assign(model="GPT-4"), tmp_path / "a.parquet")
+    write_answers(whole.assign(model=TAU), tmp_path / "b.parquet")
+    with pytest.raises(InputError) as caught:
+        publish(tmp_path, release="1", out=tmp_path / "out")
+    assert any("look the same" in problem.message for problem in caught.value.problems)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "sign", ["\N{HANGUL FILLER}", "\N{COMBINING GRAPHEME JOINER}", "\N{BRAILLE PATTERN BLANK}"]
+)
+def test_invisible_letters_make_no_other_name(sign):
+    assert fold_name(f"GPT{sign}-4") == "gpt-4"
