@@ -237,5 +237,5 @@ def without_pages() -> Iterator[None]:
         return "nothing"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairstats.release.render", render)
+        patch.setattr("fairstats.release_documents.render", render)
         yield
