@@ -61,6 +61,7 @@ from fairstats.site_folder import LATEST, assemble, locked
 from fairstats.strategies import votes_among
 from fairstats.validation import validate_files
 from fairstats.vignettes.measures import no_measures, read_measures
+from fairstats.whole_files import named_errors
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def publish(
     of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
-    with locked(Path(out)):
+    with named_errors(Path(out)), locked(Path(out)):
         files = [*sources, *retrieved, *judged, *measured]
         return _publish_into(Path(out), release, of, tables, files, renderer)
 

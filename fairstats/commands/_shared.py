@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -45,25 +46,42 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        from fairstats.report.builtin import PageError
-        from fairstats.report.render import RenderError
-
         try:
-            return command(*args, **kwargs)
-        except InputError as error:
-            print_problems(error.problems)
-        except (RenderError, PageError) as error:
-            typer.echo(str(error), err=True)
-        except BrokenPipeError:
-            # Whoever read the output has enough of it, as `head` has.
-            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-            raise typer.Exit(0) from None
-        except OSError as error:
-            message = error.strerror or type(error).__name__
-            print_problems([Problem(str(error.filename), message, "choose another path")])
-        raise typer.Exit(1)
+            return _run(command, *args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            # What shells give for a program that SIGINT ended.
+            raise typer.Exit(130) from None
 
     return run
+
+
+def _run(command: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    from fairstats.report.builtin import PageError
+    from fairstats.report.render import RenderError
+
+    try:
+        return command(*args, **kwargs)
+    except InputError as error:
+        print_problems(error.problems)
+    except (RenderError, PageError) as error:
+        typer.echo(str(error), err=True)
+    except BrokenPipeError:
+        # Whoever read the output has enough of it, as `head` has.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        raise typer.Exit(0) from None
+    except OSError as error:
+        print_problems([_os_problem(error)])
+    raise typer.Exit(1)
+
+
+def _os_problem(error: OSError) -> Problem:
+    """Describe an error of the operating system with the path and a remedy."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "free some space and run the command again" if full else "choose another path"
+    # Errors of a descriptor do not know its path.
+    path = error.filename if error.filename is not None else "a file or folder"
+    return Problem(str(path), error.strerror or str(error) or type(error).__name__, remedy)
 
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:
