@@ -321,8 +321,7 @@ def test_changes_since_the_release_before_are_computed_again(site):
 
 
 def test_a_release_without_the_one_before_it_is_not_verified(site):
-    output = refused(run(site / "v" / "2"))
-    assert run(site / "v" / "1").exit_code == 0
+    assert run(site / "v" / "2").exit_code == 0
     shutil.rmtree(site / "v" / "1")
     output = refused(run(site / "v" / "2"))
     assert "was not verified: release 1, which this one was published after, is not here" in output
