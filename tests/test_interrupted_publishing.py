@@ -31,7 +31,7 @@ def answers(tmp_path_factory):
 
 
 @pytest.fixture
-def site(answers, tmp_path, without_pages):
+def site(answers, tmp_path, without_pages, few_tables):
     """A site with one release."""
     publish(answers, release="1", out=tmp_path / "site")
     return tmp_path / "site"
@@ -81,21 +81,21 @@ def test_an_interruption_ends_with_130_and_leaves_no_trace(answers, tmp_path):
     assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []
 
 
-def test_what_a_killed_publication_left_is_swept_by_the_next(answers, tmp_path, monkeypatch):
+def test_what_a_killed_publication_left_is_swept_by_the_next(answers, tmp_path):
     site, temporary = tmp_path / "site", tmp_path / "t"
     process = start(answers, site, temporary)
     process.kill()
     process.communicate(timeout=60)
     assert temporaries(site)
     assert list(temporary.glob("fairstats-pages-*"))
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    published = publish(answers, release="1", out=site, renderer="builtin")
+    again = start(answers, site, temporary)
+    assert again.communicate(timeout=300)[0]
+    assert again.returncode == 0
     assert temporaries(site) == []
     assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []
-    assert verify(published.path)[0].problems == ()
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("without_pages", "few_tables")
 def test_an_interruption_of_the_command_in_process_is_130(answers, tmp_path, monkeypatch):
     def interrupt(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
@@ -159,8 +159,8 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-@pytest.mark.usefixtures("without_pages")
-@pytest.mark.parametrize("left", [0, 60_000, 200_000, 400_000])
+@pytest.mark.usefixtures("without_pages", "few_tables")
+@pytest.mark.parametrize("left", [60_000, 300_000])
 def test_a_full_disk_is_named_and_leaves_the_site_as_it_was(small_disk, answers, tmp_path, left):
     site = small_disk / "site"
     publish(answers, release="1", out=site)
@@ -183,7 +183,7 @@ def test_a_full_disk_is_named_and_leaves_the_site_as_it_was(small_disk, answers,
     assert all(found.problems == () for found in verify(site))
 
 
-@pytest.mark.parametrize("at", range(1, 40, 4))
+@pytest.mark.parametrize("at", [1, 5, 20, 60])
 def test_a_disk_that_is_full_while_the_site_is_assembled_leaves_it_as_it_was(
     site, answers, tmp_path, monkeypatch, at
 ):

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from typer.testing import CliRunner
 
 from fairstats.cli import app
 from fairstats.release import publish
-from fairstats.release_tables import TABLES
 from fairstats.site_folder import assemble
 
 from .report.conftest import answers_of_models
@@ -29,34 +27,6 @@ from .report.conftest import answers_of_models
 pytestmark = pytest.mark.usefixtures("without_pages", "few_tables")
 
 SECRET = "item_id,answer_key\nthe-secret,A\n"
-
-
-@pytest.fixture(scope="module")
-def few_tables():
-    """The tables that the documents are made from, each computed once for the same inputs."""
-    kept = ("estimates", "ranks", "rank_differences", "comparisons", "flips", "letters")
-
-    def once(make):
-        known = {}
-
-        def made(of):
-            declared = [
-                vars(one) | {"path": None, "keys_file": None} for one in of.benchmarks.values()
-            ]
-            key = repr((of.answers.to_csv(), declared, of.alpha, of.missing))
-            if key not in known:
-                known[key] = make(of)
-            return known[key].copy()
-
-        return made
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name, table in list(TABLES.items()):
-            if name in kept:
-                patch.setitem(TABLES, name, replace(table, make=once(table.make)))
-            else:
-                patch.delitem(TABLES, name)
-        yield
 
 
 @pytest.fixture(scope="module")

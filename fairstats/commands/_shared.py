@@ -79,8 +79,8 @@ def _os_problem(error: OSError) -> Problem:
     """Describe an error of the operating system with the path and a remedy."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     remedy = "free some space and run the command again" if full else "choose another path"
-    # Errors of a descriptor do not know its path.
-    path = error.filename if error.filename is not None else "a file or folder"
+    # Copying names its source first, which is not what is full. Some errors know no path.
+    path = (full and error.filename2) or error.filename or "a file or folder"
     return Problem(str(path), error.strerror or str(error) or type(error).__name__, remedy)
 
 

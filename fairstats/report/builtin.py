@@ -254,6 +254,8 @@ async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
             # Sockets that only this user can open, where the system has them.
             **({} if os.name == "nt" else {"transport": "ipc", "ip": f"{folder}/socket"}),
             kernel_name="fairstats",
+            # In this folder too, which is swept if the program is killed.
+            connection_file=str(folder / "connection.json"),
             kernel_spec_manager=KernelSpecManager(
                 kernel_dirs=[str(folder)], ensure_native_kernel=False
             ),
