@@ -198,13 +198,16 @@ class Benchmark:
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
 
 
-def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
+def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) -> Benchmark:
     """Load a benchmark by the name of a built-in one, or from a file.
 
     Parameters
     ----------
     source : str or path
         A built-in benchmark's name (``"fairmedqa"``, ``"demo"``) or the path of a ``.toml`` file.
+    confined : bool
+        Whether its keys and items must be regular files in the folder of the ``.toml`` file, as
+        they are in a release.
 
     Returns
     -------
@@ -228,7 +231,22 @@ def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
             remedy = f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml"
             raise _no_such_benchmark(str(source), remedy)
         path = built_in[str(source)]
-    return _benchmark(read_toml(path), path)
+    declared = read_toml(path)
+    if confined:
+        _refuse_other_folders(declared, path)
+    return _benchmark(declared, path)
+
+
+def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
+    """Refuse keys and items that are not regular files in the folder of the file."""
+    for key in ("keys_file", "items_file"):
+        name = declared.get(key)
+        if name is None:
+            continue
+        file = path.parent / str(name)
+        if Path(str(name)).name != name or file.is_symlink() or not file.is_file():
+            message, remedy = "is not a regular file in the same folder", "name one"
+            raise InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -536,7 +554,8 @@ def _wrong_crossing(
 
 
 def _answer_keys(path: Path) -> dict[str, str]:
-    if not path.exists():
+    # A device or a pipe might have no end.
+    if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "name it in keys_file or items_file")])
     rows: list[dict[str, Any]]
     if path.suffix == ".jsonl":

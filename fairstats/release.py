@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import platform
-import re
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -43,38 +41,27 @@ from fairstats.problems import InputError, Problem
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
-from fairstats.release_diff import changes
+from fairstats.release_documents import (
+    PDF,
+    draw_pages,
+    library_versions,
+    write_changes,
+    write_documents,
+)
 from fairstats.release_facts import facts_of
+from fairstats.release_folder import ALPHAS, RELEASE_NAME
 from fairstats.release_tables import TABLES, ReleaseInputs
-from fairstats.report.api import write_api
 from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
-from fairstats.report.downloads import citation_cff, write_table, write_text
-from fairstats.report.render import Renderer, render
+from fairstats.report.downloads import write_table
+from fairstats.report.render import Renderer
 from fairstats.retrievals import RETRIEVAL_COLUMNS, read_retrievals
 from fairstats.retrieved_lists import asked_with, no_retrievals, open_retrievals, refuse_lacking
 from fairstats.schema import KEY_COLUMNS
-from fairstats.site_folder import API, LATEST, assemble, locked
+from fairstats.site_folder import LATEST, assemble, locked
 from fairstats.strategies import votes_among
 from fairstats.validation import read_valid
 from fairstats.vignettes.measures import no_measures, read_measures
-
-_RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
-#: Other levels would put verdicts on a site that its readers take for those of the usual level.
-_ALPHAS = (0.001, 0.1)
-_LIBRARIES = (
-    "great-tables",
-    "narwhals",
-    "nbclient",
-    "numpy",
-    "pandas",
-    "pandera",
-    "plotnine",
-    "pyarrow",
-    "pypandoc_binary",
-    "scipy",
-    "statsmodels",
-    "typst",
-)
+from fairstats.whole_files import named_errors
 
 
 @dataclass(frozen=True)
@@ -92,7 +79,7 @@ class Published:
     @property
     def pdf(self) -> Path:
         """The typeset leaderboard."""
-        return self.path / "leaderboard.pdf"
+        return self.path / PDF
 
 
 def publish(
@@ -160,7 +147,7 @@ def publish(
         When a page cannot be drawn; nothing is written then either.
     """
     _refuse_level(alpha)
-    if not _RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
+    if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
         remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, and not {LATEST}"
         raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
     named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
@@ -196,13 +183,13 @@ def publish(
     of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
     tables = {name: table.make(of) for name, table in TABLES.items()}
 
-    with locked(Path(out)):
+    with named_errors(Path(out)), locked(Path(out)):
         return _publish_into(Path(out), release, of, tables, hashes, renderer)
 
 
 def _refuse_level(alpha: float) -> None:
     """Refuse a level that no reader expects of a release."""
-    low, high = _ALPHAS
+    low, high = ALPHAS
     if not low <= check_alpha(alpha) <= high:
         message = f"alpha={alpha!r} is not allowed in a release"
         raise InputError([Problem("--alpha", message, f"use {low:g} to {high:g}, e.g. 0.05")])
@@ -341,7 +328,7 @@ def _publish_into(
             "created_at": created_at.isoformat(timespec="milliseconds"),
             "fairstats": fairstats.__version__,
             "python": platform.python_version(),
-            "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+            "libraries": library_versions(),
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
             "sources": sources,
             **facts,
@@ -349,12 +336,9 @@ def _publish_into(
         }
         _write_json(manifest, building / MANIFEST)
         if before:
-            _write_changes(before[-1], made)
-        write_api(made, building / API, model_pages="../reports/models")
-        write_text(citation_cff(made), building / "CITATION.cff")
-        manifest["drawn_by"] = render(
-            made, site=building, pdf=building / "leaderboard.pdf", renderer=renderer
-        )
+            write_changes(before[-1], made, building)
+        write_documents(made, building)
+        manifest["drawn_by"] = draw_pages(made, building, renderer)
         manifest["files"] = {
             path.relative_to(building).as_posix(): file_sha256(path)
             for path in sorted(building.rglob("*"))
@@ -392,14 +376,6 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
 def _link(release: Release) -> dict[str, str]:
     """What ties a release to the one before it: its manifest's hash, and by it every file's."""
     return {"release": release.name, "manifest_sha256": file_sha256(release.path / MANIFEST)}
-
-
-def _write_changes(old: Release, new: Release) -> None:
-    """What changed since the release before."""
-    found = changes(old, new)
-    write_table(found.answer_sets, new.path / DOWNLOADS, "answer_set_changes")
-    write_table(found.figures, new.path / DOWNLOADS, "figure_changes")
-    write_table(found.verdicts, new.path / DOWNLOADS, "verdict_changes")
 
 
 def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from fairstats.folding import UNIT_COLUMNS
+from fairstats.release_folder import read_manifest
 from fairstats.report.context import Release
 from fairstats.schema import KEY_COLUMNS
-from fairstats.verification import read_manifest
 
 ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")

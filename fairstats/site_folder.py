@@ -13,6 +13,8 @@ Everything but ``v/`` is made from ``v/`` alone, so that it can be made again an
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,9 +22,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairstats.names import digest
-from fairstats.report.context import RELEASES, Release, releases_of
+from fairstats.problems import Problem
+from fairstats.release_documents import API
+from fairstats.release_folder import regular_files
+from fairstats.report.context import RELEASES, Release, is_release, releases_of
 from fairstats.report.feed import FEED, atom_feed, release_entry
-from fairstats.whole_files import whole_file
+from fairstats.whole_files import named_errors
 
 try:
     import fcntl
@@ -30,7 +35,12 @@ except ImportError:  # not on this system: publications are not kept apart there
     fcntl = None  # type: ignore[assignment]
 
 LATEST = "latest"
-API = "api"
+_FOLDERS = (f"{LATEST}/", f"{API}/")
+_NO_JEKYLL = ".nojekyll"
+#: Files that hosts of static sites read.
+_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
+_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
+_OLD = ".old"
 _INDEX = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +68,19 @@ def locked(site: Path) -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / f"fairstats-{name}.lock").open("w") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
+            # Nobody else publishes here now: what is half made was left by a process that died.
+            _sweep(site)
         yield
+
+
+def _sweep(site: Path) -> None:
+    """Remove the temporary files and folders of publications that were killed."""
+    for path in [*site.glob(".*.tmp"), *(site / RELEASES).glob(".*.tmp")]:
+        if _TEMPORARY.fullmatch(path.name):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def assemble(site: Path) -> None:
@@ -71,21 +93,42 @@ def assemble(site: Path) -> None:
 
     Notes
     -----
-    Each file is written under another name and renamed, so that a reader of a folder that is
-    served meets no half file.
+    Everything is made in a folder of its own first, which needs the space; then ``latest/`` and
+    ``api/`` take the places of the old ones by being renamed. A disk that is full leaves the site
+    as it was.
     """
-    made = set()
-    for name, content in derived_files(site):
-        made.add(name)
-        path = site / name
-        if path.is_file() and path.read_bytes() == content:
-            continue
-        with whole_file(path) as temporary:
-            temporary.write_bytes(content)
-    for name in extra_files(site, made):
-        (site / name).unlink()
-    for folder in (site / LATEST, site / API):
-        _remove_empty(folder)
+    if _is_current(site):
+        return
+    building = site / f".site.{os.getpid()}.tmp"
+    try:
+        for name, content in derived_files(site):
+            path = building / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with named_errors(path):
+                path.write_bytes(content)
+        (building / _OLD).mkdir()
+        for new in sorted(building.iterdir()):
+            if new.name == _OLD:
+                continue
+            place = site / new.name
+            if os.path.lexists(place) and (new.is_dir() or not place.is_file()):
+                place.rename(building / _OLD / new.name)
+            new.replace(place)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _is_current(site: Path) -> bool:
+    """Whether the files around the releases are those that the releases give."""
+    files, others, _ = _around(site)
+    made = {name: _is(files.get(name), content) for name, content in derived_files(site)}
+    extra = [name for name in set(files) - set(made) if name.startswith(_FOLDERS)]
+    return all(made.values()) and not extra and not others
+
+
+def _is(path: Path | None, content: bytes) -> bool:
+    """Whether a file has this content."""
+    return path is not None and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
@@ -110,17 +153,68 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     yield "releases.json", _release_list(releases).encode()
     yield "index.html", _INDEX.encode()
     # Else GitHub Pages would run the pages through its own generator.
-    yield ".nojekyll", b""
+    yield _NO_JEKYLL, b""
 
 
-def extra_files(site: Path, made: set[str]) -> list[str]:
-    """Files in the folders of derived files that are none of them."""
-    return [
-        name
-        for folder in (site / LATEST, site / API)
-        for path in _files(folder)
-        if (name := path.relative_to(site).as_posix()) not in made
-    ]
+def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:
+    """Compare the files around the releases with what the releases give.
+
+    Parameters
+    ----------
+    site : Path
+        The site's folder.
+    intact : bool
+        Whether the releases are; if not, nothing is computed from them.
+
+    Returns
+    -------
+    int
+        The number of files that were compared.
+    list of Problem
+        Files that differ, are missing, or are not part of the site.
+    list of str
+        What was not checked.
+    """
+    files, problems, foreign = _around(site)
+    notes = [f"not checked: {', '.join(foreign)}"] if foreign else []
+    for path in sorted((site / RELEASES).iterdir()):
+        if not path.name.startswith(".") and not is_release(path):
+            problems.append(Problem(str(path), "is not part of the site", "remove it"))
+    if not intact:
+        return 0, problems, [*notes, "not checked: files around the releases"]
+    named = {problem.path for problem in problems}
+    made = set()
+    remedy = "publish again: it is made from the releases"
+    for name, content in derived_files(site):
+        made.add(name)
+        if name in files:
+            if not _is(files[name], content):
+                problems.append(Problem(str(site / name), "is not what the releases give", remedy))
+        elif str(site / name) not in named:
+            problems.append(Problem(str(site / name), "is missing", remedy))
+    for name in sorted(set(files) - made):
+        problems.append(Problem(str(site / name), "is not part of the site", "remove it"))
+    return len(made), problems, notes
+
+
+def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
+    """The regular files around the releases, what is no such file, and what is for the host."""
+    files: dict[str, Path] = {}
+    problems, foreign = [], []
+    for path in sorted(site.iterdir()):
+        if path.name == RELEASES:
+            continue
+        if path.name in _FOR_HOSTS or (path.name.startswith(".") and path.name != _NO_JEKYLL):
+            foreign.append(path.name)
+        elif path.name in (LATEST, API) and path.is_dir() and not path.is_symlink():
+            inside, others = regular_files(path)
+            files |= {f"{path.name}/{name}": file for name, file in inside.items()}
+            problems += others
+        elif path.is_file() and not path.is_symlink():
+            files[path.name] = path
+        else:
+            problems.append(Problem(str(path), "is not part of the site", "remove it"))
+    return files, problems, foreign
 
 
 def _for_latest(path: Path, name: str) -> bytes:
@@ -159,9 +253,3 @@ def _release_list(releases: list[Release]) -> str:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _remove_empty(folder: Path) -> None:
-    for path in sorted((p for p in folder.rglob("*") if p.is_dir()), reverse=True):
-        if not any(path.iterdir()):
-            shutil.rmtree(path)

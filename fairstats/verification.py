@@ -4,208 +4,204 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-import fairstats
 from fairstats.answers import read_answers
-from fairstats.benchmarks import MISSING_POLICIES
+from fairstats.input_files import load_parquet
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
 from fairstats.ratings.table import check_ratings, no_ratings
+from fairstats.release_copies import INPUTS, copy_problems
 from fairstats.release_facts import facts_of
+from fairstats.release_folder import (
+    SHA256,
+    TAKE_AGAIN,
+    chain_problems,
+    file_problems,
+    read_manifest,
+)
 from fairstats.release_tables import TABLES, ReleaseInputs
-from fairstats.report.api import write_api
 from fairstats.report.context import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
-from fairstats.report.downloads import write_table
 from fairstats.retrievals import check_retrievals
 from fairstats.retrieved_lists import no_retrievals
-from fairstats.site_folder import API, LATEST, derived_files, extra_files
+from fairstats.site_folder import LATEST, site_problems
+from fairstats.table_differences import table_problems
 from fairstats.vignettes.measures import check_measures
 
-#: What the tables of a release are made from.
-_INPUTS = ("answers", "retrievals", "ratings", "measures")
+#: What no release can prove about itself.
+_CLAIMS = (
+    "not checked: time, sources, versions of Python and libraries, and renderer that the manifest "
+    "names"
+)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found in a release.
+    """The result of verifying one release, or the files around the releases of a site.
 
     Attributes
     ----------
     path : Path
         The release, or the site around the releases.
     files : int
-        How many files were hashed.
+        The number of files that were hashed.
     rows : dict of str to int
-        How many rows of each table were recomputed; none for a site.
+        The number of recomputed rows of each table; empty for a site.
     problems : tuple of Problem
-        Every file that is not as the manifest says, and the first figure of each table that the
-        answers do not give. Empty for what is as it says it is.
+        Every file that is not as the manifest says, the first figure of each table that the
+        answers do not give, and every file that the tables do not give or that could not be
+        verified. Empty if the release is what it claims to be.
+    notes : tuple of str
+        What was not checked.
     """
 
     path: Path
     files: int
     rows: dict[str, int]
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
 
 
-def verify(path: str | os.PathLike[str]) -> list[Verification]:
+def verify(
+    path: str | os.PathLike[str], *, expect: str | None = None, pages: bool = True
+) -> list[Verification]:
     """Verify a release, or a site with all of its releases.
 
     Parameters
     ----------
     path : path
         A release's folder, or that of a site.
+    expect : str, optional
+        The sha256 of the newest manifest (for a release: of its own), from a place that whoever
+        changed the folder could not change.
+    pages : bool
+        Whether to draw the pages and the PDF again; if not, they are listed as not checked.
 
     Returns
     -------
     list of Verification
-        One a release, the oldest first, and for a site one more. The hash of every file is
-        recomputed; from the answers, retrievals, ratings, measures and benchmarks in the folder,
-        with the arguments of the manifest, every table is, and from those the other forms of each
-        table and what the manifest says of them (pages and PDFs are not drawn again); that the
-        release before is the one that the manifest names is checked where it lies beside it. Of a
-        site, every file around the releases is compared with what they give, and that none is gone
-        or was put in.
+        One per release, the oldest first, and for a site one more. The hash of every file is
+        recomputed. The tables are recomputed from the answers, retrievals, ratings, measures and
+        benchmarks in the folder, with the arguments of the manifest. From the tables everything
+        else is made again: their CSV and JSON forms, the JSON API, the badges, the citation, the
+        pages and the PDF. A file that publishing does not make is a problem. The earlier releases
+        next to a release must be those that its manifest names. Of a site, every file around the
+        releases is compared with what they give.
 
     Raises
     ------
     InputError
-        Where there is no release, or a manifest cannot be read.
+        Where there is no release, a manifest cannot be read, or `expect` is no hash.
 
     Notes
     -----
-    Figures are compared to a relative 1e-9: libraries may differ in their last digit, and the
-    manifest names those that the release was made with. Each manifest holds the hash of the one
-    before it, so that a change to an old release shows in every later one. Whoever can change the
-    whole folder can change all of them; against that, compare the newest manifest with one that
-    was published elsewhere.
+    Figures are compared to a relative 1e-9: libraries may differ in their last digit. Everything
+    else is compared byte by byte. A file that differs is reported as "was not verified" if the
+    release was made by another version of fairstats, of a library or of the renderer. Pages of
+    another renderer pass if their words, drawings and scripts are the same.
+
+    Each manifest holds the hash of the one before it, so that a change to an old release shows in
+    every later one. Whoever can change the whole folder can change all of them, or drop the newest
+    ones; only `expect` shows that.
+
+    No link is followed, and only regular files inside of the folder are read.
     """
+    if expect is not None and not SHA256.fullmatch(expect.lower()):
+        message = f"{expect!r} is not a sha256"
+        raise InputError([Problem("--expect", message, "give 64 hexadecimal digits")])
     folder = Path(path)
     if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
         name = read_manifest(folder)["release"]
         message = f"is a copy of release {name}, with links of its own"
         remedy = f"verify {folder.resolve().parent / RELEASES / name}, or the whole site"
         raise InputError([Problem(str(folder), message, remedy)])
-    if (folder / MANIFEST).exists():
-        return [_verified(folder)]
-    for manifest in (folder / RELEASES).glob(f"[!.]*/{MANIFEST}"):
-        read_manifest(manifest.parent)
+    if os.path.lexists(folder / MANIFEST):
+        found, releases = [_verified(folder, pages=pages)], [Release(folder)]
+    else:
+        releases = _releases(folder)
+        found = [_verified(release.path, pages=pages) for release in releases]
+        found.append(_site(folder, releases, intact=not any(one.problems for one in found)))
+    problems, notes = _anchor(releases, expect)
+    last = found[-1]
+    found[-1] = replace(
+        last, problems=(*last.problems, *problems), notes=(*last.notes, _CLAIMS, *notes)
+    )
+    return found
+
+
+def _releases(folder: Path) -> list[Release]:
+    """The releases of a site, the oldest first, all with a manifest that can be read."""
+    inside = [folder / RELEASES, *sorted((folder / RELEASES).glob("[!.]*"))]
+    for path in inside:
+        if path.is_symlink():
+            message = "is a link, and no folder of the site"
+            raise InputError([Problem(str(path), message, TAKE_AGAIN)])
+        if path != inside[0] and os.path.lexists(path / MANIFEST):
+            read_manifest(path)
     releases = releases_of(folder)
     if not releases:
         remedy = "name a release's folder, or the one that was published --out"
         raise InputError([Problem(str(folder), "there is no release", remedy)])
-    return [*(_verified(release.path) for release in releases), _site(folder)]
+    return releases
 
 
-def _site(folder: Path) -> Verification:
-    remedy = "publish again: it is made from the releases"
-    problems = []
-    made = set()
-    for name, content in derived_files(folder):
-        made.add(name)
-        path = folder / name
-        if not path.is_file():
-            problems.append(Problem(str(path), "is missing", remedy))
-        elif path.read_bytes() != content:
-            problems.append(Problem(str(path), "is not what the releases give", remedy))
-    for name in extra_files(folder, made):
-        problems.append(Problem(str(folder / name), "is not part of the site", "remove it"))
-    problems += _order_problems(releases_of(folder))
-    return Verification(folder, len(made), {}, tuple(problems))
+def _anchor(releases: list[Release], expect: str | None) -> tuple[list[Problem], list[str]]:
+    """Compare the newest manifest with the hash that is known from elsewhere."""
+    hashes = {release.path.name: file_sha256(release.path / MANIFEST) for release in releases}
+    newest = list(hashes.values())[-1]
+    if expect is None:
+        note = f"chain not anchored: the newest manifest has sha256 {newest}; compare it with "
+        return [], [f"{note}one that was published elsewhere, or give that one with --expect"]
+    expected = expect.lower()
+    if newest == expected:
+        return [], []
+    message = f"has sha256 {newest}, which is not {expected}"
+    for other, digest in hashes.items():
+        if digest == expected:
+            message += f"; that is that of release {other}, and later ones are not covered by it"
+    return [Problem(str(releases[-1].path / MANIFEST), message, TAKE_AGAIN)], []
 
 
-def _verified(path: Path) -> Verification:
+def _site(folder: Path, releases: list[Release], *, intact: bool) -> Verification:
+    files, problems, notes = site_problems(folder, intact=intact)
+    problems += _order_problems(releases)
+    return Verification(folder, files, {}, tuple(problems), tuple(notes))
+
+
+def _verified(path: Path, *, pages: bool) -> Verification:
     manifest = read_manifest(path)
-    problems = [*_file_problems(path, manifest["files"]), *_chain_problems(path, manifest)]
-    changed = {problem.path for problem in problems}
-    release = Release(path)
+    problems = [*file_problems(path, manifest["files"]), *chain_problems(path, manifest)]
+    notes: list[str] = []
     rows = dict.fromkeys(TABLES, 0)
     # What was changed after the fact is not computed with: a hash has said so already.
-    if not changed & {str(_table_path(release, name)) for name in (*_INPUTS, *TABLES)}:
+    if not any(_is_read(path, Path(problem.path)) for problem in problems):
+        intact = not problems
         try:
-            rows, figures = _recomputed(release, manifest)
+            rows, figures = _recomputed(Release(path), manifest)
             problems += figures
+            if intact and not figures:
+                copies, notes = copy_problems(Release(path), manifest, pages=pages)
+                problems += copies
         except InputError as error:
             problems += error.problems
-        except (pa.ArrowException, OSError) as error:
-            problems.append(Problem(str(path), f"cannot be read ({error})", "publish it again"))
-    return Verification(path, len(manifest["files"]), rows, tuple(problems))
+        # Tables that somebody has damaged can make any step fail, in any way.
+        except Exception as error:
+            message = f"cannot be recomputed ({type(error).__name__}: {error})"
+            problems.append(Problem(str(path), message, TAKE_AGAIN))
+    return Verification(path, len(manifest["files"]), rows, tuple(problems), tuple(notes))
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
-    """A release's manifest.
-
-    Raises
-    ------
-    InputError
-        Where it is no manifest.
-    """
-    file = path / MANIFEST
-    try:
-        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        _check_manifest(manifest)
-    except OSError as error:
-        raise InputError([Problem(str(file), error.strerror or "unreadable", "check it")]) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        message = "is no manifest of a release"
-        raise InputError([Problem(str(file), message, "publish the release again")]) from None
-    return manifest
-
-
-def _check_manifest(manifest: dict[str, Any]) -> None:
-    """Raise ValueError, KeyError or TypeError where it is laid out otherwise than a manifest."""
-    texts = [manifest["release"], manifest["fairstats"], *manifest["files"].values()]
-    previous = manifest.get("previous")
-    if previous is not None:
-        texts += [previous["release"], previous["manifest_sha256"]]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
-    if datetime.fromisoformat(manifest["created_at"]).tzinfo is None:
-        raise ValueError
-    if not 0 < float(manifest["arguments"]["alpha"]) < 1:
-        raise ValueError
-    if manifest["arguments"]["missing"] not in (None, *MISSING_POLICIES):
-        raise ValueError
-
-
-def _file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
-    there = {
-        file.relative_to(path).as_posix()
-        for file in sorted(path.rglob("*"))
-        if (file.is_file() or file.is_symlink()) and file != path / MANIFEST
-    }
-    remedy = "take the release from where it was published"
-    for name, sha256 in hashes.items():
-        # The names come from the manifest: none may lead out of the release.
-        if name not in there:
-            yield Problem(str(path / name), "is missing", remedy)
-        elif (path / name).is_symlink():
-            yield Problem(str(path / name), "is a link, and no file of the release", remedy)
-        elif file_sha256(path / name) != sha256:
-            yield Problem(str(path / name), "was changed after it was published", remedy)
-    for name in sorted(there - set(hashes)):
-        yield Problem(str(path / name), "is not part of the release", "remove it")
-
-
-def _chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
-    """Whether the release before, where it lies beside this one, is the one it was made after."""
-    previous = manifest.get("previous")
-    if previous is None:
-        return
-    before = path.parent / Path(previous["release"]).name / MANIFEST
-    if before.is_file() and file_sha256(before) != previous["manifest_sha256"]:
-        message = f"is not the manifest that release {path.name} was published after"
-        yield Problem(str(before), message, "take the release from where it was published")
+def _is_read(release: Path, path: Path) -> bool:
+    """Whether a file is one from which the rest of a release is recomputed."""
+    inside = path.relative_to(release) if path.is_relative_to(release) else Path()
+    return inside.parts[:1] in (("benchmarks",), ("rubrics",)) or (
+        inside.parts[:1] == (DOWNLOADS,) and inside.suffix in ("", ".parquet")
+    )
 
 
 def _order_problems(releases: list[Release]) -> Iterator[Problem]:
@@ -232,29 +228,7 @@ def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]
     for name, value in told.items():
         if release.manifest.get(name) != value:
             message = "is not what the content of the release gives"
-            remedy = "take the release from where it was published"
-            yield Problem(str(release.path / MANIFEST), message, remedy, column=name)
-
-
-def _copy_problems(release: Release) -> Iterator[Problem]:
-    """Whether CSV, JSON and the documents of the API say what the tables say."""
-    folder = release.path / DOWNLOADS
-    with tempfile.TemporaryDirectory(prefix="fairstats-verify-") as temporary:
-        again = Path(temporary)
-        for file in sorted(folder.glob("*.parquet")):
-            if file.stem not in _INPUTS:
-                write_table(pd.read_parquet(file), again / DOWNLOADS, file.stem)
-        # What the documents look like is a matter of the version; the tables are not.
-        if release.manifest["fairstats"] == fairstats.__version__:
-            write_api(release, again / API, model_pages="../reports/models")
-        for made in sorted(again.rglob("*")):
-            name = made.relative_to(again)
-            if made.suffix in (".csv", ".json", ".svg") and made.is_file():
-                path = release.path / name
-                if path.is_file() and path.read_bytes() != made.read_bytes():
-                    message = "does not say what the tables of the release say"
-                    remedy = "take the release from where it was published"
-                    yield Problem(str(path), message, remedy)
+            yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
 
 def _table_path(release: Release, name: str) -> Path:
@@ -274,6 +248,10 @@ def _ratings(release: Release) -> pd.DataFrame:
 
 
 def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
+    for name in INPUTS:
+        # Each is read with the checks of a file from outside, whatever reads it afterwards.
+        if _table_path(release, name).exists():
+            load_parquet(_table_path(release, name))
     of = ReleaseInputs(
         answers=read_answers(release.answers_path),
         retrievals=_retrievals(release),
@@ -284,55 +262,14 @@ def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, i
         benchmarks=release.benchmarks,
         rubrics=release.rubrics,
     )
-    problems = []
+    problems: list[Problem] = []
     tables = {}
     for name, table in TABLES.items():
         found = table.make(of)
         tables[name] = found
-        path = str(_table_path(release, name))
-        problem = first_difference(release.table(name), found, table.keys, table.columns, path)
-        if problem is not None:
-            problems.append(problem)
+        problems += table_problems(release, name, found, table.keys)
     if not problems:
         # Hashes of figures hold to the last digit; they are compared where the figures are.
         published = {name: release.table(name) for name in TABLES}
         problems += _fact_problems(release, facts_of(of, published))
-        problems += _copy_problems(release)
     return {name: len(table) for name, table in tables.items()}, problems
-
-
-def first_difference(
-    published: pd.DataFrame,
-    found: pd.DataFrame,
-    keys: tuple[str, ...],
-    columns: tuple[str, ...],
-    path: str,
-) -> Problem | None:
-    """The first figure of a published table that is not the one that was found."""
-    remedy = "the answers in this release do not give it"
-    if list(published.columns) != list(columns):
-        return Problem(path, "has other columns than this version of fairstats gives", remedy)
-    if len(published) != len(found):
-        message = f"has {len(published):,} rows where the answers give {len(found):,}"
-        return Problem(path, message, remedy)
-    for column in columns:
-        differ = _differ(published[column], found[column])
-        if differ.any():
-            place = int(np.flatnonzero(differ)[0])
-            row = published.iloc[place]
-            which = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
-            message = f"{which}: recomputed as {found[column].iloc[place]}"
-            value = str(row[column])
-            return Problem(path, message, remedy, place + 1, column, value)
-    return None
-
-
-def _differ(published: pd.Series, found: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    if pd.api.types.is_numeric_dtype(found):
-        a, b = (
-            pd.to_numeric(side, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-            for side in (published, found)
-        )
-        return ~np.isclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
-    a, b = (side.astype("object").where(side.notna(), None) for side in (published, found))
-    return np.array([x != y for x, y in zip(a, b, strict=True)], dtype=bool)

@@ -24,7 +24,29 @@ def whole_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        yield temporary
+        with named_errors(path):
+            yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Name the file in errors of writing that do not, such as that of a full disk.
+
+    Examples
+    --------
+    >>> try:
+    ...     with named_errors(Path("a.txt")):
+    ...         raise OSError(28, "No space left on device")
+    ... except OSError as error:
+    ...     print(error.filename)
+    a.txt
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from fairstats.benchmarks import Benchmark, load_benchmark
 from fairstats.counts import PATTERNS
+from fairstats.release_tables import TABLES
 from fairstats.report.drawing_cache import CACHE_VARIABLE
 
 # The same examples on every run and on every machine, slow ones too.
@@ -237,5 +238,34 @@ def without_pages() -> Iterator[None]:
         return "nothing"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairstats.release.render", render)
+        patch.setattr("fairstats.release_documents.render", render)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_tables() -> Iterator[None]:
+    """The tables that the documents are made from, each computed once for the same inputs."""
+    kept = ("estimates", "ranks", "rank_differences", "comparisons", "flips", "letters")
+
+    def once(make: Any) -> Any:
+        known: dict[str, pd.DataFrame] = {}
+
+        def made(of: Any) -> pd.DataFrame:
+            declared = [
+                vars(one) | {"path": None, "keys_file": None} for one in of.benchmarks.values()
+            ]
+            key = repr((of.answers.to_csv(), declared, of.alpha, of.missing))
+            if key not in known:
+                known[key] = make(of)
+            return known[key].copy()
+
+        return made
+
+    tables: dict[str, Any] = TABLES  # type: ignore[assignment]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, table in list(tables.items()):
+            if name in kept:
+                patch.setitem(tables, name, replace(table, make=once(table.make)))
+            else:
+                patch.delitem(tables, name)
         yield

@@ -98,8 +98,8 @@ def test_what_lies_around_the_releases_is_verified_and_made_again(site):
 def test_a_release_that_is_gone_is_missed(site, name):
     shutil.rmtree(site / "v" / name)
     assemble(site)
-    *_, around = verify(site)
-    # The newest may be taken away: what was published elsewhere tells.
+    *_, around = verify(site, pages=False)
+    # The newest may be taken away: only the hash of its manifest shows it.
     said = [problem.message for problem in around.problems]
     expected = "was published after 1, but no other release stands before it here"
     assert said == ([expected] if name == "1" else [])
@@ -107,7 +107,7 @@ def test_a_release_that_is_gone_is_missed(site, name):
 
 def test_a_renamed_release_is_named(site):
     (site / "v" / "2").rename(site / "v" / "3")
-    *_, around = verify(site)
+    *_, around = verify(site, pages=False)
     assert "is that of release 2" in [problem.message for problem in around.problems]
 
 
@@ -129,6 +129,72 @@ def test_a_copy_that_says_otherwise_than_the_table_is_named(release, name):
     (problem,) = found.problems
     assert problem.path == str(release / name)
     assert problem.message == "does not say what the tables of the release say"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "differ"),
+    [
+        ("index.html", "CFR", "XYZ", "words"),
+        ("reports/models/one.html", "</main>", "<script>x()</script></main>", "scripts"),
+        ("reports/models/one.html", "<main", '<main onclick="x()"', "scripts"),
+        ("reports/models/two.html", "<path ", "<path d='M0 0' ", "drawings"),
+        ("reports/methods.html", "<main", '<main hidden=""', None),
+    ],
+)
+@pytest.mark.parametrize("drawn_by", [None, "quarto 1.2.3"])
+def test_a_page_that_was_changed_with_its_hash_is_named(
+    release, monkeypatch, name, old, new, differ, drawn_by
+):
+    monkeypatch.setattr("fairstats.release_copies.shutil.which", lambda program: None)
+    page = release / name
+    text = page.read_text()
+    assert old in text
+    page.write_text(text.replace(old, new, 1))
+    rehash(release, name)
+    if drawn_by is not None:
+        edit_manifest(release, drawn_by=drawn_by)
+    (found,) = verify(release)
+    said = {problem.path: problem.message for problem in found.problems}
+    message = said.pop(str(page), None)
+    if drawn_by is None:
+        expected = "does not say what the tables of the release say"
+        assert message == (f"{expected} ({differ})" if differ else expected)
+        assert said == {}
+    else:
+        # The words of the other pages are those of the tables, their layout may be Quarto's.
+        assert (message is None) == (differ is None)
+        assert message is None or message.endswith(f"({differ})")
+        if differ is None:
+            assert any(name in note for note in found.notes)
+
+
+def edit_manifest(release, **values):
+    manifest = json.loads((release / "manifest.json").read_text())
+    (release / "manifest.json").write_text(json.dumps(manifest | values))
+
+
+@pytest.mark.parametrize("drawn_by", [None, "quarto 1.2.3"])
+def test_a_pdf_that_was_swapped_with_its_hash_does_not_pass(release, monkeypatch, drawn_by):
+    monkeypatch.setattr("fairstats.release_copies.shutil.which", lambda program: None)
+    (release / "leaderboard.pdf").write_bytes(b"%PDF-1.7 all is fair")
+    rehash(release, "leaderboard.pdf")
+    if drawn_by is not None:
+        edit_manifest(release, drawn_by=drawn_by)
+    (found,) = verify(release)
+    (message,) = [p.message for p in found.problems if p.path.endswith("leaderboard.pdf")]
+    assert message.startswith(
+        "does not say" if drawn_by is None else "was not verified: the release was made with pages"
+    )
+
+
+def test_pages_that_are_not_drawn_again_are_listed(release):
+    (release / "leaderboard.pdf").write_bytes(b"%PDF-1.7 all is fair")
+    rehash(release, "leaderboard.pdf")
+    (found,) = verify(release, pages=False)
+    assert found.problems == ()
+    (note,) = [note for note in found.notes if "index.html" in note]
+    assert note.startswith("not checked: ")
+    assert "leaderboard.pdf" in note
 
 
 def test_a_manifest_that_counts_otherwise_is_named(release):
@@ -173,7 +239,7 @@ def test_a_change_to_an_old_release_shows_in_the_next_one(site):
     manifest = json.loads((old / "manifest.json").read_text())
     manifest["files"]["leaderboard.pdf"] = hashlib.sha256(b"another").hexdigest()
     (old / "manifest.json").write_text(json.dumps(manifest))
-    one, two, _ = verify(site)
+    one, two, _ = verify(site, pages=False)
     assert one.problems == ()
     (problem,) = two.problems
     assert problem.message == "is not the manifest that release 2 was published after"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -47,31 +48,12 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        from fairstats.report.builtin import PageError
-        from fairstats.report.render import RenderError
-
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", Note)
-                warnings.showwarning = partial(_show, warnings.showwarning)
-                return command(*args, **kwargs)
-        except InputError as error:
-            print_problems(error.problems)
-        except ModuleNotFoundError as error:
-            remedy = how_to_install(error.name or "")
-            if remedy is None:
-                raise
-            print_problems([Problem(str(error.name), "is not installed", remedy)])
-        except (RenderError, PageError) as error:
-            typer.echo(str(error), err=True)
-        except BrokenPipeError:
-            # Whoever read the output has enough of it, as `head` has.
-            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-            raise typer.Exit(0) from None
-        except OSError as error:
-            message = error.strerror or type(error).__name__
-            print_problems([Problem(str(error.filename), message, "choose another path")])
-        raise typer.Exit(1)
+            return _run(command, *args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            # What shells give for a program that SIGINT ended.
+            raise typer.Exit(130) from None
 
     return run
 
@@ -82,6 +64,42 @@ def _show(others: Callable[..., None], message: Any, category: type[Warning], *r
         typer.echo(f"note: {printable(str(message))}", err=True)
     else:
         others(message, category, *rest)
+
+
+def _run(command: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    from fairstats.report.builtin import PageError
+    from fairstats.report.render import RenderError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", Note)
+            warnings.showwarning = partial(_show, warnings.showwarning)
+            return command(*args, **kwargs)
+    except InputError as error:
+        print_problems(error.problems)
+    except ModuleNotFoundError as error:
+        remedy = how_to_install(error.name or "")
+        if remedy is None:
+            raise
+        print_problems([Problem(str(error.name), "is not installed", remedy)])
+    except (RenderError, PageError) as error:
+        typer.echo(str(error), err=True)
+    except BrokenPipeError:
+        # Whoever read the output has enough of it, as `head` has.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        raise typer.Exit(0) from None
+    except OSError as error:
+        print_problems([_os_problem(error)])
+    raise typer.Exit(1)
+
+
+def _os_problem(error: OSError) -> Problem:
+    """Describe an error of the operating system with the path and a remedy."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "free some space and run the command again" if full else "choose another path"
+    # Copying names its source first, which is not what is full. Some errors know no path.
+    path = (full and error.filename2) or error.filename or "a file or folder"
+    return Problem(str(path), error.strerror or str(error) or type(error).__name__, remedy)
 
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:

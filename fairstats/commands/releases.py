@@ -82,18 +82,28 @@ def publish(
 @says_what_is_wrong
 def verify(
     path: Annotated[Path, typer.Argument(help="A release's folder, or a site's.")],
+    expect: Annotated[
+        str | None,
+        typer.Option(help="The sha256 of the newest manifest, from where it was published."),
+    ] = None,
+    pages: Annotated[
+        bool, typer.Option("--pages/--no-pages", help="Draw the pages again and compare them.")
+    ] = True,
 ) -> None:
-    """Recompute every hash and figure of a release or a whole site, and name what differs."""
+    """Recompute every hash, figure and page of a release or a whole site; name what differs."""
+    from fairstats.problems import printable
     from fairstats.verification import verify as verify_releases
 
     wrong = False
-    for found in verify_releases(path):
+    for found in verify_releases(path, expect=expect, pages=pages):
         if found.problems:
             wrong = True
             print_problems(found.problems, err=False)
         else:
             rows = [f"{count:,} {name}" for name, count in found.rows.items()]
             typer.echo(f"{found.path}: verified {', '.join([f'{found.files:,} files', *rows])}")
+        for note in found.notes:
+            typer.echo(printable(f"{found.path}: {note}"))
     if wrong:
         raise typer.Exit(1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +12,7 @@ from fairstats.report.audit import model_of
 from fairstats.report.context import Release, is_release
 from fairstats.report.document import draw_document
 from fairstats.report.site import stage
+from fairstats.temporary_folders import temporary_folder
 
 
 def report_model(
@@ -59,8 +59,7 @@ def report_model(
     chosen = Release(folder)
     name = model_of(chosen, model)
     target = Path(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}.{to}")
-    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
-        project = Path(temporary)
+    with temporary_folder("report") as project:
         stage(chosen, project)
         body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
         draw_document(

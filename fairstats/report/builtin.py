@@ -14,8 +14,8 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ from fairstats.report.site import (
     STYLE_SHEET,
     TYPST_TEMPLATE,
 )
+from fairstats.temporary_folders import temporary_folder
 
 _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
@@ -172,10 +173,19 @@ def _execute(pages: Sequence[_Page], settings: dict[str, str]) -> None:
     Each takes several pages, since starting it and importing the plotting libraries takes longer
     than a page. They are dealt out in turn: pages beside each other are of one kind.
     """
-    from jupyter_core.utils import run_sync
-
     kernels = min(os.cpu_count() or 1, math.ceil(len(pages) / _PAGES_A_KERNEL))
-    run_sync(_execute_all)([pages[number::kernels] for number in range(kernels)], settings)
+    shares = [pages[number::kernels] for number in range(kernels)]
+    loop = asyncio.new_event_loop()
+    drawing = loop.create_task(_execute_all(shares, settings))
+    # In the main thread nbclient would handle SIGINT itself: it ends the kernel and goes on.
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(loop.run_until_complete, drawing)
+        try:
+            done.result()
+        except KeyboardInterrupt:
+            loop.call_soon_threadsafe(drawing.cancel)
+            raise
+    loop.close()
 
 
 async def _execute_all(shares: Sequence[Sequence[_Page]], settings: dict[str, str]) -> None:
@@ -230,21 +240,25 @@ async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 
-    with tempfile.TemporaryDirectory(prefix="fairstats-kernel-") as folder:
+    with temporary_folder("kernel") as folder:
         description = {
             "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
             "display_name": "fairstats",
             "language": "python",
             "env": settings | {"PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "ignore")},
         }
-        spec = Path(folder) / "fairstats" / "kernel.json"
+        spec = folder / "fairstats" / "kernel.json"
         spec.parent.mkdir()
         spec.write_text(json.dumps(description), encoding="utf-8")
         manager = AsyncKernelManager(
             # Sockets that only this user can open, where the system has them.
             **({} if os.name == "nt" else {"transport": "ipc", "ip": f"{folder}/socket"}),
             kernel_name="fairstats",
-            kernel_spec_manager=KernelSpecManager(kernel_dirs=[folder], ensure_native_kernel=False),
+            # In this folder too, which is swept if the program is killed.
+            connection_file=str(folder / "connection.json"),
+            kernel_spec_manager=KernelSpecManager(
+                kernel_dirs=[str(folder)], ensure_native_kernel=False
+            ),
         )
         try:
             yield manager

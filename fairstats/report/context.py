@@ -198,7 +198,8 @@ class Release:
     def benchmarks(self) -> dict[str, Benchmark]:
         """The benchmarks of the release, as they were declared for it."""
         files = sorted((self.path / "benchmarks").glob("*.toml"))
-        return {benchmark.name: benchmark for benchmark in map(load_benchmark, files)}
+        loaded = [load_benchmark(file, confined=True) for file in files]
+        return {benchmark.name: benchmark for benchmark in loaded}
 
     @property
     def declaration(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from fairstats.report.display import show_markdown
 from fairstats.report.document import draw_document
 from fairstats.report.site import copy_pages
 from fairstats.report.text import escape_markdown
+from fairstats.temporary_folders import temporary_folder
 
 
 def report_ratings(
@@ -67,8 +67,8 @@ def report_ratings(
     known = load_rubrics(frame["rubric"].unique(), rubrics)
     files = rating_files(paths) or [Path(path) for path in paths]
     target = Path(out or f"ratings.{to}")
-    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
-        folder, project = Path(temporary) / "ratings", Path(temporary) / "pages"
+    with temporary_folder("report") as temporary:
+        folder, project = temporary / "ratings", temporary / "pages"
         project.mkdir()
         made = Release(folder)
         write_parquet(frame, made.ratings_path)

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Literal
 from fairstats.report.builtin import render_builtin
 from fairstats.report.context import PUBLISHED_VARIABLE, RELEASE_VARIABLE, Release
 from fairstats.report.site import PDF_PAGE, stage
+from fairstats.temporary_folders import temporary_folder
 
 Renderer = Literal["auto", "quarto", "builtin"]
 
@@ -57,8 +57,7 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
         )
     if renderer == "auto" and program is None:
         renderer = "builtin"
-    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
-        project = Path(temporary)
+    with temporary_folder("pages") as project:
         pages = stage(release, project)
         if renderer == "builtin" or program is None:
             return render_builtin(release, project, pages, site=site, pdf=pdf)

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from fairstats.report.downloads import write_table
 from fairstats.report.site import copy_pages
 from fairstats.report.text import escape_markdown
 from fairstats.report.vignettes_tables import FINDINGS
+from fairstats.temporary_folders import temporary_folder
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
@@ -116,8 +116,8 @@ def report_vignettes(
         alpha=alpha,
     )
     name = vignettes.benchmark.name
-    with tempfile.TemporaryDirectory(prefix="fairstats-") as temporary:
-        folder, project = Path(temporary) / "audit", Path(temporary) / "pages"
+    with temporary_folder("report") as temporary:
+        folder, project = temporary / "audit", temporary / "pages"
         (folder / DOWNLOADS).mkdir(parents=True)
         project.mkdir()
         made = Release(folder)

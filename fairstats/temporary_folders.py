@@ -1,0 +1,68 @@
+"""Temporary folders that do not pile up: those of processes that were killed are removed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_NAME = re.compile(r"fairstats-[a-z]+-(\d+)-\w+")
+
+
+@contextmanager
+def temporary_folder(kind: str) -> Iterator[Path]:
+    """Give a folder of this process, and remove it at the end.
+
+    Parameters
+    ----------
+    kind : str
+        Its purpose, in small letters; it becomes part of the name.
+
+    Yields
+    ------
+    Path
+        The folder. Its name holds the number of this process: folders of processes that have
+        ended without removing them (they were killed) are removed first.
+
+    Examples
+    --------
+    >>> with temporary_folder("example") as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    _sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=f"fairstats-{kind}-{os.getpid()}-") as folder:
+        yield Path(folder)
+
+
+def _sweep(folder: Path) -> None:
+    # Windows has no signal 0: asking for a process there would end it.
+    if os.name == "nt":
+        return
+    for path in folder.glob("fairstats-*"):
+        found = _NAME.fullmatch(path.name)
+        if found and not path.is_symlink() and _is_ours(path) and not _runs(int(found[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,236 @@
+"""A publication that is interrupted, killed or out of space leaves nothing half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fairstats.answers import write_answers
+from fairstats.cli import app
+from fairstats.release import publish
+from fairstats.temporary_folders import temporary_folder
+from fairstats.verification import verify
+
+from .report.conftest import answers_of_models
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interrupted")
+    return write_answers(answers_of_models(("One",)), folder / "in" / "answers.parquet")
+
+
+@pytest.fixture
+def site(answers, tmp_path, without_pages, few_tables):
+    """A site with one release."""
+    publish(answers, release="1", out=tmp_path / "site")
+    return tmp_path / "site"
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def temporaries(*folders: Path) -> list[str]:
+    return [p.name for f in folders for p in f.rglob("*") if p.name.endswith(".tmp")]
+
+
+def start(answers: Path, site: Path, temporary: Path, **others: object) -> subprocess.Popen[str]:
+    """Start `fairstats publish` in a process of its own, and wait until it draws pages."""
+    temporary.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "fairstats.cli", "publish", "--renderer", "builtin"]
+    process = subprocess.Popen(
+        [*command, "--answers", str(answers), "--release", "1", "--out", str(site)],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **others,
+    )
+    deadline = time.monotonic() + 300
+    while process.poll() is None and time.monotonic() < deadline:
+        if list(temporary.glob("fairstats-kernel-*/fairstats/kernel.json")):
+            time.sleep(2)
+            break
+        time.sleep(0.05)
+    return process
+
+
+def test_an_interruption_ends_with_130_and_leaves_no_trace(answers, tmp_path):
+    site, temporary = tmp_path / "site", tmp_path / "t"
+    process = start(answers, site, temporary)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (out, err) == ("", "interrupted\n")
+    assert not list(site.rglob("*"))
+    assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []
+
+
+def test_what_a_killed_publication_left_is_swept_by_the_next(answers, tmp_path):
+    site, temporary = tmp_path / "site", tmp_path / "t"
+    process = start(answers, site, temporary)
+    process.kill()
+    process.communicate(timeout=60)
+    assert temporaries(site)
+    assert list(temporary.glob("fairstats-pages-*"))
+    again = start(answers, site, temporary)
+    assert again.communicate(timeout=300)[0]
+    assert again.returncode == 0
+    assert temporaries(site) == []
+    assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []
+
+
+@pytest.mark.usefixtures("without_pages", "few_tables")
+def test_an_interruption_of_the_command_in_process_is_130(answers, tmp_path, monkeypatch):
+    def interrupt(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairstats.release_documents.render", interrupt)
+    done = CliRunner().invoke(app, command(answers, tmp_path / "site", "1"))
+    assert (done.exit_code, done.output) == (130, "interrupted\n")
+    assert not list((tmp_path / "site").rglob("*"))
+
+
+def command(answers: Path, site: Path, release: str) -> list[str]:
+    given = {"--answers": answers, "--release": release, "--out": site}
+    return ["publish", *(str(part) for pair in given.items() for part in pair)]
+
+
+def test_leftovers_are_swept_and_files_of_others_stay(site, answers):
+    for name in ("v/.9.123.tmp/downloads/a", ".site.7.tmp/latest/x", ".feed.xml.1.tmp"):
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text("half")
+    for name in (".git/a.1.tmp", ".notes.tmp", "v/.keep"):
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text("of somebody")
+    publish(answers, release="1", out=site)
+    assert temporaries(site) == [".notes.tmp", "a.1.tmp"]
+    assert (site / "v" / ".keep").exists()
+
+
+def test_temporary_folders_of_ended_processes_alone_are_swept(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in (
+        f"fairstats-pages-{ended.pid}-abc",
+        f"fairstats-kernel-{os.getpid()}-abc",
+        f"other-{ended.pid}-abc",
+        "fairstats-mine",
+    ):
+        (tmp_path / name).mkdir()
+    with temporary_folder("verify"):
+        left = {path.name for path in tmp_path.iterdir()}
+    assert f"fairstats-pages-{ended.pid}-abc" not in left
+    assert {f"fairstats-kernel-{os.getpid()}-abc", f"other-{ended.pid}-abc"} <= left
+    assert "fairstats-mine" in left
+
+
+# --- A full disk
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 3 MB, if this user may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = shutil.which("mount")
+    done = mount and subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], capture_output=True
+    )
+    if not done or done.returncode:
+        pytest.skip("this user may not mount a file system")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.usefixtures("without_pages", "few_tables")
+@pytest.mark.parametrize("left", [60_000, 300_000])
+def test_a_full_disk_is_named_and_leaves_the_site_as_it_was(small_disk, answers, tmp_path, left):
+    site = small_disk / "site"
+    publish(answers, release="1", out=site)
+    before = content(site)
+    other = write_answers(answers_of_models(("Two",)), tmp_path / "other.parquet")
+    free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+    with (small_disk / "filler").open("wb") as file:
+        file.write(bytes(max(0, free - left)))
+    done = CliRunner().invoke(app, command(other, site, "2"))
+    assert done.exit_code == 1
+    assert str(site) in done.output
+    assert "No space left on device; free some space and run the command again" in done.output
+    assert len(done.output.splitlines()) == 1
+    after = content(site)
+    # The release may be whole already; the files around it are those of one release or the other.
+    assert {name: after.get(name) for name in before} == before
+    assert temporaries(site) == []
+    (small_disk / "filler").unlink()
+    assert CliRunner().invoke(app, command(other, site, "2")).exit_code == 0
+    assert all(found.problems == () for found in verify(site))
+
+
+@pytest.mark.parametrize("at", [1, 5, 20, 60])
+def test_a_disk_that_is_full_while_the_site_is_assembled_leaves_it_as_it_was(
+    site, answers, tmp_path, monkeypatch, at
+):
+    before = {name: data for name, data in content(site).items() if not name.startswith("v/")}
+    other = write_answers(answers_of_models(("Two",)), tmp_path / "other.parquet")
+    written, write = 0, Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        nonlocal written
+        written += 1
+        if written == at:
+            write(path, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    done = CliRunner().invoke(app, command(other, site, "2"))
+    assert done.exit_code == 1
+    assert ".site." in done.output
+    assert "None" not in done.output
+    after = {name: data for name, data in content(site).items() if not name.startswith("v/")}
+    assert after == before
+    monkeypatch.undo()
+    assert CliRunner().invoke(app, command(other, site, "2")).exit_code == 0
+
+
+@pytest.mark.parametrize("place", ["latest", "api"])
+def test_a_publication_that_was_killed_between_two_renames_is_made_whole(site, answers, place):
+    building = site / ".site.7.tmp" / ".old"
+    building.mkdir(parents=True)
+    (site / place).rename(building / place)
+    publish(answers, release="1", out=site)
+    assert temporaries(site) == []
+    assert verify(site, pages=False)[-1].problems == ()
+
+
+def test_a_limit_of_file_size_is_named(answers, tmp_path):
+    limit = 20_000
+    process = start(
+        answers,
+        tmp_path / "site",
+        tmp_path / "t",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "File too large" in err
+    assert str(tmp_path / "site") in err
+    assert "Traceback" not in err
+    assert not list((tmp_path / "site").rglob("*"))

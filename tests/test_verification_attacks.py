@@ -1,0 +1,440 @@
+"""Hostile and damaged releases are refused in a line, with bounded memory, and nothing of other
+files is printed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fairstats.cli import app
+from fairstats.release import publish
+from fairstats.site_folder import assemble
+
+from .report.conftest import answers_of_models
+
+pytestmark = pytest.mark.usefixtures("without_pages", "few_tables")
+
+SECRET = "item_id,answer_key\nthe-secret,A\n"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory, without_pages, few_tables):
+    """Three releases whose pages were not drawn."""
+    folder = tmp_path_factory.mktemp("attacked")
+    for name, models in (("1", ("One", "Two")), ("2", ("One",)), ("3", ("Two",))):
+        answers_of_models(models).to_parquet(folder / f"{name}.parquet")
+        publish(folder / f"{name}.parquet", release=name, out=folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture
+def site(published, tmp_path):
+    return shutil.copytree(published, tmp_path / "site")
+
+
+@pytest.fixture
+def release(published, tmp_path):
+    """The first release alone."""
+    return shutil.copytree(published / "v" / "1", tmp_path / "1")
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+
+
+def refused(done) -> str:
+    """The output of a verification that failed without a traceback, in lines of messages."""
+    assert done.exit_code == 1, done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    assert "Traceback" not in done.output
+    return done.output
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def change_manifest(release: Path, **values: object) -> None:
+    path = release / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def rehash(release: Path) -> None:
+    """Give a manifest the hashes of the files that are there now."""
+    files = {
+        path.relative_to(release).as_posix(): sha256(path)
+        for path in sorted(release.rglob("*"))
+        if path.is_file() and path.name != "manifest.json"
+    }
+    change_manifest(release, files=files)
+
+
+def relink(site: Path) -> None:
+    """Tie each release to the one before it, and make the files around them again."""
+    folders = sorted((site / "v").iterdir(), key=lambda path: path.name)
+    for before, folder in zip([None, *folders], folders, strict=False):
+        link = before and {
+            "release": before.name,
+            "manifest_sha256": sha256(before / "manifest.json"),
+        }
+        change_manifest(folder, previous=link)
+    assemble(site)
+
+
+def verified_apart(path: Path, *, seconds: float = 120) -> tuple[int, str, float]:
+    """Exit code, output and peak memory in MB of `fairstats verify` in a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairstats.cli", "verify", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # 8 GB of addresses: what reads /dev/zero ends here, and not this machine.
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)),
+    )
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        timer.cancel()
+    return process.returncode, output, usage.ru_maxrss / 1024
+
+
+# --- Files that are none of the release
+
+
+def set_keys(release: Path, keys: str) -> None:
+    toml = release / "benchmarks" / "demo.toml"
+    lines = [line for line in toml.read_text().splitlines() if not line.startswith("keys_file")]
+    toml.write_text("\n".join([f"keys_file = {json.dumps(keys)}", *lines]))
+
+
+@pytest.mark.parametrize("kind", ["absolute", "above", "link", "hard to see link", "folder"])
+def test_keys_outside_of_the_release_are_refused_and_not_printed(release, tmp_path, kind):
+    outside = tmp_path / "outside" / "secret.csv"
+    outside.parent.mkdir()
+    outside.write_text(SECRET)
+    name = {"absolute": str(outside), "above": "../../outside/secret.csv"}.get(kind, "secret.csv")
+    if kind == "link":
+        (release / "benchmarks" / name).symlink_to(outside)
+    if kind == "hard to see link":
+        (release / "benchmarks" / "more").symlink_to(outside.parent)
+        name = "more/secret.csv"
+    if kind == "folder":
+        name = "."
+    set_keys(release, name)
+    rehash(release)
+    output = refused(run(release))
+    assert "the-secret" not in output
+    assert "demo.toml" in output or "link" in output
+
+
+@pytest.mark.parametrize("kind", ["/dev/zero", "fifo", "named fifo"])
+def test_devices_and_pipes_neither_hang_nor_fill_memory(release, kind):
+    if kind == "/dev/zero":
+        set_keys(release, kind)
+        rehash(release)
+    elif kind == "fifo":
+        os.mkfifo(release / "benchmarks" / "keys.csv")
+        set_keys(release, "keys.csv")
+        rehash(release)
+    else:
+        os.mkfifo(release / "downloads" / "pipe")
+        files = json.loads((release / "manifest.json").read_text())["files"]
+        change_manifest(release, files=files | {"downloads/pipe": "0" * 64})
+    code, output, memory = verified_apart(release)
+    assert code == 1
+    assert "Traceback" not in output
+    assert memory < 1000
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "downloads/flips.parquet", "downloads"])
+@pytest.mark.parametrize("target", ["/dev/zero", "fifo"])
+def test_a_part_of_a_release_that_is_a_link_or_pipe_is_refused(release, name, target):
+    path = release / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if target == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(target)
+    code, output, memory = verified_apart(release)
+    assert code == 1
+    assert "Traceback" not in output
+    assert memory < 1000
+
+
+def test_a_folder_of_the_release_that_is_a_link_is_refused(release, tmp_path):
+    shutil.move(release / "benchmarks", tmp_path / "elsewhere")
+    (release / "benchmarks").symlink_to(tmp_path / "elsewhere")
+    assert "benchmarks: is a link" in refused(run(release))
+
+
+def test_a_release_that_is_a_link_is_refused_in_a_site(site, tmp_path):
+    shutil.move(site / "v" / "2", tmp_path / "elsewhere")
+    (site / "v" / "2").symlink_to(tmp_path / "elsewhere")
+    assert "is a link" in refused(run(site))
+
+
+@pytest.mark.parametrize("name", ["latest/index.html", "feed.xml"])
+def test_a_pipe_or_link_around_the_releases_is_named(site, name):
+    (site / name).unlink()
+    (site / name).symlink_to("/dev/zero")
+    assert name in refused(run(site))
+    (site / name).unlink()
+    os.mkfifo(site / name)
+    assert name in refused(run(site))
+
+
+def test_files_that_the_manifest_names_elsewhere_are_missing(release, tmp_path):
+    (tmp_path / "secret").write_text(SECRET)
+    files = json.loads((release / "manifest.json").read_text())["files"]
+    digest = sha256(tmp_path / "secret")
+    change_manifest(release, files=files | {"../secret": digest, str(tmp_path / "secret"): digest})
+    output = refused(run(release))
+    assert output.count("is missing") == 2
+    assert "the-secret" not in output
+
+
+@pytest.mark.parametrize("before", ["../../etc", "/etc", ".", "a/b", ""])
+def test_a_release_before_that_is_no_name_is_refused(release, before):
+    change_manifest(release, previous={"release": before, "manifest_sha256": "0" * 64})
+    assert "is no manifest of a release" in refused(run(release))
+
+
+# --- What is a function of the tables, changed with its hash
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api/leaderboard.json",
+        "api/models/one.json",
+        "api/badges/one.json",
+        "api/badges/one.svg",
+        "api/model.schema.json",
+        "CITATION.cff",
+        "downloads/estimates.csv",
+        "downloads/ranks.json",
+        "benchmarks/demo.keys.csv",
+    ],
+)
+@pytest.mark.parametrize("version", [None, "0.0.1"])
+def test_a_changed_document_does_not_pass_whatever_version_is_claimed(release, name, version):
+    if version is not None:
+        change_manifest(release, fairstats=version)
+    path = release / name
+    text = path.read_text()
+    changed = text + "\n" if name.endswith(".csv") else text.replace("1", "7")
+    assert changed != text
+    path.write_text(changed)
+    rehash(release)
+    assert path.name in refused(run(release))
+
+
+def test_a_changed_version_alone_does_not_pass(release):
+    change_manifest(release, fairstats="0.0.1")
+    output = refused(run(release))
+    assert "was not verified: the release was made with fairstats 0.0.1" in output
+
+
+@pytest.mark.parametrize("name", ["evil.js", "reports/extra.html", "downloads/more.parquet", "x/y"])
+def test_a_file_that_publishing_does_not_make_is_named_although_its_hash_is_given(release, name):
+    (release / name).parent.mkdir(exist_ok=True)
+    (release / name).write_text("alert(1)")
+    rehash(release)
+    assert f"{name}: is not a file that publishing makes" in refused(run(release))
+
+
+def test_a_file_that_was_taken_out_of_folder_and_manifest_is_missed(release):
+    (release / "api" / "badges" / "one.svg").unlink()
+    rehash(release)
+    assert "one.svg: is missing" in refused(run(release))
+
+
+@pytest.mark.parametrize("name", ["evil.html", "v/evil.html", "v/4/index.html", "more/a.js"])
+def test_files_between_the_releases_are_named(site, name):
+    (site / name).parent.mkdir(exist_ok=True)
+    (site / name).write_text("x")
+    assert "is not part of the site" in refused(run(site))
+
+
+def test_files_for_the_host_are_listed_as_not_checked(site):
+    (site / "CNAME").write_text("example.org")
+    (site / ".git").mkdir()
+    done = run(site)
+    assert done.exit_code == 0
+    assert "not checked: .git, CNAME" in done.output
+
+
+def test_changes_since_the_release_before_are_computed_again(site):
+    changes = site / "v" / "2" / "downloads"
+    table = pd.read_parquet(changes / "answer_set_changes.parquet")
+    table.loc[table["model"] == "Two", "change"] = "same"
+    table.to_parquet(changes / "answer_set_changes.parquet")
+    rehash(site / "v" / "2")
+    relink(site)
+    assert "answer_set_changes.parquet" in refused(run(site))
+
+
+def test_a_release_without_the_one_before_it_is_not_verified(site):
+    assert run(site / "v" / "2").exit_code == 0
+    shutil.rmtree(site / "v" / "1")
+    output = refused(run(site / "v" / "2"))
+    assert "was not verified: release 1, which this one was published after, is not here" in output
+
+
+# --- The chain
+
+
+def test_the_chain_is_anchored_by_the_newest_manifest_alone(site):
+    done = run(site)
+    assert done.exit_code == 0, done.output
+    newest = sha256(site / "v" / "3" / "manifest.json")
+    assert f"chain not anchored: the newest manifest has sha256 {newest}" in done.output
+    done = run(site, "--expect", newest.upper())
+    assert done.exit_code == 0
+    assert "not anchored" not in done.output
+
+
+@pytest.mark.parametrize("gone", ["1", "2", "3"])
+def test_a_release_that_was_taken_out_of_the_chain_is_missed_by_the_anchor(site, gone):
+    newest = sha256(site / "v" / "3" / "manifest.json")
+    shutil.rmtree(site / "v" / gone)
+    relink(site)
+    output = refused(run(site, "--expect", newest))
+    assert f"is not {newest}" in output
+
+
+def test_the_hash_of_an_older_release_is_no_anchor_and_is_named(site):
+    output = refused(run(site, "--expect", sha256(site / "v" / "2" / "manifest.json")))
+    assert "is that of release 2" in output
+
+
+def test_one_release_is_anchored_by_its_own_manifest(release):
+    assert run(release, "--expect", sha256(release / "manifest.json")).exit_code == 0
+    assert "is not " in refused(run(release, "--expect", "0" * 64))
+
+
+@pytest.mark.parametrize("wrong", ["", "abc", "g" * 64, "0" * 63])
+def test_what_is_no_hash_is_refused(release, wrong):
+    assert "64 hexadecimal digits" in refused(run(release, "--expect", wrong))
+
+
+# --- Damage
+
+
+def deep(sign: str, depth: int = 100_000) -> str:
+    return sign * depth
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        deep("["),
+        deep('{"a":'),
+        '{"files":' + deep("["),
+        "",
+        "null",
+        "[]",
+        "1",
+        '"text"',
+        "\x00",
+        "{",
+        '{"release": 1}',
+        "1" * 5000,
+        "NaN",
+        '"\ud800"',
+    ],
+    ids=range(14),
+)
+def test_a_damaged_manifest_is_refused_in_one_line(release, site, text):
+    for folder, given in ((release, release), (site / "v" / "1", site)):
+        (folder / "manifest.json").write_bytes(text.encode(errors="surrogatepass"))
+        output = refused(run(given))
+        assert len(output.splitlines()) == 1
+        assert len(output) < 2000
+
+
+WRONG = [None, True, -1, 1e308, float("nan"), "text", "", [], [1], {}, {"a": {"b": []}}]
+
+
+def test_wrong_types_in_a_manifest_are_refused_without_a_traceback(release):
+    right = json.loads((release / "manifest.json").read_text())
+    nested = {
+        (outer, inner): right[outer][inner]
+        for outer in ("arguments", "content", "rows", "files")
+        for inner in list(right[outer])[:2]
+    }
+    for key in [*((name,) for name in right), *nested]:
+        for wrong in WRONG:
+            changed = json.loads(json.dumps(right))
+            place = changed if len(key) == 1 else changed[key[0]]
+            if place[key[-1]] == wrong:
+                continue
+            place[key[-1]] = wrong
+            (release / "manifest.json").write_text(json.dumps(changed))
+            done = run(release)
+            assert done.exception is None or isinstance(done.exception, SystemExit), (key, wrong)
+            # Nothing in the release gives these.
+            if key[0] not in ("python", "libraries", "sources") and key != (
+                "arguments",
+                "renderer",
+            ):
+                assert done.exit_code == 1, (key, wrong)
+
+
+def test_flipped_bytes_in_tables_are_refused_without_a_traceback(release):
+    rng = np.random.default_rng(16)
+    files = sorted((release / "downloads").glob("*.parquet"))
+    whole = {path: path.read_bytes() for path in files}
+    for number in range(60):
+        path = files[number % len(files)]
+        content = bytearray(whole[path])
+        for place in rng.integers(0, len(content), 1 + number % 5):
+            content[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(bytes(content))
+        rehash(release)
+        done = run(release)
+        assert done.exception is None or isinstance(done.exception, SystemExit), (path, number)
+        path.write_bytes(whole[path])
+
+
+@pytest.mark.parametrize("name", ["benchmarks/demo.toml", "benchmarks/demo.keys.csv"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"x = " + b"[" * 100_000, b"a,b\n1\n"])
+def test_damaged_declarations_are_refused_in_lines(release, name, content):
+    (release / name).write_bytes(content)
+    rehash(release)
+    assert len(refused(run(release)).splitlines()) <= 3
+
+
+def test_a_table_with_other_rows_is_refused_by_its_footer(release):
+    rows = pd.DataFrame({"model": ["x" * 1_000_000]}).iloc[[0] * 2000]
+    rows.to_parquet(release / "downloads" / "estimates.parquet")
+    rehash(release)
+    code, output, memory = verified_apart(release)
+    assert code == 1
+    assert "estimates.parquet: has 2,000 rows" in output
+    assert memory < 1000
+
+
+def test_a_damaged_release_does_not_stop_the_check_of_the_others(site):
+    path = site / "v" / "2" / "downloads" / "estimates.parquet"
+    path.write_bytes(b"PAR1" + b"\0" * 100 + b"PAR1")
+    rehash(site / "v" / "2")
+    output = refused(run(site))
+    assert "site/v/1: verified" in output
+    assert "estimates.parquet" in output
