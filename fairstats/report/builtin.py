@@ -38,7 +38,7 @@ from fairstats.report.site import (
 
 _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
-_TO_PAGE = re.compile(r'(<a href=")(/?)([^":#]+)\.qmd([#"])')
+_TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _SECONDS_A_CELL = 600
 _PAGES_A_KERNEL = 8
 
@@ -295,13 +295,10 @@ def _to_pages(text: str, root: str) -> str:
 
     Examples
     --------
-    >>> _to_pages('<a href="/reports/data.qmd#files">, <a href="a.qmd">', "..")
-    '<a href="../reports/data.html#files">, <a href="a.html">'
+    >>> _to_pages('<a class="brand" href="/reports/data.qmd#files">, <a href="a.qmd">', "..")
+    '<a class="brand" href="../reports/data.html#files">, <a href="a.html">'
     """
-    return _TO_PAGE.sub(
-        lambda m: f"{m[1]}{root + '/' if m[2] else ''}{m[3]}.html{m[4]}",
-        text,
-    )
+    return _TO_PAGE.sub(lambda m: f"{m[1]}{root + '/' if m[2] else ''}{m[3]}.html{m[4]}", text)
 
 
 def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:
