@@ -310,9 +310,8 @@ def output_format() -> Format:
         return "typst"
     if to in ("html", "html4", "html5"):
         return "html"
-    raise InputError(
-        [Problem("--to", "has no tables and plots of ours", "use html or typst", value=to)]
-    )
+    message = f"the tables and plots cannot be drawn for {to}"
+    raise InputError([Problem("--to", message, "use html or typst")])
 
 
 def _named(chosen: Path) -> Path | None:
