@@ -25,6 +25,7 @@ from fairstats.report.context import (
 from fairstats.report.search import write_search_index
 from fairstats.report.site import FIXED_PAGES, TYPST_TEMPLATE, copy_pages
 from fairstats.report.theme import style_sheet
+from fairstats.resources import resource
 
 ROOT = Path(__file__).parents[2]
 
@@ -252,6 +253,19 @@ def test_our_theme_becomes_css_without_sass(project):
     assert "//" not in css
 
 
+@pytest.mark.skipif(shutil.which("sass") is None, reason="no sass on the path")
+def test_sass_reads_our_theme_as_we_do(tmp_path):
+    theme = resource("reports", "theme.scss")
+    ours = tmp_path / "ours.css"
+    ours.write_text(style_sheet(theme), encoding="utf-8")
+
+    def compiled(path: Path) -> str:
+        command = ["sass", "--no-source-map", "--style=compressed", str(path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert compiled(theme) == compiled(ours) != ""
+
+
 def test_git_leaves_out_what_quarto_makes():
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("no git checkout")
@@ -262,6 +276,9 @@ def test_git_leaves_out_what_quarto_makes():
     ]  # fmt: skip
     done = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.split() == made
+    # If these lines are missing, Quarto appends them.
+    lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {"/.quarto/", "**/*.quarto_ipynb"} <= set(lines)
 
 
 def test_the_search_index_has_the_words_of_pages_without_figures(tmp_path):
