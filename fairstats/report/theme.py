@@ -51,7 +51,8 @@ def style_sheet(theme: Path) -> str:
         if name not in values:
             message, remedy = f"uses ${name}, which it does not define", f"add ${name}: …; above"
             raise InputError([Problem(str(theme), message, remedy)])
-        return values[name]
+        # As in Sass, text that #{} puts in loses its quotes.
+        return values[name] if match[2] else re.sub("[\"']", "", values[name])
 
     for name, value, default in _VARIABLE.findall(text):
         if not (default and name in values):

@@ -246,6 +246,12 @@ def test_a_default_gives_way_to_a_value_above_it(tmp_path):
     )
 
 
+def test_interpolated_text_loses_its_quotes_as_in_sass(tmp_path):
+    theme = tmp_path / "theme.scss"
+    theme.write_text('$f: "Segoe UI";\na { font: $f; --f: #{$f} }\n')
+    assert style_sheet(theme) == 'a { font: "Segoe UI"; --f: Segoe UI }\n'
+
+
 def test_our_theme_becomes_css_without_sass(project):
     css = (project / "reports" / "style.css").read_text(encoding="utf-8")
     assert "--ink:#1c2430" in css

@@ -134,10 +134,10 @@ def test_a_page_that_quarto_typesets_has_its_tables(release, tmp_path, monkeypat
     stage(Release(release.path), project)
     monkeypatch.setenv(RELEASE_VARIABLE, str(release.path))
     monkeypatch.setenv("QUARTO_PYTHON", sys.executable)
-    page = ["quarto", "render", "reports/benchmarks.qmd", "--to", "typst"]
+    page = ["quarto", "render", "reports/data.qmd", "--to", "typst"]
     subprocess.run(page, cwd=project, check=True, capture_output=True)
-    (pdf,) = project.rglob("benchmarks.pdf")
-    html = (release.path / "reports" / "benchmarks.html").read_text(encoding="utf-8")
+    (pdf,) = project.rglob("data.pdf")
+    html = (release.path / "reports" / "data.html").read_text(encoding="utf-8")
     captions = re.findall(r"<caption><span>(.*?)</span>", html)
     assert captions
     assert all(squeezed(unescape(caption)) in pdf_words(pdf) for caption in captions)
