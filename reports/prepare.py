@@ -1,12 +1,13 @@
-"""Quarto runs this ahead of the pages: it writes the models' pages, and brings the downloads."""
+"""Quarto runs this before the pages: style sheet, models' pages and downloads come from here."""
 
 import shutil
 from pathlib import Path
 
 from fairstats.report.context import DOWNLOADS, load_release
-from fairstats.report.site import prepare
+from fairstats.report.site import prepare, write_style_sheet
 
 release = load_release()
+write_style_sheet(Path())
 prepare(Path(), release)
 # A project that is staged for publishing has its downloads in the release already.
 shutil.rmtree(DOWNLOADS, ignore_errors=True)

@@ -25,11 +25,13 @@ from fairstats.report.context import (
     FORMAT_VARIABLE,
     PUBLISHED_VARIABLE,
     RELEASE_VARIABLE,
+    Format,
     Release,
 )
 from fairstats.report.site import (
     HTML_TEMPLATE,
     PDF_PAGE,
+    PROJECT,
     STYLE_SHEET,
     TYPST_TEMPLATE,
 )
@@ -37,6 +39,7 @@ from fairstats.temporary_folders import temporary_folder
 
 _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
+_TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _SECONDS_A_CELL = 600
 _PAGES_A_KERNEL = 8
 
@@ -50,6 +53,7 @@ class _Page:
     """A page's Markdown with its cells cut out, and what the cells showed."""
 
     path: Path
+    format: Format
     parts: list[str]
     cells: list[str]
     shown: list[str] = field(default_factory=list)
@@ -85,8 +89,8 @@ def render_builtin(
     """
     import pypandoc
 
-    html = [_read(project / page) for page in pages]
-    document = _read(project / PDF_PAGE)
+    html = [_read(project / page, "html") for page in pages]
+    document = _read(project / PDF_PAGE, "typst")
     _execute([*html, document], _settings(release) | {PUBLISHED_VARIABLE: "1"})
 
     site.mkdir(parents=True, exist_ok=True)
@@ -117,7 +121,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
     """
     import pypandoc
 
-    document = _read(project / page)
+    document = _read(project / page, "typst" if out.suffix == ".pdf" else "html")
     _execute([document], _settings(release))
     with _named(document):
         if out.suffix == ".pdf":
@@ -128,6 +132,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
             "--embed-resources",
             f"--template={project / HTML_TEMPLATE}",
             f"--css={project / STYLE_SHEET}",
+            f"--metadata-file={project / PROJECT}",
             "--metadata=document",
             # The title is the only heading of the first level.
             "--shift-heading-level-by=1",
@@ -152,7 +157,7 @@ def _named(page: _Page) -> Iterator[None]:
         raise PageError(f"{page.path.name} could not be drawn: {error}") from error
 
 
-def _read(path: Path) -> _Page:
+def _read(path: Path, format: Format) -> _Page:
     text = path.read_text(encoding="utf-8")
     # What is included may include in its turn, once.
     for _ in range(2):
@@ -160,7 +165,7 @@ def _read(path: Path) -> _Page:
             lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text
         )
     pieces = _CELL.split(text)
-    return _Page(path, parts=pieces[0::2], cells=pieces[1::2])
+    return _Page(path, format, parts=pieces[0::2], cells=pieces[1::2])
 
 
 def _settings(release: Release) -> dict[str, str]:
@@ -210,7 +215,8 @@ async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> No
     for page in pages:
         folder = str(page.path.parent.resolve())
         opening = (
-            f"%reset -f\nimport os; os.chdir({folder!r}); os.environ.pop({FORMAT_VARIABLE!r}, None)"
+            f"%reset -f\nimport os; os.chdir({folder!r}); "
+            f"os.environ[{FORMAT_VARIABLE!r}] = {page.format!r}"
         )
         notebook.cells.append(nbformat.v4.new_code_cell(opening))
         owners.append(None)
@@ -278,21 +284,35 @@ def _write_html(page: _Page, project: Path, site: Path) -> None:
     target = site / page.path.relative_to(project).with_suffix(".html")
     target.parent.mkdir(parents=True, exist_ok=True)
     style = os.path.relpath(site / STYLE_SHEET, target.parent)
-    pypandoc.convert_text(
+    text = pypandoc.convert_text(
         page.markdown,
         "html5",
         format="markdown",
-        outputfile=str(target),
         extra_args=[
             "--standalone",
             f"--template={project / HTML_TEMPLATE}",
             f"--css={Path(style).as_posix()}",
+            # What Quarto reads too: navigation, title, footer and search.
+            f"--metadata-file={project / PROJECT}",
             # In a site, where there are other releases to lead to.
             "--metadata=published",
             "--mathml",
             "--wrap=none",
         ],
     )
+    root = Path(os.path.relpath(site, target.parent)).as_posix()
+    target.write_text(_to_pages(text, root), encoding="utf-8")
+
+
+def _to_pages(text: str, root: str) -> str:
+    """HTML whose links to the pages' sources lead to the pages, as Quarto makes them.
+
+    Examples
+    --------
+    >>> _to_pages('<a class="brand" href="/reports/data.qmd#files">, <a href="a.qmd">', "..")
+    '<a class="brand" href="../reports/data.html#files">, <a href="a.html">'
+    """
+    return _TO_PAGE.sub(lambda m: f"{m[1]}{root + '/' if m[2] else ''}{m[3]}.html{m[4]}", text)
 
 
 def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:

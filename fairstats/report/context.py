@@ -20,10 +20,12 @@ from fairstats.ratings.table import no_ratings
 from fairstats.retrieved_lists import no_retrievals
 from fairstats.vignettes.measures import no_measures
 
-#: Set by whoever draws the pages; without it the newest release of `DEFAULT_SITE` is read.
+#: A release's folder or name, for whoever draws the pages; by default the newest of `DEFAULT_SITE`.
 RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
-#: Set by the first cell of a page that is typeset.
+#: Set by the built-in renderer for each page.
 FORMAT_VARIABLE = "FAIRSTATS_FORMAT"
+#: Set by Quarto for each page: a JSON file with, among others, the format that it draws.
+QUARTO_VARIABLE = "QUARTO_EXECUTE_INFO"
 #: Set where the pages become part of a site: there are other releases beside them to lead to.
 PUBLISHED_VARIABLE = "FAIRSTATS_PUBLISHED"
 DEFAULT_SITE = "site"
@@ -271,25 +273,56 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
     Parameters
     ----------
     path : path, optional
-        The release's folder. By default the one that the environment variable
-        ``FAIRSTATS_RELEASE`` names, else the newest of ``site/``.
+        The release's folder, or the name of a release of ``site/``. By default the one that the
+        environment variable ``FAIRSTATS_RELEASE`` names, else the newest of ``site/``. A path, and
+        ``site/``, may be in the current folder or in one above it.
 
     Raises
     ------
     InputError
         When there is none.
     """
-    chosen = path or os.environ.get(RELEASE_VARIABLE) or _newest()
-    if chosen is None or not is_release(Path(chosen)):
-        message = "there is no release to draw" if chosen is None else "this is no release folder"
-        remedy = f"run `make demo` or `fairstats publish`, or set {RELEASE_VARIABLE}"
+    chosen = path or os.environ.get(RELEASE_VARIABLE) or None
+    found = _newest() if chosen is None else _named(Path(chosen))
+    if found is None:
+        message = "there is no release to draw" if chosen is None else "is not a release"
+        remedy = (
+            f"run `make demo` or `fairstats publish`, or set {RELEASE_VARIABLE} to the folder or "
+            f"the name of a release"
+        )
         raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
-    return Release(Path(chosen))
+    return Release(found)
 
 
 def output_format() -> Format:
-    """The format that the running page is drawn for: HTML, unless the page says otherwise."""
-    return "typst" if os.environ.get(FORMAT_VARIABLE) == "typst" else "html"
+    """Return the format that the running page is drawn for.
+
+    Raises
+    ------
+    InputError
+        When Quarto draws it for another format than HTML and typst: tables and plots would be
+        missing there.
+    """
+    if FORMAT_VARIABLE in os.environ or QUARTO_VARIABLE not in os.environ:
+        return "typst" if os.environ.get(FORMAT_VARIABLE) == "typst" else "html"
+    info = Path(os.environ[QUARTO_VARIABLE])
+    to = str(json.loads(info.read_text(encoding="utf-8"))["format"]["pandoc"]["to"])
+    if to == "typst":
+        return "typst"
+    if to in ("html", "html4", "html5"):
+        return "html"
+    message = f"the tables and plots cannot be drawn for {to}"
+    raise InputError([Problem("--to", message, "use html or typst")])
+
+
+def _named(chosen: Path) -> Path | None:
+    """The release with this path or name, from the folder the pages are drawn in or above it."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        for path in (folder / chosen, folder / DEFAULT_SITE / RELEASES / chosen):
+            if is_release(path):
+                return path
+    return None
 
 
 def _newest() -> Path | None:

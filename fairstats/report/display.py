@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -61,11 +62,19 @@ _VARIABLES = {
 }
 
 
+#: What is shown while a part of a page is collected, see `closed`.
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+
+
 def show_markdown(text: str) -> None:
     """Show text that is pandoc's Markdown; names in it have to be escaped."""
     from IPython.display import Markdown, display
 
-    display(Markdown(text))
+    collected = _COLLECTED.get()
+    if collected is None:
+        display(Markdown(text))
+    else:
+        collected.append(text)
 
 
 def show_html(markup: str) -> None:
@@ -116,12 +125,21 @@ def show_table(
 
 @contextmanager
 def closed(summary: str) -> Iterator[None]:
-    """Show what follows behind a line that opens it, in HTML; on paper it is open."""
-    if output_format() == "html":
-        show_html(f"<details><summary>{escape_html(summary)}</summary>")
-    yield
-    if output_format() == "html":
-        show_html("</details>")
+    """Show what follows behind a line that opens it, in HTML; on paper it is open.
+
+    It becomes one output of the cell. Quarto puts each output into an element, which would close
+    a ``<details>`` that another output opens.
+    """
+    if output_format() != "html":
+        yield
+        return
+    parts = [_fenced(f"<details><summary>{escape_html(summary)}</summary>", "html")]
+    collecting = _COLLECTED.set(parts)
+    try:
+        yield
+    finally:
+        _COLLECTED.reset(collecting)
+    show_markdown("\n\n".join([*parts, _fenced("</details>", "html")]))
 
 
 def slim(markup: str) -> str:

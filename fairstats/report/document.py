@@ -17,12 +17,6 @@ format:
   typst:
     template: template.typ
 """
-_TYPST_CELL = """
-```{python}
-import os
-os.environ["FAIRSTATS_FORMAT"] = "typst"
-```
-"""
 
 
 def draw_document(
@@ -63,9 +57,7 @@ def draw_document(
     said = json.dumps(escape_markdown(title), ensure_ascii=False)
     header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{_TYPST if typeset else ''}---\n"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
-    (project / source).write_text(
-        header + (_TYPST_CELL if typeset else "") + body, encoding="utf-8"
-    )
+    (project / source).write_text(header + body, encoding="utf-8")
     render_document(release, project, source, out=drawn)
     with whole_file(target) as building:
         shutil.copyfile(drawn, building)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,12 @@ from typing import Literal
 
 from fairstats.report.builtin import render_builtin
 from fairstats.report.context import PUBLISHED_VARIABLE, RELEASE_VARIABLE, Release
+from fairstats.report.search import write_search_index
 from fairstats.report.site import PDF_PAGE, stage
 from fairstats.temporary_folders import temporary_folder
+
+#: The first Quarto that draws the pages; `_quarto.yml` requires it too.
+_OLDEST_QUARTO = (1, 9)
 
 Renderer = Literal["auto", "quarto", "builtin"]
 
@@ -35,7 +40,7 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     pdf : Path
         The file for the PDF.
     renderer : {"auto", "quarto", "builtin"}
-        ``auto`` takes Quarto where it can be used.
+        ``auto`` uses Quarto 1.9 or newer if it is on the path, else the built-in renderer.
 
     Returns
     -------
@@ -45,26 +50,47 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     Raises
     ------
     RenderError
-        When Quarto is asked for and not there, or a page cannot be drawn.
+        When Quarto is required but cannot be used, or a page cannot be drawn.
     """
     # Quarto runs the cells in this Python, and needs pyyaml there.
-    program = shutil.which("quarto") if find_spec("yaml") else None
+    program = shutil.which("quarto") if renderer != "builtin" and find_spec("yaml") else None
     if renderer == "quarto" and program is None:
         raise RenderError(
             "Quarto cannot be used: there is no `quarto` on the path, or no pyyaml in this "
             "Python; pip install 'fairstats[quarto]' brings both, and --renderer builtin draws "
             "the same pages"
         )
-    if renderer == "auto" and program is None:
-        renderer = "builtin"
+    version = quarto_version(program) if program else ""
+    if program and _parts(version) < _OLDEST_QUARTO:
+        if renderer == "quarto":
+            raise RenderError(
+                f"Quarto {version} is too old: install 1.9 or newer, or use --renderer builtin, "
+                "which draws the same pages"
+            )
+        program = None
     with temporary_folder("pages") as project:
         pages = stage(release, project)
-        if renderer == "builtin" or program is None:
-            return render_builtin(release, project, pages, site=site, pdf=pdf)
-        return _render_quarto(program, release, project, site=site, pdf=pdf)
+        if program is None:
+            drawn_by = render_builtin(release, project, pages, site=site, pdf=pdf)
+        else:
+            _render_quarto(program, release, project, site=site, pdf=pdf)
+            drawn_by = f"quarto {version}"
+    write_search_index(site)
+    return drawn_by
 
 
-def _render_quarto(program: str, release: Release, project: Path, *, site: Path, pdf: Path) -> str:
+def quarto_version(program: str) -> str:
+    """Return the version that a Quarto program reports, e.g. ``1.10.18``."""
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """The numbers of a version, for comparison; none if it has no number."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def _render_quarto(program: str, release: Release, project: Path, *, site: Path, pdf: Path) -> None:
     environment = {
         **os.environ,
         RELEASE_VARIABLE: str(release.path.resolve()),
@@ -80,10 +106,6 @@ def _render_quarto(program: str, release: Release, project: Path, *, site: Path,
     page = folder / Path(PDF_PAGE).name
     _run([program, "render", page.name, "--to", "typst"], folder, environment)
     shutil.move(page.with_suffix(".pdf"), pdf)
-    version = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    return f"quarto {version}"
 
 
 def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairstats.report.context import Release
 from fairstats.report.text import escape_markdown
+from fairstats.report.theme import style_sheet
 from fairstats.resources import resource
 
 #: The pages of every site; one a model comes on top. Each becomes HTML at the same place.
@@ -26,6 +27,8 @@ FIXED_PAGES = (
 )
 PDF_PAGE = "reports/leaderboard.qmd"
 MODEL_FOLDER = "reports/models"
+PROJECT = "_quarto.yml"
+THEME = "reports/theme.scss"
 STYLE_SHEET = "reports/style.css"
 HTML_TEMPLATE = "reports/template.html"
 TYPST_TEMPLATE = "reports/template.typ"
@@ -52,13 +55,19 @@ def stage(release: Release, project: Path) -> list[str]:
 
 def copy_pages(project: Path) -> None:
     """Copy the pages, the style sheet and the templates into an empty folder."""
-    for name in ("_quarto.yml", "index.qmd"):
+    for name in (PROJECT, "index.qmd"):
         shutil.copyfile(resource(name), project / name)
     shutil.copytree(
         resource("reports"),
         project / "reports",
         ignore=shutil.ignore_patterns("models", "assets", "__pycache__", "*.pdf"),
     )
+    write_style_sheet(project)
+
+
+def write_style_sheet(project: Path) -> None:
+    """Write the style sheet of a project folder from its theme."""
+    (project / STYLE_SHEET).write_text(style_sheet(project / THEME), encoding="utf-8")
 
 
 def prepare(project: Path, release: Release) -> list[str]:

@@ -110,6 +110,34 @@ def test_a_model_is_found_by_its_name(visit):
     assert names(tab) == everyone
 
 
+def test_a_page_is_found_by_its_words(visit):
+    tab = visit("reports/models/model-1.html")
+    box = tab.get_by_label("Search")
+    results = tab.locator(".search li")
+    box.fill("zzzz")
+    tab.get_by_text("No page has these words.").wait_for()
+    box.fill("methods")
+    tab.wait_for_function("document.querySelectorAll('.search li a').length > 0")
+    # A page with the words in its title comes before those with the words in their text.
+    assert results.first.inner_text() == "Methods"
+    box.fill("")
+    assert results.first.is_hidden()
+    box.fill("methods")
+    results.first.locator("a").click()
+    tab.wait_for_url("**/reports/methods.html")
+    assert tab.locator("nav [aria-current=page]").all_inner_texts() == ["Methods"]
+
+
+def test_without_scripts_there_is_no_search_box(visit):
+    assert visit(java_script_enabled=False).locator(".search").is_hidden()
+
+
+@pytest.mark.parametrize("page", ["", "index.html"])
+def test_the_open_page_is_marked_in_the_navigation(visit, page):
+    tab = visit(page)
+    assert tab.locator("nav [aria-current=page]").all_inner_texts() == ["Leaderboard"]
+
+
 def test_one_attribute_can_be_looked_at(visit):
     tab = visit()
     board = tab.locator(".board table").first

@@ -87,7 +87,7 @@ def test_no_page_needs_the_network(pages):
                 value = attributes.get(key) or ""
                 assert "://" not in value, (name, tag, value)
                 assert not value.startswith("//"), (name, tag, value)
-    assert "url(" not in (Path(__file__).parents[2] / "reports/style.css").read_text()
+    assert "url(" not in (Path(__file__).parents[2] / "reports/theme.scss").read_text()
 
 
 def test_every_link_of_the_whole_site_leads_to_a_place_in_it(release):

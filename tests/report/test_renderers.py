@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import subprocess
+import sys
+from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,44 +18,129 @@ from fairstats.answers import write_answers
 from fairstats.release import publish
 from fairstats.report import builtin, render
 from fairstats.report.builtin import PageError, render_builtin
-from fairstats.report.context import Release
-from fairstats.report.render import RenderError
+from fairstats.report.context import RELEASE_VARIABLE, Release
+from fairstats.report.render import RenderError, quarto_version
 from fairstats.report.site import stage
 
 from .conftest import HOSTILE, answers_of_models
+from .reading import pdf_words, squeezed
+
+_SILENT = ("script", "style", "math", "title")
+quarto_only = pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto on the path")
 
 
-class _Words(HTMLParser):
+class _Structure(HTMLParser):
+    """What a page consists of: its type, elements, folded parts, links and words."""
+
     def __init__(self, text: str) -> None:
         super().__init__()
+        self.doctype = ""
+        self.elements: Counter[str] = Counter()
+        #: The elements of each folded part and whether it is open, in the order of their ends.
+        self.folded: list[tuple[bool, Counter[str]]] = []
+        self.links: list[str] = []
         self.words: list[str] = []
-        self.silent = 0
+        self._open: list[tuple[bool, Counter[str]]] = []
+        self._silent = 0
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.silent += tag in ("script", "style", "math", "title")
+    def handle_decl(self, decl: str) -> None:
+        self.doctype = decl
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        if tag == "header" and attributes.get("id") == "title-block-header":
+            return  # Quarto adds this one, empty, to every page of a website.
+        self.elements[tag] += 1
+        for _, inside in self._open:
+            inside[tag] += 1
+        if tag == "details":
+            self._open.append(("open" in attributes, Counter()))
+        if tag == "a":
+            self.links.append((attributes["href"] or "").removeprefix("./"))
+        self._silent += tag in _SILENT
 
     def handle_endtag(self, tag: str) -> None:
-        self.silent -= tag in ("script", "style", "math", "title")
+        self._silent -= tag in _SILENT
+        if tag == "details":
+            self.folded.append(self._open.pop())
 
     def handle_data(self, data: str) -> None:
-        if not self.silent:
+        if not self._silent:
             self.words += data.split()
 
 
-@pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto on the path")
-def test_quarto_and_the_built_in_renderer_say_the_same(tmp_path):
-    answers = write_answers(answers_of_models(("Model-1", *HOSTILE)), tmp_path / "a.parquet")
-    built_in = publish(answers, release="r", out=tmp_path / "b", renderer="builtin")
-    quarto = publish(answers, release="r", out=tmp_path / "q", renderer="quarto")
+def test_folded_parts_hold_what_they_fold(pages):
+    folded = [part for text in pages.values() for part in _Structure(text).folded]
+    assert len(folded) > 10
+    assert not any(is_open for is_open, _ in folded)
+    assert all(set(inside) - {"summary"} for _, inside in folded), "a folded part is empty"
+
+
+def test_every_page_is_drawn_in_standards_mode(pages):
+    for name, text in pages.items():
+        assert text.startswith("<!DOCTYPE html>"), name
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A release drawn by the built-in renderer, and by Quarto with what a user may have set."""
+    folder = tmp_path_factory.mktemp("both")
+    answers = write_answers(answers_of_models(("Model-1", *HOSTILE)), folder / "a.parquet")
+    built_in = publish(answers, release="r", out=folder / "b", renderer="builtin")
+    with pytest.MonkeyPatch.context() as patch:
+        # The built-in renderer draws without warnings of libraries, whatever the user wants.
+        patch.setenv("PYTHONWARNINGS", "always")
+        quarto = publish(answers, release="r", out=folder / "q", renderer="quarto")
+    return built_in, quarto
+
+
+@quarto_only
+def test_quarto_and_the_built_in_renderer_draw_the_same(both):
+    built_in, quarto = both
     names = sorted(p.relative_to(built_in.path) for p in built_in.path.rglob("*.html"))
     assert names == sorted(p.relative_to(quarto.path) for p in quarto.path.rglob("*.html"))
     for name in names:
-        ours = _Words((built_in.path / name).read_text(encoding="utf-8")).words
-        theirs = _Words((quarto.path / name).read_text(encoding="utf-8")).words
-        assert ours == theirs, name
-        assert "cdn" not in (quarto.path / name).read_text(encoding="utf-8")
-    assert quarto.pdf.stat().st_size > 10_000
+        text = (quarto.path / name).read_text(encoding="utf-8")
+        assert "cdn" not in text
+        ours = _Structure((built_in.path / name).read_text(encoding="utf-8"))
+        theirs = _Structure(text)
+        for part in ("doctype", "elements", "folded", "links", "words"):
+            assert getattr(ours, part) == getattr(theirs, part), (name, part)
+    for name in ("search.json", "reports/style.css"):
+        assert (built_in.path / name).read_text() == (quarto.path / name).read_text()
+
+
+@quarto_only
+def test_quarto_and_the_built_in_renderer_typeset_the_same_words(both):
+    ours, theirs = (
+        pdf_words(release.pdf, title="The same patient, another answer") for release in both
+    )
+    assert ours == theirs
+    assert len(ours) > 10_000
+
+
+@quarto_only
+def test_the_manifest_names_the_version_of_quarto(both):
+    program = shutil.which("quarto")
+    manifest = json.loads((both[1].path / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["drawn_by"] == f"quarto {quarto_version(program)}"
+
+
+@quarto_only
+def test_a_page_that_quarto_typesets_has_its_tables(release, tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    stage(Release(release.path), project)
+    monkeypatch.setenv(RELEASE_VARIABLE, str(release.path))
+    monkeypatch.setenv("QUARTO_PYTHON", sys.executable)
+    page = ["quarto", "render", "reports/data.qmd", "--to", "typst"]
+    subprocess.run(page, cwd=project, check=True, capture_output=True)
+    (pdf,) = project.rglob("data.pdf")
+    html = (release.path / "reports" / "data.html").read_text(encoding="utf-8")
+    captions = re.findall(r"<caption><span>(.*?)</span>", html)
+    assert captions
+    assert all(squeezed(unescape(caption)) in pdf_words(pdf) for caption in captions)
 
 
 def test_asking_for_a_quarto_that_is_not_there_says_what_to_do(release, tmp_path, monkeypatch):

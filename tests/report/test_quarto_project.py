@@ -1,0 +1,328 @@
+"""The pages are a Quarto project; the built-in renderer reads its declarations too."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pypandoc
+import pytest
+import typst
+
+from fairstats.problems import InputError
+from fairstats.report import builtin, display, render
+from fairstats.report.builtin import _Page, _write_html
+from fairstats.report.context import (
+    FORMAT_VARIABLE,
+    QUARTO_VARIABLE,
+    RELEASE_VARIABLE,
+    Release,
+    load_release,
+    output_format,
+)
+from fairstats.report.search import write_search_index
+from fairstats.report.site import FIXED_PAGES, TYPST_TEMPLATE, copy_pages
+from fairstats.report.theme import style_sheet
+from fairstats.resources import resource
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def declared():
+    yaml = pytest.importorskip("yaml", reason="pyyaml reads _quarto.yml")
+    return yaml.safe_load((ROOT / "_quarto.yml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def shown(monkeypatch) -> list[str]:
+    """What a cell shows, one entry per output."""
+    outputs: list[str] = []
+    monkeypatch.setattr("IPython.display.display", lambda output: outputs.append(output.data))
+    return outputs
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    copy_pages(folder)
+    return folder
+
+
+def drawn(project: Path, page: str = "reports/data.qmd") -> str:
+    """A page of one line, drawn by the built-in renderer."""
+    site = project / "site"
+    text = f"---\ntitle: Some page\nroot: {'../' * page.count('/')}\n---\n\nOne line.\n"
+    _write_html(_Page(project / page, "html", [text], []), project, site)
+    return (site / page).with_suffix(".html").read_text(encoding="utf-8")
+
+
+def test_every_page_is_rendered_and_in_the_navigation(declared):
+    assert set(FIXED_PAGES) < set(declared["project"]["render"])
+    links = [item["href"] for item in declared["website"]["navbar"]["left"]]
+    assert sorted(links) == sorted(f"/{page}" for page in FIXED_PAGES)
+    assert declared["frame"] == declared["website"]
+
+
+def test_quarto_shows_no_warning_and_keeps_no_release(declared):
+    assert declared["execute"] == {
+        "echo": False,
+        "warning": False,
+        "daemon": False,
+        "freeze": False,
+    }
+    header = (ROOT / "reports" / "leaderboard.qmd").read_text(encoding="utf-8").split("---")[1]
+    assert "warning: false" in header
+    assert "daemon: false" in header
+
+
+def test_the_oldest_quarto_is_named_once_more(declared):
+    oldest = ".".join(map(str, render._OLDEST_QUARTO))
+    assert declared["quarto-required"] == f">={oldest}.0"
+
+
+def test_the_built_in_renderer_reads_navigation_title_footer_and_search(project):
+    before = drawn(project)
+    assert '<a href="../index.html">Leaderboard</a>' in before
+    assert '<a href="../reports/data.html#files">a table of the release</a>' in before
+    assert 'class="search"' in before
+    config = project / "_quarto.yml"
+    text = config.read_text(encoding="utf-8")
+    for old, new in {
+        "title: fairstats": "title: Our board",
+        "search: true": "search: false",
+        "text: Leaderboard": "text: Start",
+        "href: /index.qmd": "href: /index.qmd#top",
+        "Made with fairstats": "Kept by us",
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    config.write_text(text, encoding="utf-8")
+    after = drawn(project)
+    assert "<title>Some page · Our board</title>" in after
+    assert '<a class="brand" href="../index.html">Our board</a>' in after
+    assert '<a href="../index.html#top">Start</a>' in after
+    assert "Kept by us, GPL" in after
+    assert 'class="search"' not in after
+    assert ".qmd" not in after
+
+
+def test_links_to_pages_lead_there_from_every_folder(project):
+    assert 'href="./reports/data.html"' in drawn(project, "index.qmd")
+    assert 'href="../../reports/data.html"' in drawn(project, "reports/models/a.qmd")
+
+
+def test_a_page_begins_with_the_document_type_that_quarto_keeps(project):
+    # Quarto drops it in lower case; browsers then draw the page in quirks mode.
+    assert drawn(project).startswith("<!DOCTYPE html>\n")
+
+
+def test_highlighted_code_can_be_typeset(tmp_path):
+    # Quarto 1.9 and newer let pandoc highlight code in typst.
+    source = tmp_path / "page.typ"
+    template = f"--template={ROOT / TYPST_TEMPLATE}"
+    pypandoc.convert_text(
+        "---\ntitle: T\n---\n\n```python\nx = 1\n```\n",
+        "typst",
+        format="markdown",
+        outputfile=str(source),
+        extra_args=["--standalone", template, "--highlight-style=pygments"],
+    )
+    assert "Tok(" in source.read_text(encoding="utf-8"), "not highlighted by pandoc"
+    typst.compile(str(source), output=str(tmp_path / "page.pdf"))
+
+
+def test_a_folded_part_is_one_output(shown):
+    with display.closed("More & more"):
+        display.show_markdown("First")
+        with display.closed("Inside"):
+            display.show_html("<b>Second</b>")
+    display.show_markdown("After")
+    assert len(shown) == 2
+    html = pypandoc.convert_text(shown[0], "html", format="markdown")
+    assert html.count("<details>") == html.count("</details>") == 2
+    assert html.startswith("<details><summary>More &amp; more</summary>")
+    assert html.index("<p>First</p>") < html.index("Inside") < html.index("<b>Second</b>")
+    assert html.rstrip().endswith("</details>")
+    assert shown[1] == "After"
+
+
+def test_a_folded_part_that_fails_shows_and_keeps_nothing(shown):
+    def fail() -> None:
+        with display.closed("More"):
+            display.show_markdown("First")
+            raise ValueError("x")
+
+    with pytest.raises(ValueError, match="x"):
+        fail()
+    display.show_markdown("After")
+    assert shown == ["After"]
+
+
+def test_a_folded_part_is_open_on_paper(shown, monkeypatch):
+    monkeypatch.setenv(FORMAT_VARIABLE, "typst")
+    with display.closed("More"):
+        display.show_markdown("First")
+    assert shown == ["First"]
+
+
+@pytest.fixture
+def quarto_draws(monkeypatch, tmp_path):
+    def to(name: str) -> None:
+        info = tmp_path / "info.json"
+        info.write_text(json.dumps({"format": {"pandoc": {"to": name}}}), encoding="utf-8")
+        monkeypatch.setenv(QUARTO_VARIABLE, str(info))
+
+    monkeypatch.delenv(FORMAT_VARIABLE, raising=False)
+    return to
+
+
+@pytest.mark.parametrize(("to", "expected"), [("html", "html"), ("html5", "html"), ("typst",) * 2])
+def test_the_format_is_the_one_that_quarto_draws(quarto_draws, to, expected):
+    quarto_draws(to)
+    assert output_format() == expected
+
+
+def test_a_format_without_tables_and_plots_is_refused(quarto_draws):
+    quarto_draws("docx")
+    with pytest.raises(InputError, match=r"--to.*docx.*html or typst"):
+        output_format()
+
+
+def test_the_built_in_renderer_sets_the_format_also_inside_of_quarto(quarto_draws, monkeypatch):
+    quarto_draws("docx")
+    monkeypatch.setenv(FORMAT_VARIABLE, "typst")
+    assert output_format() == "typst"
+
+
+def test_no_page_sets_its_format():
+    for path in (ROOT / "reports").glob("*.qmd"):
+        assert FORMAT_VARIABLE not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_a_release_is_found_by_name_from_the_folder_of_a_page(release, tmp_path, monkeypatch):
+    page = tmp_path / "reports" / "models"
+    page.mkdir(parents=True)
+    shutil.copytree(release.path, tmp_path / "site" / "v" / "a")
+    shutil.copytree(release.path, tmp_path / "other" / "b")
+    monkeypatch.chdir(page)
+    for chosen in ("a", "site/v/a", str(tmp_path / "site" / "v" / "a")):
+        monkeypatch.setenv(RELEASE_VARIABLE, chosen)
+        assert load_release().path.resolve() == tmp_path / "site" / "v" / "a"
+    monkeypatch.setenv(RELEASE_VARIABLE, "other/b")
+    assert load_release().path.resolve() == tmp_path / "other" / "b"
+    monkeypatch.setenv(RELEASE_VARIABLE, "c")
+    with pytest.raises(InputError, match="c: is not a release"):
+        load_release()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a { color: $ink }", r"uses \$ink, which it does not define"),
+        ("a {\n  $ink: #123;\n  color: $ink }", r"uses \$ink"),
+        ("@mixin x { color: red }\na { @include x }", "has the Sass rule @mixin"),
+        ('@use "sass:color";', "has the Sass rule @use"),
+    ],
+)
+def test_a_theme_that_only_sass_can_read_is_refused(tmp_path, text, message):
+    theme = tmp_path / "theme.scss"
+    theme.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        style_sheet(theme)
+
+
+def test_a_default_gives_way_to_a_value_above_it(tmp_path):
+    theme = tmp_path / "theme.scss"
+    theme.write_text(
+        "$a: red;\n$a: blue !default;\n$b: $a;\n$b: 2px;\n"
+        "/* gone */ a { color: $a; // gone\n  &:hover { width: calc(#{$b} + 1px) } }\n"
+    )
+    assert " ".join(style_sheet(theme).split()) == (
+        "a { color: red; &:hover { width: calc(2px + 1px) } }"
+    )
+
+
+def test_interpolated_text_loses_its_quotes_as_in_sass(tmp_path):
+    theme = tmp_path / "theme.scss"
+    theme.write_text('$f: "Segoe UI";\na { font: $f; --f: #{$f} }\n')
+    assert style_sheet(theme) == 'a { font: "Segoe UI"; --f: Segoe UI }\n'
+
+
+def test_our_theme_becomes_css_without_sass(project):
+    css = (project / "reports" / "style.css").read_text(encoding="utf-8")
+    assert "--ink:#1c2430" in css
+    assert "$" not in css
+    assert "//" not in css
+
+
+@pytest.mark.skipif(shutil.which("sass") is None, reason="no sass on the path")
+def test_sass_reads_our_theme_as_we_do(tmp_path):
+    theme = resource("reports", "theme.scss")
+    ours = tmp_path / "ours.css"
+    ours.write_text(style_sheet(theme), encoding="utf-8")
+
+    def compiled(path: Path) -> str:
+        command = ["sass", "--no-source-map", "--style=compressed", str(path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert compiled(theme) == compiled(ours) != ""
+
+
+def test_git_leaves_out_what_quarto_makes():
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("no git checkout")
+    made = [
+        "reports/.quarto/x", ".quarto/x", "index.quarto_ipynb", "reports/data.quarto_ipynb",
+        "reports/assets/a.svg", "reports/style.css", "reports/leaderboard.pdf", "_site/index.html",
+        "_environment.local",
+    ]  # fmt: skip
+    done = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.split() == made
+    # If these lines are missing, Quarto appends them.
+    lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {"/.quarto/", "**/*.quarto_ipynb"} <= set(lines)
+
+
+def test_the_search_index_has_the_words_of_pages_without_figures(tmp_path):
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "a.html").write_text(
+        "<!DOCTYPE html><title>T</title><nav>Nav</nav><main><h1>A <em>page</em></h1><p>Some\nwords"
+        "<svg><text>axis</text></svg></p><table><tr><th>Model</th><td>0.5</td></tr></table></main>"
+        "<script>code</script>"
+    )
+    write_search_index(tmp_path)
+    (entry,) = json.loads((tmp_path / "search.json").read_text(encoding="utf-8"))
+    assert (entry["href"], entry["title"]) == ("reports/a.html", "A page")
+    assert entry["text"] == "Some words Model"
+
+
+@pytest.fixture
+def old_quarto(tmp_path, monkeypatch):
+    program = tmp_path / "quarto"
+    program.write_text("#!/bin/sh\necho 1.8.27\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(render.shutil, "which", lambda name: str(program))
+
+
+def test_a_quarto_that_is_too_old_is_refused_if_asked_for(old_quarto, release, tmp_path):
+    with pytest.raises(render.RenderError, match=r"Quarto 1\.8\.27 is too old.*builtin"):
+        render.render(
+            Release(release.path), site=tmp_path / "s", pdf=tmp_path / "p", renderer="quarto"
+        )
+
+
+def test_auto_does_not_take_a_quarto_that_is_too_old(old_quarto, release, tmp_path, monkeypatch):
+    pytest.importorskip("yaml", reason="without pyyaml no Quarto is looked for")
+
+    def draw(*arguments: object, site: Path, pdf: Path) -> str:
+        site.mkdir()
+        return "built-in"
+
+    monkeypatch.setattr(render, "render_builtin", draw)
+    site = tmp_path / "s"
+    assert render.render(Release(release.path), site=site, pdf=tmp_path / "p") == "built-in"
+    assert builtin.render_builtin is not draw
