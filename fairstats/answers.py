@@ -153,41 +153,55 @@ def write_answer_sets(
     checked = check_answers(answers)
     checked = checked[[column for column in answers_schema().columns if column in checked]]
     slugs = {column: unique_slugs(checked[column].unique()) for column in _SET_COLUMNS}
+    present = _files_of_sets(Path(folder)) if add else {}
     sets: dict[Path, pd.DataFrame] = {}
     problems: list[Problem] = []
     for key, rows in checked.groupby(list(_SET_COLUMNS), sort=True):
         name = "_".join(slugs[c][n] for c, n in zip(_SET_COLUMNS, key, strict=True))
         path, rows = Path(folder) / f"{name}.parquet", rows.reset_index(drop=True)
-        there = read_answers(path) if path.exists() else None
-        if there is not None and add:
-            if tuple(there[list(_SET_COLUMNS)].iloc[0]) != key:
-                # Another set, whose names differ by case alone.
-                path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
-                there = read_answers(path) if path.exists() else None
-            rows, wrong = (rows, []) if there is None else _added(there, rows, path)
-            problems += wrong
-        elif there is not None and not there.equals(rows):
+        if not add and path.exists() and not read_answers(path).equals(rows):
             remedy = "remove it or choose another folder"
             problems.append(Problem(str(path), "is there already, with other answers", remedy))
-        sets[path] = rows
+        files = present.get(key, [])
+        problems += [problem for file in files for problem in _present(rows, file)]
+        if add and path.exists() and path not in files:
+            # It holds another set, whose names differ by case alone.
+            path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
+        if path in files:
+            rows = pd.concat([read_answers(path), rows], ignore_index=True)
+        sets[path] = rows[[column for column in answers_schema().columns if column in rows]]
     if problems:
         raise InputError(problems)
     return [write_answers(rows, path) for path, rows in sets.items()]
 
 
-def _added(
-    there: pd.DataFrame, rows: pd.DataFrame, path: Path
-) -> tuple[pd.DataFrame, list[Problem]]:
-    """Return an answer set with further answers, and a problem if it has any of them already."""
+def _files_of_sets(folder: Path) -> dict[tuple[str, ...], list[Path]]:
+    """Return the parquet files in a folder by the answer sets that they hold."""
+    found: dict[tuple[str, ...], list[Path]] = {}
+    for path in sorted(folder.glob("*.parquet")):
+        if path.name.endswith(_NO_ANSWERS):
+            continue
+        try:
+            table = load_parquet(path)
+        except InputError:
+            continue  # It is no answer set, whatever it is.
+        if set(_SET_COLUMNS) <= set(table):
+            for key in table[list(_SET_COLUMNS)].drop_duplicates().itertuples(index=False):
+                found.setdefault(tuple(key), []).append(path)
+    return found
+
+
+def _present(rows: pd.DataFrame, path: Path) -> list[Problem]:
+    """Return a problem if a file has any of the answers of an answer set."""
     keys = list(KEY_COLUMNS)
-    again = pd.MultiIndex.from_frame(rows[keys]).isin(pd.MultiIndex.from_frame(there[keys]))
-    if again.any():
-        of = ", ".join(f"{rows[column].iloc[0]}" for column in _SET_COLUMNS)
-        message = f"has {again.sum():,} of the {len(rows):,} answers of {of} already"
-        remedy = "import the others only, remove this file, or choose another folder"
-        return rows, [Problem(str(path), message, remedy)]
-    joined = pd.concat([there, rows], ignore_index=True)
-    return joined[[column for column in answers_schema().columns if column in joined]], []
+    there = pd.MultiIndex.from_frame(read_answers(path)[keys])
+    again = int(pd.MultiIndex.from_frame(rows[keys]).isin(there).sum())
+    if not again:
+        return []
+    of = ", ".join(str(rows[column].iloc[0]) for column in _SET_COLUMNS)
+    message = f"has {again:,} of the {len(rows):,} answers of {of} already"
+    remedy = "import the others only, remove this file, or choose another folder"
+    return [Problem(str(path), message, remedy)]
 
 
 def answer_files(

@@ -589,3 +589,22 @@ def test_added_answers_keep_those_that_are_there(tmp_path):
         (problem,) = problems_of(lambda a=again: write_answer_sets(a, tmp_path, add=True))
         assert "has 1 of the 1 answers" in problem.message
         assert path.read_bytes() == before
+
+
+def test_answers_are_found_in_files_of_any_name(tmp_path):
+    write_answers(pd.concat([rows({}), rows({"model": "other"})]), tmp_path / "both.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+    (problem,) = problems_of(lambda: write_answer_sets(rows({}), tmp_path, add=True))
+    assert problem.path == str(tmp_path / "both.parquet")
+    (path,) = write_answer_sets(rows({"item_id": "added"}), tmp_path, add=True)
+    assert path.name not in ("both.parquet", "broken.parquet")
+    assert len(read_answers([path, tmp_path / "both.parquet"])) == 3
+
+
+def test_names_that_differ_by_case_do_not_hide_answers_that_are_there(tmp_path):
+    write_answer_sets(rows({"model": "Llama"}), tmp_path, add=True)
+    both = pd.concat([rows({"model": "Llama"}), rows({"model": "llama"})])
+    (problem,) = problems_of(lambda: write_answer_sets(both, tmp_path, add=True))
+    assert "Llama" in problem.message
+    write_answer_sets(rows({"model": "llama"}), tmp_path, add=True)
+    assert sorted(read_answers(tmp_path)["model"]) == ["Llama", "llama"]
