@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -257,10 +258,7 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
     if _per_item(cells, _signed) is None:
         test = _random_ad_swaps(cells, many, resampling)
     else:
-
-        def test(signs: tuple[int, ...]) -> tuple[float, str]:
-            return _swap_test(_turned(cells, signs), many, _signed, resampling)
-
+        test = _exact_ad_swaps(cells, many)
     observed = tuple(1 if p > 0 else -1 for p in evidence)
     p_swaps, name = test(observed)
     largest, names = p_swaps / (1 - _OF_SIGNS), [name]
@@ -274,6 +272,25 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
         largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), *turned))
         names.append(name)
     return min(largest, 1.0), _named(names)
+
+
+def _exact_ad_swaps(
+    cells: IntArray, many: IntArray
+) -> Callable[[tuple[int, ...]], tuple[float, str]]:
+    """The swap test as a function of the signs, where every item has as many answers."""
+    old, new = np.moveaxis(cells[..., 0] - cells[..., 2], 1, 0)
+
+    @cache
+    def of_signs(signs: tuple[int, ...]) -> tuple[float, str]:
+        of_old, of_new = np.array(signs).reshape(2, -1)
+        test = sign_flip_test(new @ of_new - old @ of_old, many)
+        return test.p_value, f"models swapped item by item, {test.method}"
+
+    def test(signs: tuple[int, ...]) -> tuple[float, str]:
+        # With all signs the other way round the change is the same but for its sign.
+        return of_signs(signs if signs[0] > 0 else tuple(-sign for sign in signs))
+
+    return test
 
 
 def _random_ad_swaps(
