@@ -300,12 +300,10 @@ def _random_ad_swaps(
 
     Where both models' signs turn, a difference turns with them; only unlike signs mix the groups.
     """
-    swapped = _swaps(many, resampling)
     one_sided = (1,) * cells.shape[2] + (-1,) * cells.shape[2]
-    alike, unlike = (
-        np.subtract(*_rates(_swapped_sums(each, many, swapped)))
-        for each in (cells, _turned(cells, one_sided))
-    )
+    both = np.concatenate([cells, _turned(cells, one_sided)], axis=2)[..., :4]
+    sums = _swapped_sums(both, many, resampling)
+    alike, unlike = np.split(np.subtract(*_rates(sums)), 2, axis=-1)
 
     def test(signs: tuple[int, ...]) -> tuple[float, str]:
         old, new = np.array(signs).reshape(2, -1)
@@ -431,21 +429,30 @@ def _swap_test(
     if exact is not None:
         test = sign_flip_test(exact[0], many)
         return test.p_value, f"models swapped item by item, {test.method}"
-    sums = _swapped_sums(cells, many, _swaps(many, resampling))
+    used = cells.copy()
+    # What the figure does not depend on would only make items differ.
+    used[..., slice(0, 4) if figure is cfr else slice(4, 6)] = 0
+    sums = _swapped_sums(used, many, resampling)
     return _beyond(figure(sums[:, 1]) - figure(sums[:, 0]))
 
 
-def _swaps(many: IntArray, resampling: _Resampling) -> IntArray:
-    """How many items of each kind are swapped, (1 + n, kinds); the first swap is of none."""
-    drawn = np.random.default_rng(resampling.rng).binomial(many, 0.5, (resampling.n, len(many)))
-    return np.vstack([np.zeros_like(many), drawn])
+def _swapped_sums(cells: IntArray, many: IntArray, resampling: _Resampling) -> IntArray:
+    """The sums of both models after random swaps, (1 + n, old and new, pairs, columns).
 
-
-def _swapped_sums(cells: IntArray, many: IntArray, swapped: IntArray) -> IntArray:
-    """The sums of both models after each swap, (1 + n, old and new, pairs, 6)."""
-    # In floating point, whose products are fast; these whole numbers are exact in it.
+    The first are those of no swap.
+    """
     change = (cells[:, 1] - cells[:, 0]).reshape(len(cells), -1)
-    moved = (swapped.astype(np.float64) @ change).astype(np.int64).reshape(-1, *cells.shape[2:])
+    # Items whose swap changes the same are drawn together, and those whose swap changes nothing
+    # not at all.
+    rows, kind = np.unique(change, axis=0, return_inverse=True)
+    count = np.bincount(kind.ravel(), weights=many, minlength=len(rows)).astype(np.int64)
+    moves = rows.any(axis=1)
+    rng = np.random.default_rng(resampling.rng)
+    drawn = rng.binomial(count[moves], 0.5, (resampling.n, int(moves.sum())))
+    swapped = np.vstack([np.zeros_like(count[moves]), drawn])
+    # In floating point, whose products are fast; these whole numbers are exact in it.
+    moved = (swapped.astype(np.float64) @ rows[moves]).astype(np.int64)
+    moved = moved.reshape(-1, *cells.shape[2:])
     old, new = np.einsum("k,k...->...", many, cells)
     return np.stack([old + moved, new - moved], axis=1)
 
