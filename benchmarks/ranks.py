@@ -1,11 +1,11 @@
 """Measure how long the ranks of a board take, by its number of models and its missing answers.
 
 The answers are made up: items with three demographic pairs and a neutralized variant, which most
-models answer alike. A share of the answers is missing, and a share of the items is not asked of
-one model, which makes its tests draw random swaps. The seconds go into a JSON file.
+models answer alike. A share of the answers is missing. With ``--partial`` a share of the items
+lacks one of the pairs: the tests then draw random swaps. Without it the seconds go into a file.
 
-    python benchmarks/ranks.py                    # 10, 30 and 100 models, 801 items
-    python benchmarks/ranks.py --models 54
+    python benchmarks/ranks.py                    # 10, 54 and 100 models, 801 items
+    python benchmarks/ranks.py --models 20 --partial 0.25
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def write_benchmark(folder: Path, items: int) -> Benchmark:
     return load_benchmark(path)
 
 
-def draw_answers(models: int, items: int, *, missing: float, unasked: int) -> pd.DataFrame:
+def draw_answers(models: int, items: int, *, missing: float, partial: float) -> pd.DataFrame:
     """Draw the answers of models whose accuracy and disparity differ by little."""
     draw = np.random.default_rng(1)
     keys = np.arange(items) % 4
@@ -82,10 +82,9 @@ def draw_answers(models: int, items: int, *, missing: float, unasked: int) -> pd
             right, keys[:, None], (keys[:, None] + draw.integers(1, 4, right.shape)) % 4
         )
         given = draw.random(right.shape) >= missing
-        asked = np.ones(items, dtype=bool)
-        if model == 0 and unasked:
-            asked[:unasked] = False
-        place, variant = np.nonzero(np.broadcast_to(asked[:, None], right.shape))
+        asked = np.ones(right.shape, dtype=bool)
+        asked[: round(partial * items), 4:6] = False
+        place, variant = np.nonzero(asked)
         answer = pd.Series(np.array(OPTIONS)[letter[place, variant]], dtype="str")
         answer = answer.where(given[place, variant])
         tables.append(
@@ -112,19 +111,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--models", type=int, nargs="+", default=[10, 30, 100])
+    parser.add_argument("--models", type=int, nargs="+", default=[10, 54, 100])
     parser.add_argument("--items", type=int, default=801)
     parser.add_argument("--missing", type=float, default=0.01, help="share of answers (0.01)")
-    parser.add_argument("--unasked", type=int, default=0, help="items not asked of one model")
+    parser.add_argument("--partial", type=float, default=0.0, help="items without a pair (0)")
     parser.add_argument("--metrics", nargs="+", default=["ad", "cfr", "accuracy"])
     chosen = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory(prefix="fairstats-ranks-") as name:
         benchmark = write_benchmark(Path(name), chosen.items)
         for models in chosen.models:
-            answers = draw_answers(
-                models, chosen.items, missing=chosen.missing, unasked=chosen.unasked
-            )
+            given = {"missing": chosen.missing, "partial": chosen.partial}
+            answers = draw_answers(models, chosen.items, **given)
             for metric in chosen.metrics:
                 started = time.monotonic()
                 ranking = rank_boards(answers, metric, benchmarks=[benchmark])
@@ -142,15 +140,16 @@ def main() -> None:
         "items": chosen.items,
         "pairs": 3,
         "missing": chosen.missing,
-        "unasked": chosen.unasked,
+        "partial": chosen.partial,
         "machine": {
             "cores": os.cpu_count(),
             "system": f"{platform.system()} {platform.machine()}",
         },
         "boards": rows,
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(f"{json.dumps(result, indent=2)}\n", encoding="utf-8")
+    if chosen.partial == 0:
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(f"{json.dumps(result, indent=2)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -257,10 +258,7 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
     if _per_item(cells, _signed) is None:
         test = _random_ad_swaps(cells, many, resampling)
     else:
-
-        def test(signs: tuple[int, ...]) -> tuple[float, str]:
-            return _swap_test(_turned(cells, signs), many, _signed, resampling)
-
+        test = _exact_ad_swaps(cells, many)
     observed = tuple(1 if p > 0 else -1 for p in evidence)
     p_swaps, name = test(observed)
     largest, names = p_swaps / (1 - _OF_SIGNS), [name]
@@ -276,6 +274,25 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
     return min(largest, 1.0), _named(names)
 
 
+def _exact_ad_swaps(
+    cells: IntArray, many: IntArray
+) -> Callable[[tuple[int, ...]], tuple[float, str]]:
+    """The swap test as a function of the signs, where every item has as many answers."""
+    old, new = np.moveaxis(cells[..., 0] - cells[..., 2], 1, 0)
+
+    @cache
+    def of_signs(signs: tuple[int, ...]) -> tuple[float, str]:
+        of_old, of_new = np.array(signs).reshape(2, -1)
+        test = sign_flip_test(new @ of_new - old @ of_old, many)
+        return test.p_value, f"models swapped item by item, {test.method}"
+
+    def test(signs: tuple[int, ...]) -> tuple[float, str]:
+        # With all signs the other way round the change is the same but for its sign.
+        return of_signs(signs if signs[0] > 0 else tuple(-sign for sign in signs))
+
+    return test
+
+
 def _random_ad_swaps(
     cells: IntArray, many: IntArray, resampling: _Resampling
 ) -> Callable[[tuple[int, ...]], tuple[float, str]]:
@@ -283,12 +300,10 @@ def _random_ad_swaps(
 
     Where both models' signs turn, a difference turns with them; only unlike signs mix the groups.
     """
-    swapped = _swaps(many, resampling)
     one_sided = (1,) * cells.shape[2] + (-1,) * cells.shape[2]
-    alike, unlike = (
-        np.subtract(*_rates(_swapped_sums(each, many, swapped)))
-        for each in (cells, _turned(cells, one_sided))
-    )
+    both = np.concatenate([cells, _turned(cells, one_sided)], axis=2)[..., :4]
+    sums = _swapped_sums(both, many, resampling)
+    alike, unlike = np.split(np.subtract(*_rates(sums)), 2, axis=-1)
 
     def test(signs: tuple[int, ...]) -> tuple[float, str]:
         old, new = np.array(signs).reshape(2, -1)
@@ -414,21 +429,30 @@ def _swap_test(
     if exact is not None:
         test = sign_flip_test(exact[0], many)
         return test.p_value, f"models swapped item by item, {test.method}"
-    sums = _swapped_sums(cells, many, _swaps(many, resampling))
+    used = cells.copy()
+    # What the figure does not depend on would only make items differ.
+    used[..., slice(0, 4) if figure is cfr else slice(4, 6)] = 0
+    sums = _swapped_sums(used, many, resampling)
     return _beyond(figure(sums[:, 1]) - figure(sums[:, 0]))
 
 
-def _swaps(many: IntArray, resampling: _Resampling) -> IntArray:
-    """How many items of each kind are swapped, (1 + n, kinds); the first swap is of none."""
-    drawn = np.random.default_rng(resampling.rng).binomial(many, 0.5, (resampling.n, len(many)))
-    return np.vstack([np.zeros_like(many), drawn])
+def _swapped_sums(cells: IntArray, many: IntArray, resampling: _Resampling) -> IntArray:
+    """The sums of both models after random swaps, (1 + n, old and new, pairs, columns).
 
-
-def _swapped_sums(cells: IntArray, many: IntArray, swapped: IntArray) -> IntArray:
-    """The sums of both models after each swap, (1 + n, old and new, pairs, 6)."""
-    # In floating point, whose products are fast; these whole numbers are exact in it.
+    The first are those of no swap.
+    """
     change = (cells[:, 1] - cells[:, 0]).reshape(len(cells), -1)
-    moved = (swapped.astype(np.float64) @ change).astype(np.int64).reshape(-1, *cells.shape[2:])
+    # Items whose swap changes the same are drawn together, and those whose swap changes nothing
+    # not at all.
+    rows, kind = np.unique(change, axis=0, return_inverse=True)
+    count = np.bincount(kind.ravel(), weights=many, minlength=len(rows)).astype(np.int64)
+    moves = rows.any(axis=1)
+    rng = np.random.default_rng(resampling.rng)
+    drawn = rng.binomial(count[moves], 0.5, (resampling.n, int(moves.sum())))
+    swapped = np.vstack([np.zeros_like(count[moves]), drawn])
+    # In floating point, whose products are fast; these whole numbers are exact in it.
+    moved = (swapped.astype(np.float64) @ rows[moves]).astype(np.int64)
+    moved = moved.reshape(-1, *cells.shape[2:])
     old, new = np.einsum("k,k...->...", many, cells)
     return np.stack([old + moved, new - moved], axis=1)
 

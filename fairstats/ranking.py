@@ -32,6 +32,7 @@ _FIGURES: dict[str, tuple[Figure, int]] = {
     "accuracy": (accuracy, 1),
 }
 _BOARD = ("benchmark", "benchmark_version", "strategy")
+_MOST_SWAPS = 100_000
 _INCOMPLETE = [i for i, pattern in enumerate(PATTERNS) if MISSING in pattern]
 IntArray = npt.NDArray[np.int64]
 # What is concatenated with an empty table loses its type.
@@ -132,7 +133,8 @@ def rank_models(
         How the p-values of all comparisons of two models are adjusted over a board.
     n_resamples, rng
         For boards whose items were asked for different pairs, where the test draws random swaps
-        (see `fairstats.model_differences`); at least 10 · comparisons / alpha are drawn.
+        (see `fairstats.model_differences`); at least 10 · comparisons / alpha are drawn, but not
+        more than 100,000 unless `n_resamples` is larger. Boards of more than 100 models need more.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
 
@@ -341,7 +343,8 @@ def _ranked(
     pairs = list(combinations(range(len(models)), 2))
     method = f"{adjust} over {len(pairs)} tests"
     # What is random has to resolve the smallest p-value that the adjustment multiplies.
-    drawn = max(n_resamples, ceil(10 * len(pairs) / alpha))
+    # Up to 100 models 100,000 swaps do, and a test of more takes minutes.
+    drawn = max(n_resamples, min(ceil(10 * len(pairs) / alpha), _MOST_SWAPS))
     p_values, notes = [], []
     for i, j in pairs:
         both = _same_samples(completed[models[i]], completed[models[j]])

@@ -111,6 +111,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory, demo: Benchmark) -> Path:
     """A folder of sound files."""
     folder = tmp_path_factory.mktemp("sound")
     answers = rows(*[OPTIONAL] * 8, {"answer": None, "status": "unparsed"})
+    answers["answer_key"] = answers["item_id"].map(dict(demo.answer_keys))
     for name in ("answers.csv", "answers.jsonl"):
         save(answers, folder / name)
     write_answers(answers, folder / "answers.parquet")

@@ -8,6 +8,7 @@ everything here is a function of a small table again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -29,6 +30,14 @@ from fairstats.results import Tabular
 _LARGEST_EXACT_SUM = 100_000
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
+
+
+@lru_cache(maxsize=1024)
+def _heads(n: int) -> npt.NDArray[np.float64]:
+    """The probabilities of 0 to n heads; the comparisons of a board ask for the same n often."""
+    law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    law.setflags(write=False)
+    return law
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ def sign_flip_test(
     for size in np.unique(np.abs(d[d != 0])):
         items = int(many[np.abs(d) == size].sum())
         steps = np.zeros(items * int(size) + 1)
-        steps[:: int(size)] = stats.binom.pmf(np.arange(items + 1), items, 0.5)
+        steps[:: int(size)] = _heads(items)
         law = np.convolve(law, steps)
     sums, observed = np.abs(2 * np.arange(len(law)) - (len(law) - 1)), abs(total // factor)
     beyond, at = law[sums > observed].sum(), law[sums == observed].sum()
