@@ -116,13 +116,13 @@ def _compare(
     release: Release, manifest: dict[str, Any], again: Path, drawn_by: str | None
 ) -> tuple[list[Problem], list[str]]:
     made = {p.relative_to(again).as_posix(): p for p in sorted(again.rglob("*")) if p.is_file()}
-    undrawn = _page_names(release) if drawn_by is None else set()
     listed = set(manifest["files"])
+    undrawn = _page_names(release) & listed if drawn_by is None else set()
     inputs = {f"{DOWNLOADS}/{name}.parquet" for name in INPUTS}
     documents = _other_software(manifest, None)
     drawings = _other_software(manifest, drawn_by)
     problems, other_layout = [], []
-    for name in sorted((set(made) | undrawn) - listed):
+    for name in sorted(set(made) - listed):
         problems.append(Problem(str(release.path / name), "is missing", TAKE_AGAIN))
     for name in sorted(listed - set(made) - undrawn - inputs):
         message = "is not a file that publishing makes"
