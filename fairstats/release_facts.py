@@ -46,7 +46,7 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def _declared(one: Benchmark | Rubric) -> str:
+def declared(one: Benchmark | Rubric) -> str:
     """Everything that a benchmark or rubric declares, wherever its files lie."""
     places = ("path", "keys_file", "items_file")
     values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
@@ -65,6 +65,6 @@ def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str,
     They decide whether two releases are the same: everything else can be made from these.
     """
     texts = {name: table.to_csv(index=False) for name, table in tables.items()}
-    for kind, declared in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):
-        texts[kind] = "".join(_declared(declared[name]) for name in sorted(declared))
+    for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):
+        texts[kind] = "".join(declared(given[name]) for name in sorted(given))
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}

@@ -35,8 +35,7 @@ from fairstats.vignettes.measures import check_measures
 
 #: What no release can prove about itself.
 _CLAIMS = (
-    "not checked: time, sources, versions of Python and libraries, and renderer that the manifest "
-    "names"
+    "not checked: what the manifest states about time, sources and software; texts of the vignettes"
 )
 
 

@@ -297,6 +297,16 @@ def test_a_release_without_the_one_before_it_is_not_verified(site):
     assert "was not verified: release 1, which this one was published after, is not here" in output
 
 
+def test_a_benchmark_that_readers_know_otherwise_is_named(release, tmp_path, monkeypatch):
+    other = shutil.copytree(release / "benchmarks", tmp_path / "other") / "demo.toml"
+    text = other.read_text()
+    other.write_text(text.replace("equivalence_margin = 0.", "equivalence_margin = 0.1"))
+    assert other.read_text() != text
+    assert "not declared" not in run(release).output
+    monkeypatch.setattr("fairstats.release_copies.builtin_benchmarks", lambda: {"demo": other})
+    assert "benchmark demo is not declared as in this version" in run(release).output
+
+
 # --- The chain
 
 

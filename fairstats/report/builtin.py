@@ -182,15 +182,17 @@ def _execute(pages: Sequence[_Page], settings: dict[str, str]) -> None:
     shares = [pages[number::kernels] for number in range(kernels)]
     loop = asyncio.new_event_loop()
     drawing = loop.create_task(_execute_all(shares, settings))
-    # In the main thread nbclient would handle SIGINT itself: it ends the kernel and goes on.
-    with ThreadPoolExecutor(1) as thread:
-        done = thread.submit(loop.run_until_complete, drawing)
-        try:
-            done.result()
-        except KeyboardInterrupt:
-            loop.call_soon_threadsafe(drawing.cancel)
-            raise
-    loop.close()
+    try:
+        # In the main thread nbclient would handle SIGINT itself: it ends the kernel and goes on.
+        with ThreadPoolExecutor(1) as thread:
+            done = thread.submit(loop.run_until_complete, drawing)
+            try:
+                done.result()
+            except KeyboardInterrupt:
+                loop.call_soon_threadsafe(drawing.cancel)
+                raise
+    finally:
+        loop.close()
 
 
 async def _execute_all(shares: Sequence[Sequence[_Page]], settings: dict[str, str]) -> None:
