@@ -60,7 +60,7 @@ def copy_pages(project: Path) -> None:
     shutil.copytree(
         resource("reports"),
         project / "reports",
-        ignore=shutil.ignore_patterns("models", "assets", "__pycache__", "*.pdf"),
+        ignore=shutil.ignore_patterns("models", "assets", ".quarto", "__pycache__", "*.pdf"),
     )
     write_style_sheet(project)
 
