@@ -28,6 +28,7 @@ from fairstats.release_tables import TABLES
 from fairstats.report.context import DOWNLOADS, Release
 from fairstats.report.downloads import write_table
 from fairstats.report.page_content import page_differences
+from fairstats.report.search import SEARCH_INDEX
 from fairstats.report.site import FIXED_PAGES, MODEL_FOLDER, STYLE_SHEET
 from fairstats.table_differences import table_problems
 from fairstats.temporary_folders import temporary_folder
@@ -157,11 +158,13 @@ def _page_names(release: Release) -> set[str]:
     """The files that drawing a release gives."""
     models = [f"{MODEL_FOLDER}/{slug}.html" for slug in release.slugs.values()]
     fixed = [str(Path(page).with_suffix(".html").as_posix()) for page in FIXED_PAGES]
-    return {*models, *fixed, STYLE_SHEET, PDF}
+    return {*models, *fixed, STYLE_SHEET, SEARCH_INDEX, PDF}
 
 
 def _page_differences(path: Path, made: Path) -> list[str] | None:
     """What differs between two pages; None for files of other kinds."""
+    if path.name == SEARCH_INDEX:  # words of the pages, which have been compared
+        return []
     if path.suffix != ".html":
         return None
     texts = [one.read_text(encoding="utf-8", errors="replace") for one in (path, made)]
