@@ -137,7 +137,7 @@ def test_every_kind_of_problem_is_listed_at_once(whole, tmp_path):
     said = [str(problem) for problem in validate_files(tmp_path)]
     for name, fault in {
         "2.csv": "row 4: answer = 'E': is not an option letter",
-        "3.jsonl": "row 1: line = '{': not JSON",
+        "3.jsonl": "row 1: line: not JSON",
         "4.csv": "the file is empty",
         "5.csv": "row 5: group",
         "6.parquet": "not a parquet file",
