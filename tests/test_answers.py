@@ -357,7 +357,7 @@ def test_nested_values_are_problems_and_no_crash(column, value, tmp_path):
         ("a.parquet", b"\x00garbage" * 99, "not a parquet file"),
         ("a.parquet", pickle.dumps({"a": [1, 2]}), "not a parquet file"),
         ("a.parquet", b"PAR1" + b"\xff" * 64 + b"PAR1", "not a parquet file"),
-        ("a.csv", b"\xff\xfea\x00b\x00", "not a CSV file"),
+        ("a.csv", b"\xff\xfea\x00b\x00", "is not saved as UTF-8"),
         ("a.csv", b"\n\n", "not a CSV file"),
         ("a.csv", b'model,group\n"open', "not a CSV file"),
         ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "not a CSV file"),
