@@ -148,7 +148,7 @@ def write_answer_sets(
     ------
     InputError
         When a row breaks the schema, or a file is there already with other answers (with `add`,
-        with any of these answers); nothing is written then.
+        with some of these answers); nothing is written then.
     """
     checked = check_answers(answers)
     checked = checked[[column for column in answers_schema().columns if column in checked]]
@@ -163,6 +163,8 @@ def write_answer_sets(
             remedy = "remove it or choose another folder"
             problems.append(Problem(str(path), "is there already, with other answers", remedy))
         files = present.get(key, [])
+        if any(read_answers(file).equals(rows) for file in files):
+            continue  # The same import again.
         problems += [problem for file in files for problem in _present(rows, file)]
         if add and path.exists() and path not in files:
             # It holds another set, whose names differ by case alone.

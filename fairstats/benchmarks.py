@@ -562,6 +562,9 @@ def _answer_keys(path: Path) -> dict[str, str]:
         rows = read_json_lines(path)
     else:
         table = load_csv(path).astype(object)
+        for column in ("item_id", "answer_key"):
+            if column not in table:
+                raise InputError([Problem(str(path), "is missing", "add it", column=column)])
         rows = table.where(table.notna(), None).to_dict("records")
     keys: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
@@ -574,6 +577,4 @@ def _answer_keys(path: Path) -> dict[str, str]:
             message = "the item stands here a second time"
             raise InputError([Problem(str(path), message, "drop one", number, "item_id", item)])
         keys[item] = str(row["answer_key"])
-    if not keys:
-        raise InputError([Problem(str(path), "names no item", "write one line per item")])
     return keys

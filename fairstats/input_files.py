@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -258,12 +258,24 @@ def parse_unicode(text: str) -> Any:
         As `parse_json`, and for such text.
     """
     value = parse_json(text)
-    if "\\ud" in text or "\\uD" in text:
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise ValueError("is not Unicode text: half of a surrogate pair") from None
+    if ("\\ud" in text or "\\uD" in text) and not _is_unicode(value):
+        raise ValueError("is not Unicode text: half of a surrogate pair")
     return value
+
+
+def _is_unicode(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _not_unicode(row: dict[str, Any]) -> str:
+    """Name the field that is not Unicode text; empty if all are."""
+    if not all(map(_is_unicode, row)):
+        return "line"
+    return next((name for name, value in row.items() if not _is_unicode(value)), "")
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -283,12 +295,11 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_objects(
-    path: str | os.PathLike[str], *, parse: Callable[[str], Any] = parse_unicode
+    path: str | os.PathLike[str], *, unicode: bool = True
 ) -> list[tuple[int, dict[str, Any]]]:
     """Read the objects of a JSON Lines file with the numbers of their lines; skip blank lines.
 
-    `parse` makes a value of a line: `parse_json` passes half surrogate pairs on, with which
-    replies end that were cut off.
+    Without `unicode` halves of surrogate pairs are passed on: replies that were cut off end so.
 
     Raises
     ------
@@ -308,21 +319,24 @@ def json_objects(
             raise InputError([*problems, _too_many_values(file)])
         try:
             # Spreadsheets write a mark before the text that says it is UTF-8.
-            row = parse(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
         except UnicodeDecodeError as error:
-            message = f"not UTF-8 text ({error})"
+            column, message = "line", f"not UTF-8 text ({error})"
         except ValueError as error:
-            message = str(error)
+            column, message = "line", str(error)
         else:
+            column = _not_unicode(row) if unicode and (b"\\ud" in line or b"\\uD" in line) else ""
+            message = "is not Unicode text: half of a surrogate pair"
+        if not column:
             rows.append((number, row))
             if len(rows) > MAX_ROWS:
                 raise InputError([*problems, too_many_rows(str(file))])
             continue
         # Not the line: it may be of a file that nobody meant to show.
         remedy = "write one JSON object per line, as UTF-8"
-        problems.append(Problem(str(file), message, remedy, number, "line"))
+        problems.append(Problem(str(file), message, remedy, number, column))
         if len(problems) >= _REPORTED_LINES:
             break
     if problems:
@@ -473,7 +487,7 @@ def load_csv(
 def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
     """Say why a file could not be read as CSV, for whoever saved it."""
     if isinstance(error, UnicodeDecodeError):
-        message = "not a CSV file that is saved as UTF-8: letters such as é or ß cannot be read"
+        message = "is not saved as UTF-8: letters such as é or ß cannot be read"
         remedy = "open it in the spreadsheet again and save it as 'CSV UTF-8'"
         return Problem(os.fspath(path), message, remedy)
     message = f"not a CSV file ({error})"

@@ -6,6 +6,7 @@ import math
 import re
 import string
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,9 @@ KEY_COLUMNS = (
 REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
 #: The columns of names that readers compare: they are kept in a normal form.
 NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
+#: The most problems of one table that are listed.
+MOST_PROBLEMS = 10_000
+_PART_ROWS = 10_000
 STATUSES = ("ok", "unparsed", "refused", "error")
 
 # Names end up in page titles, file names and table cells: a cap keeps a hostile file from flooding
@@ -163,21 +167,46 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
     Raises
     ------
     InputError
-        With one `Problem` for each fault.
+        With one `Problem` for each fault, up to `MOST_PROBLEMS`.
     """
-    from pandera.errors import SchemaErrors
-
     frame = answers.reset_index(drop=True)
     problems = column_problems(frame.columns, path)
     if problems:
         raise InputError(problems)
     if frame.empty:
         raise InputError([Problem(path, "the table has no row", "collect or import it again")])
+    parts: list[pd.DataFrame] = []
+    problems = []
+    for start in range(0, len(frame), _PART_ROWS):
+        part = frame[start : start + _PART_ROWS].reset_index(drop=True)
+        checked, found = _check_part(part, path)
+        parts.append(checked)
+        problems += [
+            problem if problem.row is None else replace(problem, row=problem.row + start)
+            for problem in found
+        ]
+        if len(problems) >= MOST_PROBLEMS:
+            break
+    if not problems and len(parts) > 1:
+        problems = _repeated_answers(pd.concat(parts, ignore_index=True), path)
+    if problems:
+        problems.sort(key=lambda p: (p.row or 0, p.column or ""))
+        if len(problems) >= MOST_PROBLEMS:
+            message = f"has more problems than the {MOST_PROBLEMS:,} that are listed"
+            problems = [*problems[:MOST_PROBLEMS], Problem(path, message, "correct these first")]
+        raise InputError(problems)
+    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+
+
+def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Check some rows of a table: the problems of all rows of a large one would fill the memory."""
+    from pandera.errors import SchemaErrors
+
     readable, problems = _to_text(frame, path)
     numbered, more = _to_numbers(readable, path)
     problems += more
     try:
-        checked = answers_schema().validate(numbered, lazy=True)
+        return answers_schema().validate(numbered, lazy=True), problems
     except SchemaErrors as error:
         found = {(problem.row, problem.column) for problem in problems}
         problems += [
@@ -186,9 +215,18 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
             # Of a cell that was filled to go on, the first fault is the true one.
             if (problem.row, problem.column) not in found
         ]
-    if problems:
-        raise InputError(sorted(problems, key=lambda p: (p.row or 0, p.column or "")))
-    return checked
+    return numbered, problems
+
+
+def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
+    """Find answers that are repeated anywhere in a table."""
+    again = frame.duplicated(list(KEY_COLUMNS)).to_numpy().nonzero()[0][:MOST_PROBLEMS].tolist()
+    keys = frame.loc[again, list(KEY_COLUMNS)].to_dict("records")
+    message, remedy = _explain("multiple_fields_uniqueness")
+    return [
+        Problem(path, message, remedy, row + 1, "key", _key_text(key))
+        for row, key in zip(again, keys, strict=True)
+    ]
 
 
 def column_problems(columns: pd.Index, path: str) -> list[Problem]:

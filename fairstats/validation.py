@@ -14,6 +14,10 @@ from fairstats.problems import InputError, Problem
 from fairstats.schema import duplicate_problems
 
 _NAMES = ("benchmark_version", "model", "strategy")
+#: What is listed of a large table: rows for each kind of problem, answer sets, groups of names.
+_MOST_ROWS = 10_000
+_MOST_UNITS = 1_000
+_MOST_NAMES = 20
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
 
 
@@ -145,9 +149,13 @@ def _cell_problems(
     found: list[tuple[int, Problem]] = []
 
     def report(rows: pd.Series, column: str, message: str, remedy: str) -> None:
-        for index in answers.index[rows]:
+        wrong = answers.index[rows]
+        for index in wrong[:_MOST_ROWS]:
             value = str(answers.at[index, column])
             found.append((index, Problem(path, message, remedy, index + 1, column, value)))
+        if len(wrong) > _MOST_ROWS:
+            more = f"{message} (in {len(wrong) - _MOST_ROWS:,} more rows)"
+            found.append((wrong[-1], Problem(path, more, remedy, column=column)))
 
     for column in _NAMES:
         hidden = {name for name in answers[column].unique() if has_hidden_characters(str(name))}
@@ -157,14 +165,15 @@ def _cell_problems(
             "has blanks at its ends, or characters that cannot be seen",
             "remove them: names that look the same must be the same",
         )
-        for name in answers[column].unique():
-            if posing := posing_letters(str(name)):
-                report(
-                    answers[column] == name,
-                    column,
-                    f"has letters that look like Latin ones but are not: {_codes(posing)}",
-                    "write Latin letters",
-                )
+        posing = {n: posing_letters(str(n)) for n in answers[column].unique()}
+        by_letters = {name: letters for name, letters in posing.items() if letters}
+        codes = _codes("".join(dict.fromkeys("".join(by_letters.values()))))
+        report(
+            answers[column].isin(list(by_letters)),
+            column,
+            f"has letters that look like Latin ones but are not: {codes}",
+            "write Latin letters",
+        )
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
@@ -208,7 +217,7 @@ def _cell_problems(
             & answers["answer_key"].isin(benchmark.options)
             & (answers["answer_key"] != keys)
         )
-        for index in answers.index[wrong]:
+        for index in answers.index[wrong][:_MOST_ROWS]:
             message = f"disagrees with the benchmark's key {keys[index]}"
             remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
             value = str(answers.at[index, "answer_key"])
@@ -220,9 +229,9 @@ def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
     """Find names that readers of a board would take for one another, in any of the files."""
     problems = []
     for column in ("benchmark", *_NAMES):
-        for group in same_looking(map(str, answers[column].unique())):
+        for group in same_looking(map(str, answers[column].unique()))[:_MOST_NAMES]:
             rows = answers[answers[column].isin(group)]
-            shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group)
+            shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group[:4])
             problems.append(
                 Problem(
                     ", ".join(sorted(rows["_path"].unique())),
@@ -242,7 +251,7 @@ def _codes(text: str, form: str = "{}") -> str:
 
 def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
     """One problem a unit whose variants do not all have a row."""
-    problems = []
+    problems: list[Problem] = []
     for keys, rows in answers.groupby(_UNIT, sort=False):
         unit = dict(zip(_UNIT, keys, strict=True))
         benchmark = known[str(unit["benchmark"])]
@@ -258,6 +267,10 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         missing = expected.difference(there, sort=False)
         if missing.empty:
             continue
+        if len(problems) == _MOST_UNITS:
+            paths = ", ".join(sorted(answers["_path"].unique()))
+            message = f"has more answer sets that are not whole than the {_MOST_UNITS:,} listed"
+            return [*problems, Problem(paths, message, "correct these first", column="item_id")]
         items = len(benchmark.answer_keys)
         whole = items - missing.get_level_values(0).nunique()
         item, attribute, group = missing[0]

@@ -358,7 +358,7 @@ def test_nested_values_are_problems_and_no_crash(column, value, tmp_path):
         ("a.parquet", b"\x00garbage" * 99, "not a parquet file"),
         ("a.parquet", pickle.dumps({"a": [1, 2]}), "not a parquet file"),
         ("a.parquet", b"PAR1" + b"\xff" * 64 + b"PAR1", "not a parquet file"),
-        ("a.csv", b"\xff\xfea\x00b\x00", "not a CSV file"),
+        ("a.csv", b"\xff\xfea\x00b\x00", "is not saved as UTF-8"),
         ("a.csv", b"\n\n", "not a CSV file"),
         ("a.csv", b'model,group\n"open', "not a CSV file"),
         ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "not a CSV file"),
@@ -603,7 +603,8 @@ def test_answers_are_found_in_files_of_any_name(tmp_path):
 
 def test_names_that_differ_by_case_do_not_hide_answers_that_are_there(tmp_path):
     write_answer_sets(rows({"model": "Llama"}), tmp_path, add=True)
-    both = pd.concat([rows({"model": "Llama"}), rows({"model": "llama"})])
+    other = rows({"model": "Llama"}).assign(answer="D")
+    both = pd.concat([other, rows({"model": "llama"})])
     (problem,) = problems_of(lambda: write_answer_sets(both, tmp_path, add=True))
     assert "Llama" in problem.message
     write_answer_sets(rows({"model": "llama"}), tmp_path, add=True)

@@ -118,7 +118,7 @@ def test_a_contradiction_is_named(replaced, said, benchmark_file):
     ("keys", "said"),
     [
         ("item,answer_key\ni1,A\n", "item_id"),
-        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "not a CSV file"),
+        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "is not saved as UTF-8"),
     ],
 )
 def test_a_file_of_keys_that_cannot_be_read_is_named(keys, said, benchmark_file):

@@ -104,7 +104,7 @@ def _with_choices(path: Path) -> Path:
 
 
 def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
-    value = json_value(path)
+    value = json_value(path, unicode=False)
     if isinstance(value, dict) and isinstance(value.get("request_states"), list):
         return _of_state(path, value, mapped.benchmark)
     if isinstance(value, list):

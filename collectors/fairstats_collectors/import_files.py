@@ -20,6 +20,7 @@ from fairstats.input_files import (
     load_csv,
     not_csv,
     parse_json,
+    parse_unicode,
     read_once,
     refuse_links,
     refuse_many_values,
@@ -123,19 +124,19 @@ def _wrong_file(path: Path, suffixes: Sequence[str], max_bytes: int) -> tuple[st
     return None
 
 
-def json_lines(path: Path) -> list[Record]:
-    """The objects of a JSON Lines file by their lines.
+def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
+    """The objects of a JSON Lines file by their lines; `unicode` is that of `json_objects`.
 
     Raises
     ------
     InputError
         As `fairstats.input_files.json_objects`.
     """
-    return [Record(number, fields) for number, fields in json_objects(path, parse=parse_json)]
+    return [Record(number, fields) for number, fields in json_objects(path, unicode=unicode)]
 
 
-def json_value(path: Path) -> Any:
-    """The value of a JSON file.
+def json_value(path: Path, *, unicode: bool = True) -> Any:
+    """The value of a JSON file; `unicode` is that of `fairstats.input_files.json_objects`.
 
     Raises
     ------
@@ -146,7 +147,8 @@ def json_value(path: Path) -> Any:
     refuse_many_values(file)
     try:
         # Spreadsheets write a mark before the text that says it is UTF-8.
-        return parse_json(file.content.decode("utf-8-sig"))
+        parse = parse_unicode if unicode else parse_json
+        return parse(file.content.decode("utf-8-sig"))
     except ValueError as error:
         message = f"not UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
         problem = Problem(str(path), message, "use the file as it was written")

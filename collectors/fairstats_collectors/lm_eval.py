@@ -128,7 +128,9 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
         return []
     if "model" not in mapped.constants and "model" not in mapped.columns:
         task |= _model(path)
-    records = [Record(record.row, task | record.fields) for record in json_lines(path)]
+    records = [
+        Record(record.row, task | record.fields) for record in json_lines(path, unicode=False)
+    ]
     filters = sorted({str(record.fields.get("filter")) for record in records})
     if len(filters) > 1 and "filter" not in mapped.where:
         message = f"holds each answer once a filter: {', '.join(filters)}"

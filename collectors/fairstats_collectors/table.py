@@ -94,5 +94,5 @@ def _read(path: Path) -> Sequence[Record]:
     if path.suffix.lower() == ".xlsx":
         return xlsx_records(path)
     if path.suffix.lower() == ".jsonl":
-        return json_lines(path)
+        return json_lines(path, unicode=False)
     return csv_records(path, separators=SEPARATORS)

@@ -227,7 +227,7 @@ def test_every_faulty_row_is_told(table):
         (
             "model,item_id\nm\u00e9,1\n".encode("latin-1"),
             "a.csv",
-            "is saved as UTF-8",
+            "is not saved as UTF-8",
         ),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column stands there more than once"),

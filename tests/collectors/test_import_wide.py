@@ -172,7 +172,10 @@ def test_answers_that_are_there_already_are_refused(tmp_path):
     assert command(tmp_path, path, "white=Answer W,black=Answer B").exit_code == 0
     (written,) = (tmp_path / "out").iterdir()
     before = written.read_bytes()
-    for columns in ("white=Answer W,black=Answer B", "white=M,male=F"):
+    # The same import again changes nothing; another one of the same answers is refused.
+    assert command(tmp_path, path, "white=Answer W,black=Answer B").exit_code == 0
+    assert written.read_bytes() == before
+    for columns in ("white=Answer W", "white=M,male=F"):
         done = command(tmp_path, path, columns)
         assert done.exit_code == 1
         assert "answers of demo, 1, m, plain already" in done.output
@@ -185,7 +188,7 @@ def test_models_that_differ_by_case_alone_are_imported_one_after_the_other(tmp_p
     for model in ("Llama", "llama", "LLAMA"):
         done = command(tmp_path, path, "white=Answer W", model=model)
         assert done.exit_code == 0, done.output
-    assert command(tmp_path, path, "white=Answer W", model="llama").exit_code == 1
+    assert command(tmp_path, path, "white=Answer B", model="llama").exit_code == 1
     assert sorted(read_answers(tmp_path / "out")["model"].unique()) == ["LLAMA", "Llama", "llama"]
 
 

@@ -119,7 +119,7 @@ def test_tasks_are_named_by_what_they_hold(tmp_path: Path) -> None:
         ("independent", ROW, {"answer": " "}, "answer = ' ': must not be empty"),
         ("independent", ROW, {"answer": None}, "answer: must not be empty"),
         ("independent", ROW, {"question": ["x"]}, "is no text"),
-        ("independent", ROW, {"question": "\ud800"}, "'\\ud800': holds half a character"),
+        ("independent", ROW, {"question": "\ud800"}, "is not Unicode text"),
         ("independent", ROW, {"answer": "x" * 50_001}, "has 50,001 characters; give at most"),
         ("independent", ROW, {"item_id": "q1"}, "'sheet, sheet, q1': is the same as row 1"),
         ("independent", ROW, {"item_id": "q2", "task_id": "t"}, "is the task of row 1 already"),
