@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
@@ -389,7 +391,9 @@ def test_wrong_types_in_a_manifest_are_refused_without_a_traceback(release):
         for outer in ("arguments", "content", "rows", "files")
         for inner in list(right[outer])[:2]
     }
-    for key in [*((name,) for name in right), *nested]:
+    # What nothing else depends on is only read.
+    free = ("python", "libraries", "sources", "fairstats", "drawn_by")
+    for key in [*((name,) for name in right if name not in free), *nested]:
         for wrong in WRONG:
             changed = json.loads(json.dumps(right))
             place = changed if len(key) == 1 else changed[key[0]]
@@ -399,11 +403,7 @@ def test_wrong_types_in_a_manifest_are_refused_without_a_traceback(release):
             (release / "manifest.json").write_text(json.dumps(changed))
             done = run(release)
             assert done.exception is None or isinstance(done.exception, SystemExit), (key, wrong)
-            # Nothing in the release gives these.
-            if key[0] not in ("python", "libraries", "sources") and key != (
-                "arguments",
-                "renderer",
-            ):
+            if key != ("arguments", "renderer"):
                 assert done.exit_code == 1, (key, wrong)
 
 
@@ -432,8 +432,10 @@ def test_damaged_declarations_are_refused_in_lines(release, name, content):
 
 
 def test_a_table_with_other_rows_is_refused_by_its_footer(release):
-    rows = pd.DataFrame({"model": ["x" * 1_000_000]}).iloc[[0] * 2000]
-    rows.to_parquet(release / "downloads" / "estimates.parquet")
+    # Two GB of text in a file of kilobytes.
+    texts = pyarrow.DictionaryArray.from_arrays(np.zeros(2000, dtype=np.int32), ["x" * 1_000_000])
+    table = pyarrow.table({"model": texts})
+    pyarrow.parquet.write_table(table, release / "downloads" / "estimates.parquet")
     rehash(release)
     code, output, memory = verified_apart(release)
     assert code == 1
