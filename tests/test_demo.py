@@ -9,6 +9,7 @@ from fairstats_collectors.retrieve import retrieve
 
 import fairstats.demo
 import fairstats.release
+import fairstats.release_documents
 from fairstats.answers import read_answers, write_answers
 from fairstats.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 from fairstats.problems import InputError
@@ -39,7 +40,7 @@ def test_both_strategies_are_asked_once(tmp_path, said):
 
 
 def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch):
-    monkeypatch.setattr(fairstats.release, "render", lambda release, **options: "nothing")
+    monkeypatch.setattr(fairstats.release_documents, "render", lambda release, **options: "nothing")
     path = demo_retrievals(tmp_path, retrieve, say=said.append)
     assert demo_retrievals(tmp_path, retrieve, say=said.append) == path
     answers = demo_answers(tmp_path, collector, say=said.append)
@@ -55,7 +56,7 @@ def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
         (site / "index.html").write_text("page")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.release, "render", render)
+    monkeypatch.setattr(fairstats.release_documents, "render", render)
     one = write_answers(answers_of_models(("One",)), tmp_path / "1.parquet")
     two = write_answers(answers_of_models(("Two",)), tmp_path / "2.parquet")
     out = tmp_path / "out"

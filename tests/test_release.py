@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import fairstats.release
+import fairstats.release_documents
 from fairstats.analysis import analyze
 from fairstats.answers import read_answers, write_answers
 from fairstats.benchmarks import load_benchmark
@@ -109,7 +110,7 @@ def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("no page")
 
-    monkeypatch.setattr(fairstats.release, "render", fail)
+    monkeypatch.setattr(fairstats.release_documents, "render", fail)
     with pytest.raises(RuntimeError, match="no page"):
         publish(source, release="2026.11", out=tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -12,6 +12,7 @@ from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
 import fairstats.release
+import fairstats.release_documents
 from fairstats.answers import write_answers
 from fairstats.benchmarks import load_benchmark
 from fairstats.change_verdicts import WIN_WIN
@@ -273,7 +274,7 @@ def test_a_release_holds_the_table_and_verify_recomputes_it(right, tmp_path, mon
         pdf.write_text("pdf")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.release, "render", render)
+    monkeypatch.setattr(fairstats.release_documents, "render", render)
     source = write_answers(right.assign(model="Claude-4-Sonnet"), tmp_path / "a.parquet")
     made = publish(source, release="1", out=tmp_path / "out").path
     (found,) = verify(made)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import fairstats.release
+import fairstats.release_documents
 from fairstats.answers import RETRIEVALS_SUFFIX, write_answers
 from fairstats.report.context import Release
 from fairstats.retrievals import write_retrievals
@@ -27,7 +28,7 @@ def undrawn(
     if retrievals is not None:
         write_retrievals(retrievals, source.with_name(f"all{RETRIEVALS_SUFFIX}"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fairstats.release, "render", render)
+        patch.setattr(fairstats.release_documents, "render", render)
         options = {"release": "2026.11"} | options
         return Release(fairstats.release.publish(source.parent, out=folder / "out", **options).path)
 
