@@ -134,7 +134,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
     if status.st_size > limit or len(content) > limit:
         raise wrong(f"is larger than {limit:,} bytes", _SPLIT)
     if not content:
-        raise wrong("the file is empty", "collect or import it again")
+        raise wrong("the file is empty", "write it again, or leave it out")
     return FileBytes(Path(name), content)
 
 

@@ -14,13 +14,15 @@ _NAME = re.compile(r"fairstats-[a-z]+-(\d+)-\w+")
 
 
 @contextmanager
-def temporary_folder(kind: str) -> Iterator[Path]:
+def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]:
     """Give a folder of this process, and remove it at the end.
 
     Parameters
     ----------
     kind : str
         Its purpose, in small letters; it becomes part of the name.
+    within : Path, optional
+        Where; by default where the system has temporary files.
 
     Yields
     ------
@@ -36,8 +38,10 @@ def temporary_folder(kind: str) -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    _sweep(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=f"fairstats-{kind}-{os.getpid()}-") as folder:
+    parent = within or Path(tempfile.gettempdir())
+    _sweep(parent)
+    prefix = f"fairstats-{kind}-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
         yield Path(folder)
 
 

@@ -75,7 +75,7 @@ def test_an_interruption_ends_with_130_and_leaves_no_trace(answers, tmp_path):
     process = start(answers, site, temporary)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert (out, err) == ("", "interrupted\n")
     assert not list(site.rglob("*"))
     assert [path.name for path in temporary.iterdir() if path.suffix != ".lock"] == []

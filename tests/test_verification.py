@@ -58,7 +58,7 @@ def drawn_before(published, monkeypatch):
     pages = published / "v" / "1"
 
     def draw(release, folder, renderer):
-        for path in [pages / "index.html", pages / "leaderboard.pdf"]:
+        for path in [pages / name for name in ("index.html", "leaderboard.pdf", "search.json")]:
             shutil.copy(path, folder)
         shutil.copytree(pages / "reports", folder / "reports")
         return json.loads((pages / "manifest.json").read_text())["drawn_by"]

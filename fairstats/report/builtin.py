@@ -41,6 +41,8 @@ _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MUL
 _INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
 _TO_PAGE = re.compile(r'(<a\b[^>]*? href=")(/?)([^":#]+)\.qmd([#"])')
 _SECONDS_A_CELL = 600
+#: Paths of sockets have 104 bytes on macOS and 108 on Linux; a number follows this one.
+_LONGEST_SOCKET = 100
 _PAGES_A_KERNEL = 8
 
 
@@ -248,7 +250,7 @@ async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 
-    with temporary_folder("kernel") as folder:
+    with temporary_folder("kernel") as folder, _sockets(folder) as sockets:
         description = {
             "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
             "display_name": "fairstats",
@@ -259,8 +261,7 @@ async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
         spec.parent.mkdir()
         spec.write_text(json.dumps(description), encoding="utf-8")
         manager = AsyncKernelManager(
-            # Sockets that only this user can open, where the system has them.
-            **({} if os.name == "nt" else {"transport": "ipc", "ip": f"{folder}/socket"}),
+            **sockets,
             kernel_name="fairstats",
             # In this folder too, which is swept if the program is killed.
             connection_file=str(folder / "connection.json"),
@@ -273,6 +274,18 @@ async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
         finally:
             if manager.has_kernel:
                 await manager.shutdown_kernel(now=True)
+
+
+@contextmanager
+def _sockets(folder: Path) -> Iterator[dict[str, str]]:
+    """Sockets that only this user can open, where the system has them."""
+    if os.name == "nt":
+        yield {}
+    elif len(os.fsencode(path := f"{folder}/socket")) <= _LONGEST_SOCKET:
+        yield {"transport": "ipc", "ip": path}
+    else:
+        with temporary_folder("sockets", within=Path("/tmp")) as short:
+            yield {"transport": "ipc", "ip": f"{short}/socket"}
 
 
 def _shown(output: Any) -> str:

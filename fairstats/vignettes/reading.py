@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats.benchmarks import BASELINE, Benchmark, load_benchmark
 from fairstats.input_files import load_parquet
 from fairstats.names import file_sha256
 from fairstats.problems import InputError, Problem
@@ -107,6 +107,10 @@ def read_vignettes(
         items = tuple(load_items(declared))
         assert declared.items_file is not None  # load_items has refused it otherwise
         found = Vignettes(declared, items, declared.items_file, file_sha256(declared.items_file))
+    if BASELINE not in found.benchmark.attributes:
+        message = "has no neutralized variants, with which the others are compared"
+        problem = Problem(str(path), message, "add them", column="attributes.baseline")
+        raise InputError([problem])
     return found
 
 

@@ -129,7 +129,7 @@ def test_symbolic_links_are_not_followed(tmp_path: Path, target: str) -> None:
         ({"id": "c", "text": " \n "}, "text = "),
         ({"id": "c", "text": None}, "row 2: text: has to be a text"),
         ({"id": "c", "text": ["x"]}, "has to be a text"),
-        ({"id": "c", "text": "\ud800"}, "has to be a text"),
+        ({"id": "c", "text": "\ud800"}, "row 2: text: is not Unicode text"),
         ({"id": "c", "title": 3, "text": "x"}, "title = '3'"),
         ({"id": "c", "title": "t" * 301, "text": "x"}, "longer than 300"),
     ],

@@ -125,7 +125,9 @@ def test_what_is_missing_is_named_with_its_remedy(
         monkeypatch.setattr(embedded, "_weights", lambda: weights)
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with (
-        pytest.raises(InputError, match="; `make demo` installs it, or: pip") as raised,
+        pytest.raises(
+            InputError, match=r"install it: pip install 'fairstats\[embedded\]'"
+        ) as raised,
         serve_embedded(),
     ):
         pass

@@ -344,12 +344,6 @@ DEGENERATE = {
             "policy bounds",
         ],
     ),
-    "no demographic pair": (
-        lambda file: one_pair(file, 30, race=""),
-        answered,
-        {},
-        ["No comparison of Model-1 has a verdict.", "30 vignettes, 60 answers"],
-    ),
     "several samples": (
         lambda file: one_pair(file, 60),
         with_samples,

@@ -40,7 +40,7 @@ def test_a_benchmark_without_a_neutral_vignette_is_refused(tmp_path):
         encoding="utf-8",
     )
     shutil.copy(declared.items_file, tmp_path / "mine.jsonl")
-    with pytest.raises(InputError, match=r"attributes\.baseline: has to be declared"):
+    with pytest.raises(InputError, match=r"attributes\.baseline: has no neutralized variants"):
         read_vignettes(path)
 
 

@@ -273,7 +273,7 @@ def test_half_a_character_is_refused(tmp_path):
     items = tmp_path / "items.jsonl"
     items.write_text(json.dumps({"item_id": "q0", "question": "\ud83d", "answer": "a"}))
     raters = write_rows(tmp_path / "raters.csv", rater_rows(physician=3))
-    with pytest.raises(InputError, match="half a character"):
+    with pytest.raises(InputError, match="question: is not Unicode text"):
         assign(items, raters, rubric="independent", out=tmp_path / "out")
 
 

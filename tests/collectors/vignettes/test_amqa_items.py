@@ -49,7 +49,7 @@ def released(tmp_path):
         ({"adv_question_white": ""}, "row 1: adv_question_white"),
         ({"adv_question_white": None}, "row 1: adv_question_white"),
         ({"question_id": 7}, "row 1: question_id = '7'"),
-        ({"option_A": ["a", "list"]}, "row 1: option_A"),
+        ({"option_A": ["a", "list"]}, "option_A: has the type list"),
     ],
 )
 def test_an_item_that_cannot_be_asked_is_named_and_nothing_written(released, tmp_path, row, said):
@@ -71,7 +71,7 @@ def test_a_file_of_another_kind_is_named(tmp_path, released):
     with pytest.raises(InputError, match=r"answer_idx, option_A.*is missing"):
         convert_amqa(tmp_path / "other.parquet", out=tmp_path / "items.jsonl")
     pd.read_parquet(released({})).head(0).to_parquet(tmp_path / "empty.parquet")
-    with pytest.raises(InputError, match="the file holds no item"):
+    with pytest.raises(InputError, match="the file is empty"):
         convert_amqa(tmp_path / "empty.parquet", out=tmp_path / "items.jsonl")
 
 

@@ -104,7 +104,7 @@ def test_a_declaration_that_lacks_something_is_refused(tmp_path, name):
         ({"options": dict.fromkeys("ABCD", 1)}, "holds what is no text"),
         ({"answer_key": "E"}, "is none of the options"),
         ({"original": None}, "original: is no text"),
-        ({"neutralized": "\ud800"}, "neutralized: is no text"),
+        ({"neutralized": "\ud800"}, "neutralized: is not Unicode text"),
     ],
 )
 def test_an_item_that_cannot_be_used_is_refused(tmp_path, changes, match):

@@ -34,7 +34,7 @@ def load(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "attributes: has to be declared"),
+        ("", "the file is empty"),
         ("attributes = 3", "attributes: has to be declared"),
         ("[attributes]\nrace = 3", "attributes: has to be declared"),
         ("not toml", "not TOML"),

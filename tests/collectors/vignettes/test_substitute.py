@@ -85,7 +85,7 @@ def test_the_article_is_set_right(text, start, words, said):
     [
         ({"variants": {}}, "variants.neutralized: no vignette"),
         ({"variants": {"neutralized": " "}}, "variants.neutralized"),
-        ({"variants": {"neutralized": "A\ud800 patient"}}, "variants.neutralized"),
+        ({"variants": {"neutralized": "A\ud800 patient"}}, "variants: is not Unicode text"),
         ({"variants": None}, "variants: has to hold one"),
         ({"options": {}}, "row 1: answer_key = 'A'"),
         ({"options": None}, "row 1: options"),
@@ -101,7 +101,7 @@ def test_an_item_that_cannot_be_used_is_named_and_nothing_written(items_file, tm
 
 
 def test_without_any_item_nothing_is_written(items_file, tmp_path):
-    with pytest.raises(InputError, match="the file holds no item"):
+    with pytest.raises(InputError, match="the file is empty"):
         substitute(items_file(), groups=CPV, out=tmp_path / "out", name="new")
     with pytest.raises(InputError, match="i0': no mention of a patient; no item is left"):
         substitute(items_file("No one."), groups=CPV, out=tmp_path / "out", name="new")
@@ -192,7 +192,7 @@ def test_items_without_an_original_say_so(items_file, tmp_path):
 
 
 def test_other_variants_of_the_items_are_dropped(tmp_path):
-    source = resource("data", "items", "demo.jsonl")
+    source = resource("data", "benchmarks", "demo.items.jsonl")
     made = substitute(source, groups=CPV, out=tmp_path, name="demo-cpv")
     assert (made.items, len(made.left_out)) == (24, 0)
     for row, item in zip(
@@ -232,7 +232,7 @@ def test_a_failing_disk_leaves_nothing_half_written(items_file, tmp_path, monkey
 
 
 def test_the_benchmark_can_be_asked_and_analyzed(tmp_path, all_right, capsys):
-    source = resource("data", "items", "demo.jsonl")
+    source = resource("data", "benchmarks", "demo.items.jsonl")
     benchmark = load_benchmark(substitute(source, groups=CPV, out=tmp_path, name="demo-cpv").path)
     collect(benchmark, model="m", out=tmp_path, base_url="http://localhost:9/v1", dry_run=True)
     assert "504" in capsys.readouterr().out.replace(",", "")  # 24 items in 21 variants

@@ -233,7 +233,7 @@ def test_journals_of_another_build_are_refused(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "the file holds no item"),
+        ("", "the file is empty"),
         ("[1]\n", "not a JSON object"),
         ('{"item_id": "a"}\n', "no text, neither here"),
         ('{"item_id": "a", "options": {"A": "x"}, "answer_key": "A"}\n', "question"),
