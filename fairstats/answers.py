@@ -162,15 +162,15 @@ def write_answer_sets(
         if not add and path.exists() and not read_answers(path).equals(rows):
             remedy = "remove it or choose another folder"
             problems.append(Problem(str(path), "is there already, with other answers", remedy))
-        files = present.get(key, [])
-        if any(read_answers(file).equals(rows) for file in files):
+        there = {file: read_answers(file) for file in present.get(key, [])}
+        if any(one.equals(rows) for one in there.values()):
             continue  # The same import again.
-        problems += [problem for file in files for problem in _present(rows, file)]
-        if add and path.exists() and path not in files:
+        problems += [problem for file in there for problem in _present(rows, there[file], file)]
+        if add and path.exists() and path not in there:
             # It holds another set, whose names differ by case alone.
             path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
-        if path in files:
-            rows = pd.concat([read_answers(path), rows], ignore_index=True)
+        if path in there:
+            rows = pd.concat([there[path], rows], ignore_index=True)
         sets[path] = rows[[column for column in answers_schema().columns if column in rows]]
     if problems:
         raise InputError(problems)
@@ -193,11 +193,11 @@ def _files_of_sets(folder: Path) -> dict[tuple[str, ...], list[Path]]:
     return found
 
 
-def _present(rows: pd.DataFrame, path: Path) -> list[Problem]:
-    """Return a problem if a file has any of the answers of an answer set."""
+def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Problem]:
+    """Return a problem if a file, with the answers `there`, has any of these answers."""
     keys = list(KEY_COLUMNS)
-    there = pd.MultiIndex.from_frame(read_answers(path)[keys])
-    again = int(pd.MultiIndex.from_frame(rows[keys]).isin(there).sum())
+    known = pd.MultiIndex.from_frame(there[keys])
+    again = int(pd.MultiIndex.from_frame(rows[keys]).isin(known).sum())
     if not again:
         return []
     of = ", ".join(str(rows[column].iloc[0]) for column in _SET_COLUMNS)

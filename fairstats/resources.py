@@ -20,7 +20,7 @@ def resource(*parts: str) -> Path:
     FileNotFoundError
         When it is not there; the installation is then incomplete.
     """
-    # An installed package never looks beside itself: another package may have a folder `data`.
+    # An installed package looks in itself alone: another package may have a folder `data`.
     installed = _PACKAGE / "_resources"
     path = (installed if installed.is_dir() else _PACKAGE.parent).joinpath(*parts)
     if path.exists():

@@ -52,7 +52,7 @@ def import_helm(
     paths : path, or iterable of paths
         Such files, or the folders of runs. Of a run that has both the first is read, which says
         more, unless the run asked for each option apart: then the choices are in the second.
-        Beside ``display_predictions.json`` there has to be ``instances.json``; its model is
+        ``display_predictions.json`` needs ``instances.json`` in its folder; its model is
         in ``run_spec.json``.
     benchmark : str, path or Benchmark
         What was asked.
