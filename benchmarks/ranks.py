@@ -2,7 +2,7 @@
 
 The answers are made up: items with three demographic pairs and a neutralized variant, which most
 models answer alike. A share of the answers is missing. With ``--partial`` a share of the items
-lacks one of the pairs: the tests then draw random swaps. Without it the seconds go into a file.
+lacks one of the pairs, which gives the pairs unlike weights. Without it the seconds go into a file.
 
     python benchmarks/ranks.py                    # 10, 54 and 100 models, 801 items
     python benchmarks/ranks.py --models 20 --partial 0.25

@@ -16,7 +16,7 @@ from fairstats.inference.cluster_bootstrap import (
     mean_interval,
     resample_clusters,
 )
-from fairstats.inference.clusters import sign_flip_test
+from fairstats.inference.clusters import LARGEST_EXACT_SUM, sign_flip_test
 from fairstats.inference.lattice import discrete_law
 from fairstats.inference.tango import tango
 from fairstats.items import SUMS
@@ -114,9 +114,16 @@ def model_difference(
     Notes
     -----
     Where every item has as many answers as the next (nothing is missing), accuracy and CFR are
-    means of a whole number an item. The interval is then the exact BCa bootstrap of that mean, and
-    the test swaps the two models' answers item by item, exactly. Where answers are missing items
-    are resampled, and swapped at random, by `rng`.
+    means of a whole number an item, and the interval is the exact BCa bootstrap of that mean. Else
+    items are resampled, by `rng`.
+
+    The test swaps the two models' answers item by item. Where each item has as many answers of one
+    model as of the other, and of one group as of the other, a swap changes no denominator, and the
+    law of all swaps is computed. If the items were asked for different pairs, a pair of n items
+    has the weight 1 / n in it, as in the figure. These weights are taken as whole numbers: in the
+    best proportion that leaves the law small enough to compute, as a rule to 0.1% or better. The
+    test is valid whatever the weights. Where answers of one model are missing the swaps are drawn
+    by `rng`.
 
     AD is no such mean: \|D\| has a kink at 0, where a bootstrap of it fails. But with signs s, t of
     the two models' differences it is, \|D_new\| − \|D_old\| = t D_new − s D_old. For every choice
@@ -244,7 +251,7 @@ def _ad_difference(
     # The estimate is of the observed signs, which are always among them.
     estimate = values[1] - values[0]
     low, high = min([*lows, estimate]), max([*highs, estimate])
-    low, high, method = _agreeing(low, high, _named(methods), p_value, alpha, many)
+    low, high, method = _agreeing(low, high, _named(methods, len(methods)), p_value, alpha, many)
     return ModelDifference(*values, estimate, low, high, method, p_value, test)
 
 
@@ -255,30 +262,36 @@ _OF_SIGNS = 0.01
 def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[float, str]:
     """The largest p-value over all choices of signs, each tested as the docstring above says."""
     evidence = _sign_evidence(cells, many)
-    if _per_item(cells, _signed) is None:
+    exact = _swap_values(cells, many, _signed)
+    if exact is None:
         test = _random_ad_swaps(cells, many, resampling)
     else:
-        test = _exact_ad_swaps(cells, many)
+        test = _exact_ad_swaps(exact, many)
     observed = tuple(1 if p > 0 else -1 for p in evidence)
     p_swaps, name = test(observed)
-    largest, names = p_swaps / (1 - _OF_SIGNS), [name]
+    largest, names = p_swaps / (1 - _OF_SIGNS), {name: None}
     # What speaks against the other sign of each difference, as its part of the level allows.
     against = [len(evidence) * abs(p) / _OF_SIGNS for p in evidence]
-    for signs in _choices(evidence, [p <= largest for p in against]):
-        if signs == observed:
-            continue
-        p_swaps, name = test(signs)
-        turned = [p for p, s, o in zip(against, signs, observed, strict=True) if s != o]
-        largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), *turned))
-        names.append(name)
-    return min(largest, 1.0), _named(names)
+    choices = _choices(evidence, [p <= largest for p in against])
+
+    def turned(signs: tuple[int, ...]) -> float:
+        pairs = zip(against, signs, observed, strict=True)
+        return min((p for p, sign, seen in pairs if sign != seen), default=-1.0)
+
+    # The most plausible first: what those give makes most others needless.
+    for signs in sorted(choices, key=turned, reverse=True):
+        if turned(signs) > largest:
+            p_swaps, name = test(signs)
+            largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), turned(signs)))
+            names[name] = None
+    return min(largest, 1.0), _named(list(names), len(choices))
 
 
 def _exact_ad_swaps(
-    cells: IntArray, many: IntArray
+    values: IntArray, many: IntArray
 ) -> Callable[[tuple[int, ...]], tuple[float, str]]:
-    """The swap test as a function of the signs, where every item has as many answers."""
-    old, new = np.moveaxis(cells[..., 0] - cells[..., 2], 1, 0)
+    """The swap test as a function of the signs, from what `_swap_values` gives."""
+    old, new = np.moveaxis(values, 1, 0)
 
     @cache
     def of_signs(signs: tuple[int, ...]) -> tuple[float, str]:
@@ -313,9 +326,9 @@ def _random_ad_swaps(
     return test
 
 
-def _named(names: list[str]) -> str:
+def _named(names: list[str], choices: int) -> str:
     text = "; ".join(dict.fromkeys(names))
-    return text if len(names) == 1 else f"{text}, over {len(names)} signs"
+    return text if choices == 1 else f"{text}, over {choices} signs"
 
 
 def _choices(evidence: list[float], known: list[bool]) -> list[tuple[int, ...]]:
@@ -377,15 +390,48 @@ def _per_item(cells: IntArray, figure: Figure) -> tuple[IntArray, int, int] | No
     answers, size = np.unique(cells[..., [1, 3, 5]]), cells.shape[2]
     if len(answers) > 1:
         return None
-    if figure is cfr:
-        per_item, groups = cells[..., 4], 1
-    elif figure is accuracy:
-        per_item, groups = cells[..., 0] + cells[..., 2], 2
-    else:
-        per_item, groups = cells[..., 0] - cells[..., 2], 1
-    change = (per_item[:, 1] - per_item[:, 0]).sum(axis=-1)
-    scale = int(answers[0]) * size * groups
+    values = _values(cells, figure)
+    change = (values[:, 1] - values[:, 0]).sum(axis=-1)
+    scale = int(answers[0]) * size * (2 if figure is accuracy else 1)
     return change, scale, scale * (2 if figure is _signed else 1)
+
+
+def _values(cells: IntArray, figure: Figure) -> IntArray:
+    """What a kind of item adds to a figure's numerator, (kinds, old and new, pairs)."""
+    if figure is cfr:
+        return cells[..., 4]
+    if figure is accuracy:
+        return cells[..., 0] + cells[..., 2]
+    return cells[..., 0] - cells[..., 2]
+
+
+def _swap_values(cells: IntArray, many: IntArray, figure: Figure) -> IntArray | None:
+    """`_values` times the weights of the pairs; None where a swap would change a denominator."""
+    answers = cells[..., [5] if figure is cfr else [1, 3]]
+    if (answers != answers[:, :1, :, :1]).any():
+        return None
+    values = _values(cells, figure)
+    factor = max(int(np.gcd.reduce(values, axis=None)), 1)
+    values = values // factor
+    # With AD's signs turned a swap can move the sum of both, else their difference alone.
+    moved = np.abs(values) if figure is _signed else np.diff(values, axis=1)
+    size = int(many @ np.abs(moved).sum(axis=(1, 2)))
+    return values * _whole_weights(many @ answers[:, 0, :, 0], size)
+
+
+def _whole_weights(answers: IntArray, size: int) -> IntArray:
+    """Whole numbers in about the proportion of 1 / answers.
+
+    `size` is the sum of what swaps move, whose law is computed up to `LARGEST_EXACT_SUM`.
+    """
+    share = answers.min() / answers
+    most = LARGEST_EXACT_SUM // max(size, 1)
+    # Where even coarse weights make the sum too large, fine ones cost nothing.
+    largest = np.arange(1, 1001 if most < 100 else min(most, 1000) + 1)
+    exact = largest[:, None] * share
+    error = np.abs(np.rint(exact) / exact - 1).max(axis=1)
+    best = int((error < error.min() + 1e-12).argmax())
+    return np.maximum(np.rint(exact[best]), 1).astype(np.int64)
 
 
 def _statistic(cells: IntArray, figure: Figure) -> Callable[[IntArray], FloatArray]:
@@ -424,10 +470,10 @@ def _interval(
 def _swap_test(
     cells: IntArray, many: IntArray, figure: Figure, resampling: _Resampling
 ) -> tuple[float, str]:
-    """Swap the models' answers item by item: exactly where nothing is missing, else at random."""
-    exact = _per_item(cells, figure)
+    """Swap the models' answers item by item: all swaps where the denominators stay, else some."""
+    exact = _swap_values(cells, many, figure)
     if exact is not None:
-        test = sign_flip_test(exact[0], many)
+        test = sign_flip_test((exact[:, 1] - exact[:, 0]).sum(axis=-1), many)
         return test.p_value, f"models swapped item by item, {test.method}"
     used = cells.copy()
     # What the figure does not depend on would only make items differ.

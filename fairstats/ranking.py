@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import ceil, lcm
+from math import lcm
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -17,7 +17,7 @@ from fairstats.bounds import pair_bounds
 from fairstats.completions import completed_sums
 from fairstats.counts import MISSING, PATTERNS
 from fairstats.folding import open_answers
-from fairstats.inference._checks import check_alpha, check_choice, check_resampling
+from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.inference.ranks import rank_sets
 from fairstats.items import SUMS
@@ -32,7 +32,6 @@ _FIGURES: dict[str, tuple[Figure, int]] = {
     "accuracy": (accuracy, 1),
 }
 _BOARD = ("benchmark", "benchmark_version", "strategy")
-_MOST_SWAPS = 100_000
 _INCOMPLETE = [i for i, pattern in enumerate(PATTERNS) if MISSING in pattern]
 IntArray = npt.NDArray[np.int64]
 # What is concatenated with an empty table loses its type.
@@ -105,8 +104,6 @@ class RankOptions(TypedDict, total=False):
     missing: CountingPolicy | None
     alpha: float
     adjust: AdjustMethod
-    n_resamples: int
-    rng: np.random.Generator | int
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
 
 
@@ -131,10 +128,6 @@ def rank_models(
         1 − the level at which all confidence sets of a board hold at once.
     adjust : {"holm", "hommel"}
         How the p-values of all comparisons of two models are adjusted over a board.
-    n_resamples, rng
-        For boards whose items were asked for different pairs, where the test draws random swaps
-        (see `fairstats.model_differences`); at least 10 · comparisons / alpha are drawn, but not
-        more than 100,000 unless `n_resamples` is larger. Boards of more than 100 models need more.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
 
@@ -171,6 +164,10 @@ def rank_models(
     its best rank. For its worst rank, and for ``differ``, a comparison counts only if every
     completion of both models' missing answers agrees on which is better; if not, its adjusted
     p-value is 1.
+
+    Every two models are tested by swapping their answers item by item, see
+    `fairstats.model_differences.model_difference`. The law of all swaps is computed: nothing is
+    drawn at random.
 
     Who is ranked is declared by the benchmark, see `fairstats.eligibility.why_unranked`. A model
     without a rank is compared with no other model. A board of one ranked model has no comparison.
@@ -242,15 +239,13 @@ def rank_boards(
     missing: CountingPolicy | None = None,
     alpha: float = 0.05,
     adjust: AdjustMethod = "holm",
-    n_resamples: int = 9999,
-    rng: np.random.Generator | int = 1,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> Ranking:
     """Compare the models of each benchmark version and strategy in pairs, and rank them.
 
     Parameters
     ----------
-    answers, metric, missing, alpha, adjust, n_resamples, rng, benchmarks
+    answers, metric, missing, alpha, adjust, benchmarks
         As for `rank_models`.
 
     Returns
@@ -277,7 +272,6 @@ def rank_boards(
     (1, 0)
     """
     check_choice("metric", metric, _FIGURES)
-    check_resampling(n_resamples, rng)
     if adjust not in ("holm", "hommel"):
         raise ValueError(f"adjust={adjust!r} does not hold all ranks at once; use holm or hommel")
     alpha = check_alpha(alpha)
@@ -289,7 +283,7 @@ def rank_boards(
         if policy == "bounds":
             raise ValueError("missing='bounds' gives no figure to rank by; name another policy")
         items = rank_items(rows, benchmark, alpha=alpha)
-        found = _ranked(items, metric, policy, alpha, adjust, n_resamples, rng)
+        found = _ranked(items, metric, policy, alpha, adjust)
         facts = dict(zip(_BOARD, map(str, board), strict=True))
         facts |= {"metric": metric, "missing": policy}
         boards.append(
@@ -326,8 +320,6 @@ def _ranked(
     policy: CountingPolicy,
     alpha: float,
     adjust: AdjustMethod,
-    n_resamples: int,
-    rng: np.random.Generator | int,
 ) -> Ranking:
     figure, sign = _FIGURES[metric]
     values = _sums_of_patterns(policy)
@@ -342,25 +334,15 @@ def _ranked(
     least = np.array([float(figure(completed[model].sum(axis=0))) for model in models])
     pairs = list(combinations(range(len(models)), 2))
     method = f"{adjust} over {len(pairs)} tests"
-    # What is random has to resolve the smallest p-value that the adjustment multiplies.
-    # Up to 100 models 100,000 swaps do, and a test of more takes minutes.
-    drawn = max(n_resamples, min(ceil(10 * len(pairs) / alpha), _MOST_SWAPS))
-    p_values, notes = [], []
-    for i, j in pairs:
-        both = _same_samples(completed[models[i]], completed[models[j]])
-        p_values.append(
-            model_p_value(
-                *both,
-                figure,
-                n_resamples=drawn,
-                rng=rng,
-            )
-        )
-        notes.append(_floor_note(both, p_values[-1], drawn))
+    # Completed, all models have as many answers to an item: nothing here is drawn at random.
+    p_values = [
+        model_p_value(*_same_samples(completed[models[i]], completed[models[j]]), figure)
+        for i, j in pairs
+    ]
     adjusted = adjust_pvalues(p_values, method=adjust)
     bounds = [_bounds(items.patterns[model], metric) for model in models]
     compared = pd.DataFrame(pairs, columns=["i", "j"], dtype="int64").assign(
-        p_value=p_values, p_adjusted=adjusted, method_note=notes
+        p_value=p_values, p_adjusted=adjusted
     )
     open_ = [not _agrees(bounds[i], bounds[j]) for i, j in pairs]
     compared["certain"] = compared["p_adjusted"].mask(np.array(open_, dtype=bool), 1.0)
@@ -435,10 +417,7 @@ def _differences(
     for row, is_open in zip(compared.itertuples(index=False), open_, strict=True):
         a, b = sorted((int(row.i), int(row.j)), key=lambda i: place[models[i]])
         first, second = own.loc[models[a]], own.loc[models[b]]
-        note = str(row.method_note)
-        if is_open:
-            left = "which of the two is better depends on missing answers"
-            note = "; ".join(filter(None, (note, left)))
+        note = "which of the two is better depends on missing answers" if is_open else ""
         differ = row.certain <= alpha and first["least_favourable"] != second["least_favourable"]
         rows.append(
             {
@@ -486,16 +465,6 @@ def _same_samples(one: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
     samples = [int(array[..., 5].max(initial=1)) for array in (one, other)]
     whole = lcm(*samples)
     return one * (whole // samples[0]), other * (whole // samples[1])
-
-
-def _floor_note(both: tuple[IntArray, IntArray], p_value: float, drawn: int) -> str:
-    """State the smallest p-value that random swaps can give, if this is it."""
-    random = len(np.unique(np.concatenate(both)[..., [1, 3, 5]])) > 1
-    floor = 1 / (drawn + 1)
-    # The next p-value is twice as large.
-    if not random or p_value >= 2 * floor:
-        return ""
-    return f"p ≤ {floor:.2g}, the smallest that {drawn:,} random swaps can give"
 
 
 def _missing_note(patterns: IntArray) -> str:

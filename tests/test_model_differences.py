@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,58 @@ def test_two_pairs_of_an_item_are_one_item():
     one, two = model_difference(OLD, NEW, accuracy), model_difference(*twice, accuracy)
     assert (one.ci_low, one.ci_high) == pytest.approx((two.ci_low, two.ci_high))
     assert one.p_value == pytest.approx(two.p_value)
+
+
+def asked_for_some_pairs(models: np.ndarray, asked: list[int]) -> np.ndarray:
+    """The sums of models as if pair j had been asked of the first `asked[j]` items alone."""
+    left = np.arange(models.shape[1])[:, None] < np.array(asked)
+    return np.where(left[..., None], models, 0)
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr, ad])
+def test_items_asked_for_different_pairs_are_swapped_in_all_ways(figure):
+    """12 items, of which 12, 9 and 5 were asked for a pair; the figure itself is computed anew."""
+    rng = np.random.default_rng(11)
+    for _ in range(5):
+        drawn = sums_of(rng.choice([-1, 0, 0, 1, 1], (2, 12, 3)))
+        old, new = asked_for_some_pairs(drawn, [12, 9, 5])
+        swapped = np.array(list(product([False, True], repeat=12)))[..., None, None]
+        sides = [np.where(swapped, *two).sum(axis=1) for two in ((new, old), (old, new))]
+        changes = figure(sides[1]) - figure(sides[0])
+        far = np.abs(changes) - abs(changes[0])
+        mid_p = float((far > 1e-12).mean() + (np.abs(far) < 1e-12).mean() / 2)
+        found = model_p_value(old, new, figure)
+        if figure is ad:
+            # AD's test is of the signed differences, and the largest over their signs.
+            assert found >= 0.99 * min(_signed_mid_p(old, new, swapped), 1)
+        else:
+            assert found == pytest.approx(1 if changes[0] == 0 else mid_p, rel=1e-9)
+
+
+def _signed_mid_p(old: np.ndarray, new: np.ndarray, swapped: np.ndarray) -> float:
+    """The mid-p of the swaps with the observed signs, which one of the choices is."""
+    turned = []
+    for side in (old, new):
+        total = side.sum(axis=0)
+        signs = np.where(total[:, 0] * total[:, 3] > total[:, 2] * total[:, 1], 1, -1)
+        turned.append((side[..., 0] - side[..., 2]) * signs / total[:, 1])
+    sums = np.where(swapped[..., 0, 0], -1, 1) @ (turned[1] - turned[0]).sum(axis=1)
+    far = np.abs(sums) - abs(sums[0])
+    return float((far > 1e-12).mean() + (np.abs(far) < 1e-12).mean() / 2)
+
+
+@pytest.mark.parametrize("figure", [accuracy, cfr])
+def test_whole_weights_of_pairs_hardly_move_the_p_value(figure):
+    """801, 643 and 331 items have no common multiple that could be computed with."""
+    rng = np.random.default_rng(12)
+    shares = ([0.06, 0.88, 0.06], [0.1, 0.84, 0.06])
+    drawn = np.stack([sums_of(rng.choice([-1, 0, 1], (801, 3), p=p)) for p in shares])
+    old, new = asked_for_some_pairs(drawn, [801, 643, 331])
+    swaps = np.where(rng.random((40_000, 801)) < 0.5, 1.0, -1.0)
+    columns = [4] if figure is cfr else [0, 2]
+    change = ((new - old)[..., columns].sum(axis=-1) / old[..., 5].sum(axis=0)).sum(axis=1)
+    p = float((np.abs(swaps @ change) >= abs(change.sum())).mean())
+    assert model_p_value(old, new, figure) == pytest.approx(p, abs=4 * np.sqrt(p / 40_000))
 
 
 def test_a_model_without_an_answer_cannot_be_compared():

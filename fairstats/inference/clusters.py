@@ -26,8 +26,8 @@ from fairstats.inference._checks import (
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.results import Tabular
 
-# From here on the normal law stands in for the exact one of the sum.
-_LARGEST_EXACT_SUM = 100_000
+#: From here on the normal law stands in for the exact one of the sum.
+LARGEST_EXACT_SUM = 100_000
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
 
@@ -115,7 +115,7 @@ def sign_flip_test(
     d = d // factor
     if total == 0:
         return SignFlipResult(0.0, 1.0, method)
-    if method == "asymptotic" or int(np.abs(d) @ many) > _LARGEST_EXACT_SUM:
+    if method == "asymptotic" or int(np.abs(d) @ many) > LARGEST_EXACT_SUM:
         p = max(float(stats.chi2.sf(total**2 / squares, df=1)), _LEAST_P)
         return SignFlipResult(float(total), p, "asymptotic")
     if np.all(np.abs(d) <= 1):
@@ -123,11 +123,13 @@ def sign_flip_test(
         return SignFlipResult(float(total), float(p_value), method)
     # The sum is 2 Σ |d| · (flips up) − Σ |d|: only the flips up have a law.
     law = np.array([1.0])
-    for size in np.unique(np.abs(d[d != 0])):
-        items = int(many[np.abs(d) == size].sum())
-        steps = np.zeros(items * int(size) + 1)
-        steps[:: int(size)] = _heads(items)
-        law = np.convolve(law, steps)
+    for step in map(int, np.unique(np.abs(d[(d != 0) & (many > 0)]))):
+        items = int(many[np.abs(d) == step].sum())
+        longer = np.zeros(len(law) + items * step)
+        # Sums of positive terms: even the smallest probability keeps its digits.
+        for heads, share in enumerate(_heads(items)):
+            longer[heads * step : heads * step + len(law)] += share * law
+        law = longer
     sums, observed = np.abs(2 * np.arange(len(law)) - (len(law) - 1)), abs(total // factor)
     beyond, at = law[sums > observed].sum(), law[sums == observed].sum()
     p = float(min(beyond + (at / 2 if method == "midp" else at), 1.0))
