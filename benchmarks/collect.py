@@ -40,9 +40,9 @@ from fairstats_collectors.campaign import Campaign
 from fairstats_collectors.item_prompts import list_prompts
 from fairstats_collectors.journal import Journal
 
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.schema import answers_schema
-from fairstats.vignettes.items import load_items
+from fairstats.answers.schema import answers_schema
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
 
 RESULTS = Path(__file__).with_name("results") / "collect.json"
 GROUPS = ("white", "black", "original", "neutralized")

@@ -28,10 +28,10 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special, stats
 
+from fairstats._lib.result_objects import Interval
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import ProportionMethod, proportion_interval
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
-from fairstats.results import Interval
 
 OUT = Path(__file__).resolve().parents[1] / "data" / "coverage.csv"
 

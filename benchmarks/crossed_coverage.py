@@ -27,7 +27,7 @@ import pandas as pd
 from scipy import stats
 
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.inference.crossed import crossed_interval, pigeonhole_bootstrap, wilson_limits
+from fairstats.inference.crossed_means import crossed_interval, pigeonhole_bootstrap, wilson_limits
 from fairstats.inference.crossed_variance import Crossing, cluster_variance
 from fairstats.inference.intervals import wilson
 

@@ -25,8 +25,8 @@ from fairstats_collectors.vignettes.demographic_words import left_over
 from fairstats_collectors.vignettes.neutralizing import neutralize
 from fairstats_collectors.vignettes.verb_agreement import plural_verb
 
-from fairstats.vignettes.items import Item
-from fairstats.vignettes.reading import read_amqa_items
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.benchmarks.vignette_texts import read_amqa_items
 
 RESULTS = Path(__file__).with_name("results") / "neutralizing.json"
 #: Words that the two may choose between without a difference in what is told.

@@ -28,15 +28,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairstats_collectors.compaction import answer_rows
 from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
 from fairstats_collectors.journal import Journal, Reply, canonical_json, reply_key
+from fairstats_collectors.journal_to_answers import answer_rows
 from fairstats_collectors.models import known_models
 from fairstats_collectors.tasks import Task, list_tasks
 
-from fairstats.answers import write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.vignettes.items import load_items
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
 
 REQUESTS = 10_000_000
 RESULTS = Path(__file__).with_name("results")

@@ -35,13 +35,19 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from fairstats.change_verdicts import WIN_WIN, judge_changes
-from fairstats.counts import PATTERNS
+from fairstats.comparisons.change_verdicts import WIN_WIN, judge_changes
+from fairstats.comparisons.paired_differences import (
+    accuracy,
+    ad,
+    cfr,
+    model_difference,
+    model_p_value,
+)
+from fairstats.counts.by_item import SUMS
+from fairstats.counts.missing_policies import of_each_pattern
+from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference.cluster_bootstrap import mean_interval
 from fairstats.inference.intervals import wilson
-from fairstats.items import SUMS
-from fairstats.missing import of_each_pattern
-from fairstats.model_differences import accuracy, ad, cfr, model_difference, model_p_value
 
 OUT = Path(__file__).resolve().parents[1] / "data" / "win_win_error.csv"
 TRIALS = 2000

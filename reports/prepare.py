@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from fairstats.report.context import DOWNLOADS, load_release
-from fairstats.report.site import prepare, write_style_sheet
+from fairstats.release.contents import DOWNLOADS, load_release
+from fairstats.report.project import prepare, write_style_sheet
 
 release = load_release()
 write_style_sheet(Path())

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.counts import PATTERNS
-from fairstats.release_tables import TABLES
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.counts.outcomes import PATTERNS
+from fairstats.release.tables import TABLES
 from fairstats.report.drawing_cache import CACHE_VARIABLE
 
 # The same examples on every run and on every machine, slow ones too.
@@ -238,7 +238,7 @@ def without_pages() -> Iterator[None]:
         return "nothing"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairstats.release_documents.render", render)
+        patch.setattr("fairstats.publishing.documents.render", render)
         yield
 
 

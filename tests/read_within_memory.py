@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from fairstats.answers import read_answers
-from fairstats.problems import InputError
-from fairstats.schema import REQUIRED_COLUMNS
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
+from fairstats.answers.schema import REQUIRED_COLUMNS
 
 GIGABYTE = 10**9
 

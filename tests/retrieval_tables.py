@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
+from fairstats.benchmarks.declaration import Benchmark
 
 Variant = tuple[str, str, str]
 

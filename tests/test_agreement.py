@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.agreement import (
+from fairstats.inference.agreement.coefficients import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -18,9 +18,9 @@ from fairstats.agreement import (
     positive_agreement,
     randolph_kappa,
 )
+from fairstats.inference.agreement.rating_counts import rating_counts
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
-from fairstats.inference.rating_counts import rating_counts
 
 R = Path(__file__).parent / "r"
 VALUES = pd.read_csv(R / "agreement.csv")

@@ -12,15 +12,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from fairstats.analysis import analyze
-from fairstats.benchmarks import MISSING_POLICIES, load_benchmark
-from fairstats.estimates import ESTIMATE_COLUMNS, PAIR_METRICS, WITHOUT_INTERVAL
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import MISSING_POLICIES, load_benchmark
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.table import ESTIMATE_COLUMNS, PAIR_METRICS, WITHOUT_INTERVAL
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.inference.tango import tango
-from fairstats.problems import InputError
 
 COUNTING = ("available", "complete", "incorrect")
 # What a metric's interval has to stay inside of.

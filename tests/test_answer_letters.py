@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.answer_letters import LETTER_COLUMNS, NO_ANSWER, letters_of
-from fairstats.benchmarks import load_benchmark
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.counts.answer_letters import LETTER_COLUMNS, NO_ANSWER, letters_of
 
 RELEASED = (
     "amqa/answers/AMQA_Benchmark_Answer_gemini_no_cot.jsonl",

@@ -14,10 +14,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from fairstats.answers import answer_files, read_answers, write_answer_sets, write_answers
-from fairstats.engines import scan_answers
-from fairstats.problems import InputError, Note, Problem
-from fairstats.schema import (
+from fairstats._lib.problems import InputError, Note, Problem
+from fairstats.answers.engines import scan_answers
+from fairstats.answers.files import answer_files, read_answers, write_answer_sets, write_answers
+from fairstats.answers.schema import (
     KEY_COLUMNS,
     REQUIRED_COLUMNS,
     STATUSES,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.resources import resource
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import load_benchmark
 
 
 def changed(tmp_path, old, new):

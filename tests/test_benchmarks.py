@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairstats.benchmarks import builtin_benchmarks, load_benchmark, load_benchmarks
-from fairstats.names import named_in
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import named_in
+from fairstats.benchmarks.declaration import builtin_benchmarks, load_benchmark, load_benchmarks
 
 
 def said_of(call) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.bounds import disparity_bounds, mcnemar_bounds, pair_bounds
-from fairstats.counts import fold_answers, pair_counts
-from fairstats.folding import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.counts.outcomes import fold_answers, pair_counts
+from fairstats.estimates.bounds import disparity_bounds, mcnemar_bounds, pair_bounds
 from fairstats.inference.mcnemar import mcnemar
 
 TABLES = 40

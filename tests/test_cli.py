@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import fairstats
-from fairstats.answers import write_answers
+from fairstats.answers.files import write_answers
 from fairstats.cli import app
-from fairstats.estimates import ESTIMATE_COLUMNS
+from fairstats.estimates.table import ESTIMATE_COLUMNS
 
 from .report.conftest import answers_of_models
 

@@ -8,9 +8,15 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from fairstats.counts import PAIR_COLUMNS, PATTERNS, count_outcomes, fold_answers, pair_counts
-from fairstats.folding import UNIT_COLUMNS
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.counts.outcomes import (
+    PAIR_COLUMNS,
+    PATTERNS,
+    count_outcomes,
+    fold_answers,
+    pair_counts,
+)
 
 ENGINES = ("pandas", "pandas object", "polars", "polars lazy", "duckdb", "pyarrow", "pyspark")
 PATTERN_OF = {

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats._lib.formatting import percent
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.paired_intervals import difference_interval
-from fairstats.report.coverage import (
+from fairstats.report.coverage_section import (
     ACCURACY,
     DEFAULTS,
     LEAST,
@@ -26,7 +27,6 @@ from fairstats.report.coverage import (
     range_table,
     read_coverage,
 )
-from fairstats.report.text import percent
 
 ROOT = Path(__file__).parents[1]
 COVERAGE = read_coverage()

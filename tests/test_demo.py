@@ -7,13 +7,13 @@ from fairstats_collectors.amqa import import_amqa
 from fairstats_collectors.fairmedqa import fetch_fairmedqa
 from fairstats_collectors.retrieve import retrieve
 
-import fairstats.demo
-import fairstats.release
-import fairstats.release_documents
-from fairstats.answers import read_answers, write_answers
-from fairstats.demo import demo_answers, demo_retrievals, publish_next, taken_answers
-from fairstats.problems import InputError
-from fairstats.report.context import Release
+import fairstats.publishing.demo
+import fairstats.publishing.documents
+import fairstats.publishing.publish
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers, write_answers
+from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
+from fairstats.release.contents import Release
 
 from .conftest import SHARED
 from .report.conftest import answers_of_models
@@ -40,7 +40,9 @@ def test_both_strategies_are_asked_once(tmp_path, said):
 
 
 def test_what_is_shipped_is_looked_up_and_published(tmp_path, said, monkeypatch):
-    monkeypatch.setattr(fairstats.release_documents, "render", lambda release, **options: "nothing")
+    monkeypatch.setattr(
+        fairstats.publishing.documents, "render", lambda release, **options: "nothing"
+    )
     path = demo_retrievals(tmp_path, retrieve, say=said.append)
     assert demo_retrievals(tmp_path, retrieve, say=said.append) == path
     answers = demo_answers(tmp_path, collector, say=said.append)
@@ -56,7 +58,7 @@ def test_a_release_with_other_answers_gets_the_next_name(tmp_path, monkeypatch):
         (site / "index.html").write_text("page")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.release_documents, "render", render)
+    monkeypatch.setattr(fairstats.publishing.documents, "render", render)
     one = write_answers(answers_of_models(("One",)), tmp_path / "1.parquet")
     two = write_answers(answers_of_models(("Two",)), tmp_path / "2.parquet")
     out = tmp_path / "out"

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 import fairstats
-from fairstats.benchmarks import load_benchmark
-from fairstats.comparisons import RELEASE_COMPARISON_COLUMNS
-from fairstats.estimates import ESTIMATE_COLUMNS, METRICS
-from fairstats.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
+from fairstats.comparisons.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
+from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS
 from fairstats.ratings.files import write_ratings
-from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS
-from fairstats.retrieval import OVERLAP_COLUMNS
-from fairstats.snippet_effects import (
+from fairstats.retrieval.effects import (
     CELLS,
     CHANGE_DIFFERENCE,
     CHANGED_OTHER,
     CHANGED_SAME,
     EFFECT_COLUMNS,
 )
-from fairstats.voting import VOTE_COLUMNS
+from fairstats.retrieval.overlap import OVERLAP_COLUMNS
+from fairstats.retrieval.reply_overlap import TEXT_OVERLAP_COLUMNS
+from fairstats.retrieval.voting import VOTE_COLUMNS
 
 from .drawn_ratings import drawn_ratings
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats.counts import count_outcomes
-from fairstats.eligibility import why_not_above_chance, why_unranked
+from fairstats.counts.outcomes import count_outcomes
+from fairstats.estimates.eligibility import why_not_above_chance, why_unranked
 from fairstats.inference.intervals import wilson
 
 

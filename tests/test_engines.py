@@ -18,11 +18,11 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from typer.testing import CliRunner
 
-from fairstats.analysis import analyze
-from fairstats.answers import read_answers, write_answer_sets, write_answers
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engines import scan_answers
+from fairstats.answers.files import read_answers, write_answer_sets, write_answers
 from fairstats.cli import app
-from fairstats.engines import scan_answers
-from fairstats.problems import InputError, Problem
+from fairstats.estimates.analyze import analyze
 
 from .report.conftest import answers_of_models
 

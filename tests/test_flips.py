@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.analysis import analyze
-from fairstats.benchmarks import load_benchmark
-from fairstats.flips import (
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.counts.flips import (
     BOTH_WRONG,
     FLIP_COLUMNS,
     FLIPPING_COLUMNS,
@@ -17,6 +16,7 @@ from fairstats.flips import (
     flipping_items,
     flips_of,
 )
+from fairstats.estimates.analyze import analyze
 
 RELEASED = (
     "amqa/answers/AMQA_Benchmark_Answer_gemini_no_cot.jsonl",

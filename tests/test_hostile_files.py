@@ -15,18 +15,19 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from fairstats import input_files, schema, validation
-from fairstats.answers import files_ending, read_answers, write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.engines import scan_answers
-from fairstats.names import file_sha256
-from fairstats.problems import InputError, Problem
+from fairstats._lib import untrusted_files
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats.answers import schema, validation
+from fairstats.answers.engines import scan_answers
+from fairstats.answers.files import files_ending, read_answers, write_answers
+from fairstats.answers.schema import KEY_COLUMNS, check_answers
+from fairstats.answers.validation import validate_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.publishing.publish import publish
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
-from fairstats.release import publish
-from fairstats.report.context import Release
-from fairstats.schema import KEY_COLUMNS, check_answers
-from fairstats.validation import validate_answers
+from fairstats.release.contents import Release
 from tests.drawn_ratings import drawn_ratings
 from tests.test_answers import OPTIONAL, ROW, as_jsonl, problems_of, rows, save
 
@@ -55,15 +56,15 @@ def write_columns(path: Path, **columns: Any) -> Path:
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_file_with_more_rows_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
     path = save(rows({}, {}, {}), tmp_path / f"a{suffix}")
-    monkeypatch.setattr(input_files, "MAX_ROWS", 3)
+    monkeypatch.setattr(untrusted_files, "MAX_ROWS", 3)
     assert len(read_answers(path)) == 3
-    monkeypatch.setattr(input_files, "MAX_ROWS", 2)
+    monkeypatch.setattr(untrusted_files, "MAX_ROWS", 2)
     assert "more than 2 rows" in problem_of(path).message
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_line_longer_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(input_files, "MAX_LINE_BYTES", 4096)
+    monkeypatch.setattr(untrusted_files, "MAX_LINE_BYTES", 4096)
     assert len(read_answers(save(rows({}, {"answer_raw": "x" * 2000}), tmp_path / f"a{suffix}")))
     path = save(rows({}, {"answer_raw": "x" * 9000}), tmp_path / f"b{suffix}")
     assert "longer than 4,096 bytes" in problem_of(path).message
@@ -73,19 +74,19 @@ def test_line_longer_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
 def test_file_larger_than_the_limit_is_refused(suffix, tmp_path, monkeypatch):
     path = save(rows({}), tmp_path / f"a{suffix}")
     for name in ("MAX_TEXT_FILE_BYTES", "MAX_FILE_BYTES"):
-        monkeypatch.setattr(input_files, name, path.stat().st_size - 1)
+        monkeypatch.setattr(untrusted_files, name, path.stat().st_size - 1)
     assert "is larger than" in problem_of(path).message
 
 
 def test_jsonl_file_of_too_many_values_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(input_files, "MAX_VALUES", 1000)
+    monkeypatch.setattr(untrusted_files, "MAX_VALUES", 1000)
     path = as_jsonl(tmp_path / "a.jsonl", ROW, '{"model": [' + ",".join(["[]"] * 1000) + "]}")
     assert "more than 1,000 values" in problem_of(path).message
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_file_of_too_many_columns_is_refused(suffix, tmp_path):
-    many = pd.DataFrame({f"column-{n}": ["x"] for n in range(input_files.MAX_COLUMNS + 1)})
+    many = pd.DataFrame({f"column-{n}": ["x"] for n in range(untrusted_files.MAX_COLUMNS + 1)})
     if suffix == ".parquet":
         many.to_parquet(tmp_path / "a.parquet")
     else:
@@ -98,19 +99,19 @@ def test_parquet_text_is_counted_before_it_is_unpacked(tmp_path, monkeypatch):
     path = write_answers(repeated, tmp_path / "a.parquet")
     assert path.stat().st_size < 20_000
     assert len(read_answers(path)) == 100
-    monkeypatch.setattr(input_files, "MAX_UNPACKED_TEXT", 900_000)
+    monkeypatch.setattr(untrusted_files, "MAX_UNPACKED_TEXT", 900_000)
     assert "unpacks to more than 900,000 bytes" in problem_of(path).message
 
 
 def test_text_of_a_large_parquet_file_may_be_large(tmp_path, monkeypatch):
     various = rows(*[{"answer_raw": os.urandom(5_000).hex()} for _ in range(100)])
     path = write_answers(various, tmp_path / "a.parquet")
-    monkeypatch.setattr(input_files, "MAX_UNPACKED_TEXT", 100_000)
+    monkeypatch.setattr(untrusted_files, "MAX_UNPACKED_TEXT", 100_000)
     assert len(read_answers(path)) == 100
 
 
 def test_more_rows_than_can_be_read_are_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(input_files, "MAX_ROWS", 2)
+    monkeypatch.setattr(untrusted_files, "MAX_ROWS", 2)
     (problem,) = problems_of(lambda: write_answers(rows({}, {}, {}), tmp_path / "a.parquet"))
     assert "more than 2 rows" in problem.message
     assert not list(tmp_path.iterdir())
@@ -367,12 +368,12 @@ def test_files_replaced_while_publishing_are_published_as_validated(
     files = [tmp_path / name for name in ("a.parquet", "b.ratings.parquet")]
     sources = [{"name": path.name, "sha256": file_sha256(path)} for path in files]
 
-    def read_and_replace(path: Path) -> input_files.FileBytes:
-        read = input_files.read_once(path)
+    def read_and_replace(path: Path) -> untrusted_files.FileBytes:
+        read = untrusted_files.read_once(path)
         path.write_bytes(b"replaced")
         return read
 
-    monkeypatch.setattr("fairstats.release.read_once", read_and_replace)
+    monkeypatch.setattr("fairstats.publishing.publish.read_once", read_and_replace)
     published = publish(tmp_path, release="1", out=tmp_path / "site")
     assert {path.read_bytes() for path in files} == {b"replaced"}
     assert json.loads((published.path / "manifest.json").read_text())["sources"] == sources

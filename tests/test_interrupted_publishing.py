@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fairstats.answers import write_answers
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.answers.files import write_answers
 from fairstats.cli import app
-from fairstats.release import publish
-from fairstats.temporary_folders import temporary_folder
-from fairstats.verification import verify
+from fairstats.publishing.publish import publish
+from fairstats.publishing.verify import verify
 
 from .report.conftest import answers_of_models
 
@@ -100,7 +100,7 @@ def test_an_interruption_of_the_command_in_process_is_130(answers, tmp_path, mon
     def interrupt(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairstats.release_documents.render", interrupt)
+    monkeypatch.setattr("fairstats.publishing.documents.render", interrupt)
     done = CliRunner().invoke(app, command(answers, tmp_path / "site", "1"))
     assert (done.exit_code, done.output) == (130, "interrupted\n")
     assert not list((tmp_path / "site").rglob("*"))

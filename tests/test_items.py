@@ -7,11 +7,11 @@ import random
 import pandas as pd
 import pytest
 
-from fairstats.counts import PAIR_COLUMNS, PATTERNS, count_outcomes
-from fairstats.item_counts import count_items
-from fairstats.items import SUMS, crossed_patterns, item_patterns, item_sums
-from fairstats.missing import apply_policy
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.counts.by_item import SUMS, crossed_patterns, item_patterns, item_sums
+from fairstats.counts.item_kinds import count_items
+from fairstats.counts.missing_policies import apply_policy
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, count_outcomes
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.counts import PATTERNS
-from fairstats.missing import apply_policy, missing_per_group
+from fairstats.counts.missing_policies import apply_policy, missing_per_group
+from fairstats.counts.outcomes import PATTERNS
 
 # One of each pattern would hide a mix-up: powers of two make every sum tell its parts.
 EACH = {name: 2**position for position, name in enumerate(PATTERNS)}

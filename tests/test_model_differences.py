@@ -7,9 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from fairstats.comparisons.paired_differences import (
+    accuracy,
+    ad,
+    cfr,
+    model_difference,
+    model_p_value,
+)
 from fairstats.inference.bootstrap import bootstrap
 from fairstats.inference.mcnemar import mcnemar
-from fairstats.model_differences import accuracy, ad, cfr, model_difference, model_p_value
 
 RNG = np.random.default_rng(1)
 

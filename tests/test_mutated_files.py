@@ -14,12 +14,12 @@ from fairstats_collectors.import_files import json_value
 from fairstats_collectors.ratings.workbooks import read_sheets
 from fairstats_collectors.table import import_table
 
-from fairstats.answers import read_answers, write_answers
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.engines import scan_answers
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.answers.engines import scan_answers
+from fairstats.answers.files import read_answers, write_answers
+from fairstats.answers.validation import validate_files
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
-from fairstats.validation import validate_files
 from tests.test_answers import OPTIONAL, rows, save
 
 #: Values that files of tables and declarations hold seldom.

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 import fairstats.commands.voting
-from fairstats.answers import read_answers, write_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers, write_answers
+from fairstats.answers.validation import validate_answers
 from fairstats.cli import app
-from fairstats.open_voting import largest_cluster, majority_answer, open_vote
-from fairstats.problems import InputError
-from fairstats.validation import validate_answers
+from fairstats.retrieval.open_voting import largest_cluster, majority_answer, open_vote
 
 from .retrieval_tables import drawn_answers
 

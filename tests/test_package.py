@@ -37,7 +37,7 @@ def test_analysing_loads_no_library_of_pages_or_collectors():
     code = """
 import sys
 import fairstats
-from fairstats.benchmarks import load_benchmark
+from fairstats.benchmarks.declaration import load_benchmark
 import pandas as pd
 
 keys = load_benchmark("demo").answer_keys.items()
@@ -69,7 +69,7 @@ def test_the_wheel_holds_data_and_pages(tmp_path):
         opened.extractall(tmp_path / "installed")
     # From the wheel's own files, away from the checkout: the benchmark and the page templates.
     code = (
-        "import fairstats.resources as r, fairstats.benchmarks as b; "
+        "import fairstats._lib.resources as r, fairstats.benchmarks.declaration as b; "
         "print(len(b.load_benchmark('demo').answer_keys), r.resource('_quarto.yml'), "
         "r.resource('reports', 'template.typ'), r.resource('data', 'sources', 'fairmedqa.csv'), "
         "r.resource('data', 'published', 'fairmedqa_table3.csv'))"
@@ -93,7 +93,7 @@ def test_checking_answers_imports_no_pyspark_where_it_is_installed(tmp_path):
     (folder.parent / "__init__.py").touch()
     (folder / "__init__.py").write_text("print('imported')\n", encoding="utf-8")
     code = (
-        "from fairstats.schema import answers_schema; answers_schema(); print('checked')\n"
+        "from fairstats.answers.schema import answers_schema; answers_schema(); print('checked')\n"
         "import pyspark.pandas"  # still there for who wants it
     )
     done = subprocess.run(

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.analysis import analyze
-from fairstats.counts import PAIR_COLUMNS
-from fairstats.items import item_patterns
-from fairstats.pattern_differences import differences_of
+from fairstats.counts.by_item import item_patterns
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.subset_differences import differences_of
 
 POLICIES = ["available", "complete", "incorrect", "bounds"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairstats.policies import compare_policies
+from fairstats.estimates.policy_table import compare_policies
 
 
 def test_where_nothing_is_missing_the_policies_agree(answers_of):

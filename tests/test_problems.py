@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 
 
 def test_a_problem_names_file_row_column_value_and_remedy():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.resources import resource
+from fairstats._lib.resources import resource
 
 
 def printed(name: str) -> pd.DataFrame:

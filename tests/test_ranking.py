@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.inference.mcnemar import mcnemar
-from fairstats.items import item_patterns, item_sums
-from fairstats.model_differences import ad, model_p_value
-from fairstats.problems import InputError
-from fairstats.ranking import (
+from fairstats._lib.problems import InputError
+from fairstats.comparisons.paired_differences import ad, model_p_value
+from fairstats.comparisons.ranking import (
     RANK_COLUMNS,
     RANK_DIFFERENCE_COLUMNS,
     rank_boards,
     rank_differences,
     rank_models,
 )
+from fairstats.counts.by_item import item_patterns, item_sums
+from fairstats.inference.mcnemar import mcnemar
 
 METRICS = ["ad", "cfr", "accuracy"]
 FAIR = ["AA/A"] * 190 + ["AB/A"] * 5 + ["BA/A"] * 5

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats.cli import app
-from fairstats.ratings.design import design_from
 from fairstats.ratings.files import write_ratings
+from fairstats.ratings.pilot import design_from
 from fairstats.ratings.planner import plan_ratings
 from fairstats.ratings.summaries import RATING_TABLES
 

@@ -14,15 +14,16 @@ import pytest
 
 import fairstats
 from fairstats import InputError
+from fairstats.counts.missing_policies import apply_policy, paired_counts
 from fairstats.inference import agreement_intervals, agreement_jackknife, lattice
+from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
+from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
 from fairstats.inference.bootstrap import interval_of_law
-from fairstats.inference.crossed import crossed_test
+from fairstats.inference.crossed_means import crossed_test
+from fairstats.inference.fieller import fieller
 from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.inference.paired_intervals import square_and_add
-from fairstats.inference.rating_counts import counts_of_kinds, rating_counts
-from fairstats.inference.ratios import fieller
-from fairstats.inference.reliability import cronbach_alpha
 from fairstats.metrics.accuracy import (
     accuracy,
     accuracy_difference,
@@ -33,11 +34,10 @@ from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
 from fairstats.metrics.disparity import demographic_parity, equal_opportunity, pair_differences
 from fairstats.metrics.same_prompt import same_prompt
-from fairstats.missing import apply_policy, paired_counts
 from fairstats.ratings.planned_width import t_quantile
-from fairstats.ratings.strata import crossed_limits
+from fairstats.ratings.pooling import crossed_limits
 from fairstats.ratings.table import check_ratings
-from fairstats.retrieval import overlap_of_items
+from fairstats.retrieval.overlap import overlap_of_items
 from tests.drawn_ratings import drawn_ratings
 from tests.report.conftest import answers_of_models
 from tests.retrieval_tables import retrievals_of

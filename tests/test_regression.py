@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.problems import InputError
-from fairstats.regression import REGRESSION_COLUMNS, _fit, fit_gee, gee_logistic
+from fairstats._lib.problems import InputError
+from fairstats.estimates.logistic_regression import REGRESSION_COLUMNS, _fit, fit_gee, gee_logistic
 
 R = Path(__file__).parent / "r"
 

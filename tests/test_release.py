@@ -10,14 +10,14 @@ import threading
 import pandas as pd
 import pytest
 
-import fairstats.release
-import fairstats.release_documents
-from fairstats.analysis import analyze
-from fairstats.answers import read_answers, write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.release import publish
-from fairstats.report.context import releases_of
+import fairstats.publishing.documents
+import fairstats.publishing.publish
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers, write_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.estimates.analyze import analyze
+from fairstats.publishing.publish import publish
+from fairstats.release.contents import releases_of
 
 from .report.conftest import answers_of_models
 
@@ -110,7 +110,7 @@ def test_when_drawing_fails_nothing_is_left(source, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("no page")
 
-    monkeypatch.setattr(fairstats.release_documents, "render", fail)
+    monkeypatch.setattr(fairstats.publishing.documents, "render", fail)
     with pytest.raises(RuntimeError, match="no page"):
         publish(source, release="2026.11", out=tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -7,15 +7,15 @@ import json
 import pandas as pd
 import pytest
 
-from fairstats.answers import write_answers
-from fairstats.names import file_sha256
-from fairstats.problems import InputError
-from fairstats.release import publish
-from fairstats.report.context import Release
-from fairstats.verification import verify
+from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import file_sha256
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.publishing.publish import publish
+from fairstats.publishing.verify import verify
+from fairstats.release.contents import Release
 from fairstats.vignettes.audit import measure_vignettes
 from fairstats.vignettes.measures import write_measures
-from fairstats.vignettes.reading import read_vignettes
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 

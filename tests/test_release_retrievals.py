@@ -9,23 +9,23 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fairstats.answers import write_answers
+from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import file_sha256
+from fairstats.answers.files import write_answers
 from fairstats.cli import app
-from fairstats.names import file_sha256
-from fairstats.problems import InputError
-from fairstats.release import publish
-from fairstats.release_tables import TABLES
-from fairstats.report.context import Release
-from fairstats.retrieval import retrieval_overlap
-from fairstats.retrievals import (
+from fairstats.publishing.publish import publish
+from fairstats.publishing.verify import verify
+from fairstats.release.contents import Release
+from fairstats.release.tables import TABLES
+from fairstats.retrieval.effects import retrieval_effects
+from fairstats.retrieval.overlap import retrieval_overlap
+from fairstats.retrieval.retrievals_table import (
     RETRIEVAL_COLUMNS,
     context_sha256,
     retrieval_files,
     write_retrievals,
 )
-from fairstats.snippet_effects import retrieval_effects
-from fairstats.verification import verify
-from fairstats.voting import majority_vote, vote_counts
+from fairstats.retrieval.voting import majority_vote, vote_counts
 
 from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 

@@ -11,15 +11,17 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
-import fairstats.release
-import fairstats.release_documents
-from fairstats.answers import write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.change_verdicts import WIN_WIN
-from fairstats.names import file_sha256
-from fairstats.published import CELL_COLUMNS, PUBLISHED, printed_cells
-from fairstats.release import publish
-from fairstats.replication import (
+import fairstats.publishing.documents
+import fairstats.publishing.publish
+from fairstats._lib.safe_names import file_sha256
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.comparisons.change_verdicts import WIN_WIN
+from fairstats.comparisons.compare import compare
+from fairstats.publishing.publish import publish
+from fairstats.publishing.verify import verify
+from fairstats.replication.printed_tables import CELL_COLUMNS, PUBLISHED, printed_cells
+from fairstats.replication.recomputed import (
     DIFFERS,
     NO_ANSWERS,
     REPLICATION_COLUMNS,
@@ -28,8 +30,6 @@ from fairstats.replication import (
     replicate,
     replicate_cells,
 )
-from fairstats.verification import verify
-from fairstats.versions import compare
 
 CELL = dict.fromkeys(CELL_COLUMNS) | {
     "published": "made-up-1",
@@ -274,7 +274,7 @@ def test_a_release_holds_the_table_and_verify_recomputes_it(right, tmp_path, mon
         pdf.write_text("pdf")
         return "nothing"
 
-    monkeypatch.setattr(fairstats.release_documents, "render", render)
+    monkeypatch.setattr(fairstats.publishing.documents, "render", render)
     source = write_answers(right.assign(model="Claude-4-Sonnet"), tmp_path / "a.parquet")
     made = publish(source, release="1", out=tmp_path / "out").path
     (found,) = verify(made)

@@ -8,12 +8,12 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from typer.testing import CliRunner
 
-from fairstats.answers import write_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.inference.intervals import wilson
-from fairstats.problems import InputError
-from fairstats.reply_overlap import TEXT_OVERLAP_COLUMNS, rouge_l, text_overlap
-from fairstats.retrievals import write_retrievals
+from fairstats.retrieval.reply_overlap import TEXT_OVERLAP_COLUMNS, rouge_l, text_overlap
+from fairstats.retrieval.retrievals_table import write_retrievals
 
 from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 

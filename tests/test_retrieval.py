@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from fairstats._lib.problems import InputError
 from fairstats.inference.intervals import wilson
-from fairstats.problems import InputError
-from fairstats.retrieval import (
+from fairstats.retrieval.overlap import (
     ITEM_OVERLAP_COLUMNS,
     OVERLAP_COLUMNS,
     overlap_of_items,
     retrieval_overlap,
     usual_depths,
 )
-from fairstats.retrieved_lists import no_retrievals, open_retrievals
+from fairstats.retrieval.variant_lists import no_retrievals, open_retrievals
 
 from .retrieval_tables import drawn_lists, retrievals_of, sha256
 

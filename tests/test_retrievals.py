@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.answers import answer_files
-from fairstats.problems import InputError
-from fairstats.retrievals import check_retrievals, read_retrievals, write_retrievals
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import answer_files
+from fairstats.retrieval.retrievals_table import check_retrievals, read_retrievals, write_retrievals
 
 HEX = hashlib.sha256(b"a").hexdigest()
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from fairstats.answers import read_answers, write_answers
-from fairstats.benchmarks import Benchmark
-from fairstats.engines import scan_answers
-from fairstats.names import fold_name
-from fairstats.problems import InputError, Problem
-from fairstats.release import publish
-from fairstats.validation import validate_answers, validate_files
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import fold_name
+from fairstats.answers.engines import scan_answers
+from fairstats.answers.files import read_answers, write_answers
+from fairstats.answers.validation import validate_answers, validate_files
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.publishing.publish import publish
 from tests.test_answers import rows, save
 
 ACCENTED = "mod\N{LATIN SMALL LETTER E WITH ACUTE}le"

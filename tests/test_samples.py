@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairstats
-from fairstats.counts import PATTERNS, count_outcomes, fold_answers
-from fairstats.item_counts import count_items
-from fairstats.sample_weights import common_copies, pair_weights, per_answer
+from fairstats.counts.item_kinds import count_items
+from fairstats.counts.outcomes import PATTERNS, count_outcomes, fold_answers
+from fairstats.counts.sample_weights import common_copies, pair_weights, per_answer
 
 RACE, SEX = ("white", "black"), ("male", "female")
 POLICIES = ("available", "complete", "incorrect", "bounds")

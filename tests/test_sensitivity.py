@@ -12,12 +12,10 @@ from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from fairstats.analysis import analyze, estimates_of, fold_for_estimates
-from fairstats.benchmarks import MISSING_POLICIES, load_benchmark
-from fairstats.counts import PAIR_COLUMNS
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.inference.paired_intervals import difference_interval
-from fairstats.sensitivity import (
+from fairstats.benchmarks.declaration import MISSING_POLICIES, load_benchmark
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.analyze import analyze, estimates_of, fold_for_estimates
+from fairstats.estimates.sensitivity import (
     ASPECTS,
     INTERVALS,
     MARGINS,
@@ -26,6 +24,8 @@ from fairstats.sensitivity import (
     TESTS,
     sensitivity_of,
 )
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.inference.paired_intervals import difference_interval
 
 KEYS = list(PAIR_COLUMNS)
 FIGURES = ["estimate", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict"]

@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from fairstats.problems import InputError
-from fairstats.serving import LOOPBACK, SiteServer
+from fairstats._lib.problems import InputError
+from fairstats.publishing.preview import LOOPBACK, SiteServer
 
 TYPES = {
     "index.html": "text/html; charset=utf-8",

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from fairstats._lib.problems import InputError
 from fairstats.inference.intervals import wilson
-from fairstats.problems import InputError
-from fairstats.retrieved_lists import no_retrievals
-from fairstats.snippet_effects import (
+from fairstats.retrieval.effects import (
     CELLS,
     CHANGE_DIFFERENCE,
     CHANGED_OTHER,
@@ -18,6 +17,7 @@ from fairstats.snippet_effects import (
     EFFECT_COLUMNS,
     retrieval_effects,
 )
+from fairstats.retrieval.variant_lists import no_retrievals
 
 from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.inference.ratios import fieller
-from fairstats.standardization import accuracy_difference_of, standardized_difference
+from fairstats.estimates.standardized_differences import (
+    accuracy_difference_of,
+    standardized_difference,
+)
+from fairstats.inference.fieller import fieller
 
 R = Path(__file__).parent / "r"
 

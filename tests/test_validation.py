@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.answers import check_answers, write_answers
-from fairstats.problems import Problem
-from fairstats.validation import validate_answers, validate_files
+from fairstats._lib.problems import Problem
+from fairstats.answers.files import check_answers, write_answers
+from fairstats.answers.validation import validate_answers, validate_files
 
 
 @pytest.fixture(scope="module")

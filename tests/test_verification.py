@@ -9,11 +9,11 @@ import shutil
 import pandas as pd
 import pytest
 
-from fairstats.problems import InputError
-from fairstats.release import publish
-from fairstats.release_diff import diff_releases
-from fairstats.site_folder import assemble
-from fairstats.verification import verify
+from fairstats._lib.problems import InputError
+from fairstats.publishing.diff import diff_releases
+from fairstats.publishing.publish import publish
+from fairstats.publishing.site_folder import assemble
+from fairstats.publishing.verify import verify
 
 from .report.conftest import answers_of_models
 from .report.reading import Markup, broken_links
@@ -63,8 +63,8 @@ def drawn_before(published, monkeypatch):
         shutil.copytree(pages / "reports", folder / "reports")
         return json.loads((pages / "manifest.json").read_text())["drawn_by"]
 
-    monkeypatch.setattr("fairstats.release_copies.draw_pages", draw)
-    monkeypatch.setattr("fairstats.release_copies.shutil.which", lambda program: None)
+    monkeypatch.setattr("fairstats.publishing.remade_files.draw_pages", draw)
+    monkeypatch.setattr("fairstats.publishing.remade_files.shutil.which", lambda program: None)
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def test_a_changed_a_missing_and_an_added_file_are_named(release):
 
 def rehashed(release):
     """A manifest that agrees with the changed files: what is left are the figures."""
-    from fairstats.names import file_sha256
+    from fairstats._lib.safe_names import file_sha256
 
     manifest = json.loads((release / "manifest.json").read_text())
     for name in manifest["files"]:

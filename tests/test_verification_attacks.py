@@ -21,8 +21,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats.cli import app
-from fairstats.release import publish
-from fairstats.site_folder import assemble
+from fairstats.publishing.publish import publish
+from fairstats.publishing.site_folder import assemble
 
 from .report.conftest import answers_of_models
 
@@ -305,7 +305,9 @@ def test_a_benchmark_that_readers_know_otherwise_is_named(release, tmp_path, mon
     other.write_text(text.replace("equivalence_margin = 0.", "equivalence_margin = 0.1"))
     assert other.read_text() != text
     assert "not declared" not in run(release).output
-    monkeypatch.setattr("fairstats.release_copies.builtin_benchmarks", lambda: {"demo": other})
+    monkeypatch.setattr(
+        "fairstats.publishing.remade_files.builtin_benchmarks", lambda: {"demo": other}
+    )
     assert "benchmark demo is not declared as in this version" in run(release).output
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.problems import InputError
-from fairstats.versions import COMPARISON_COLUMNS, compare
+from fairstats._lib.problems import InputError
+from fairstats.comparisons.compare import COMPARISON_COLUMNS, compare
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.analysis import analyze
+from fairstats._lib.problems import InputError
+from fairstats.answers.validation import validate_answers
+from fairstats.estimates.analyze import analyze
 from fairstats.inference.intervals import wilson
-from fairstats.problems import InputError
-from fairstats.validation import validate_answers
-from fairstats.voting import VOTE_COLUMNS, majority_vote, vote_counts
+from fairstats.retrieval.voting import VOTE_COLUMNS, majority_vote, vote_counts
 
 from .retrieval_tables import drawn_answers
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.counts import PAIR_COLUMNS, PATTERNS
-from fairstats.items import SUMS, sums_of_crossed
-from fairstats.report.text import percent
-from fairstats.report.win_win_error import (
+from fairstats._lib.formatting import percent
+from fairstats.counts.by_item import SUMS, sums_of_crossed
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.report.win_win_section import (
     ALL_THREE,
     ALPHA,
     read_win_win_error,

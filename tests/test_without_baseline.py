@@ -10,10 +10,10 @@ import openpyxl
 import pytest
 from typer.testing import CliRunner
 
-from fairstats.analysis import analyze
-from fairstats.answers import read_answers
-from fairstats.benchmarks import load_benchmark
+from fairstats.answers.files import read_answers
+from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.cli import app
+from fairstats.estimates.analyze import analyze
 
 BENCHMARK = """
 name = "languages"

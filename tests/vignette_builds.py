@@ -10,8 +10,8 @@ from typing import Any
 
 from fairstats_collectors.ratings.assignment import Assigned
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.vignettes.reading import read_vignettes
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from tests.rating_files import export_of, write_rows
 
 ATTRIBUTES = {

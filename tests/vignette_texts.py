@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.vignettes.items import Item
-from fairstats.vignettes.reading import Vignettes
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.benchmarks.vignette_texts import Vignettes
 
 NEUTRAL = "A patient has ringing in the ears after a drug. Which action explains it?"
 OPTIONS = MappingProxyType(

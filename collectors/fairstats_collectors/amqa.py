@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.input_files import read_json_lines
-from fairstats.problems import InputError, Problem
-from fairstats.resources import resource
-from fairstats.schema import check_answers, duplicate_problems
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.resources import resource
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.answers.schema import check_answers, duplicate_problems
+from fairstats.benchmarks.declaration import load_benchmark
 
 _PREFIX = "test_model_answer_"
 # The two releases spell two of the eight keys differently.

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from fairstats.input_files import parse_json
+from fairstats._lib.untrusted_files import parse_json
 from fairstats_collectors.campaign import note_names
 from fairstats_collectors.clients import within_deadline
 from fairstats_collectors.journal import Journal, Reply

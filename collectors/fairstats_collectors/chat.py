@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Unpack
 
-from fairstats.answers import write_answers
-from fairstats.benchmarks import Benchmark
-from fairstats.vignettes.items import load_items
-from fairstats_collectors.asking import AskingOptions, ask_tasks, open_journal, terms_of
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_items import load_items
+from fairstats_collectors.ask_tasks import AskingOptions, ask_tasks, open_journal, terms_of
 from fairstats_collectors.checking import (
     answers_path,
     check_numbers,
@@ -17,10 +17,10 @@ from fairstats_collectors.checking import (
     version_of,
     wrong,
 )
-from fairstats_collectors.compaction import answer_rows, check_replaceable
 from fairstats_collectors.embedded import EMBEDDED_MODEL
 from fairstats_collectors.excerpts import read_excerpts
 from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
+from fairstats_collectors.journal_to_answers import answer_rows, check_replaceable
 from fairstats_collectors.tasks import Shard, list_tasks
 
 #: How many snippets stand in a prompt, where nothing else is said.
@@ -84,7 +84,7 @@ def collect(
     dry_run : bool
         Print what would be asked and what it may cost, and ask nothing.
     **options
-        How to ask, see `fairstats_collectors.asking.AskingOptions`.
+        How to ask, see `fairstats_collectors.ask_tasks.AskingOptions`.
 
     Returns
     -------

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.names import slug
-from fairstats.problems import InputError, Problem
-from fairstats.schema import check_answers
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import slug
+from fairstats.answers.schema import check_answers
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.tasks import Task
 
 

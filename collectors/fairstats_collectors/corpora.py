@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairstats.input_files import load_parquet, read_json_lines
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import load_parquet, read_json_lines
 
 #: How many words a snippet has at most, where nothing else is said.
 CHUNK_WORDS = 120

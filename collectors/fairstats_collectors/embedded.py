@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 
 #: The name to ask `fairstats_collectors.chat.collect` for.
 EMBEDDED = "embedded"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client, within_deadline
 
 #: The file of vectors beside what they were computed for. Its name is no journal's, so that

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError, Problem
-from fairstats.retrievals import TEXT_COLUMNS, context_sha256, read_retrievals
-from fairstats.strategies import Strategy
-from fairstats.vignettes.items import Item
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.strategies import Strategy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.retrieval.retrievals_table import TEXT_COLUMNS, context_sha256, read_retrievals
 from fairstats_collectors.checking import check_numbers
 from fairstats_collectors.item_prompts import Prompt, load_template
 
@@ -36,7 +36,7 @@ class Excerpts:
         The excerpts as they stand in the prompt, by item, attribute and group; a variant for which
         nothing was found has none.
     contexts : Mapping
-        By the same, `fairstats.retrievals.context_sha256`.
+        By the same, `fairstats.retrieval.retrievals_table.context_sha256`.
     """
 
     retriever: str

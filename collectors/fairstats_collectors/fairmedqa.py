@@ -9,8 +9,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairstats.names import file_sha256
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
 from fairstats_collectors.amqa import ReleasedFile, released_archives, released_files
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError, Problem
-from fairstats.schema import answers_schema, check_answers, duplicate_problems
-from fairstats.validation import validate_answers
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.schema import answers_schema, check_answers, duplicate_problems
+from fairstats.answers.validation import validate_answers
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_files import Record
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
 from fairstats_collectors.parsing import parse_answer

@@ -14,7 +14,8 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from fairstats.input_files import (
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
     json_objects,
     load_csv,
@@ -25,7 +26,6 @@ from fairstats.input_files import (
     refuse_links,
     refuse_many_values,
 )
-from fairstats.problems import InputError, Problem
 
 #: A larger file is refused unread: what is in it takes several times its size in memory.
 MAX_BYTES = MAX_TEXT_FILE_BYTES
@@ -130,13 +130,13 @@ def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
     Raises
     ------
     InputError
-        As `fairstats.input_files.json_objects`.
+        As `fairstats._lib.untrusted_files.json_objects`.
     """
     return [Record(number, fields) for number, fields in json_objects(path, unicode=unicode)]
 
 
 def json_value(path: Path, *, unicode: bool = True) -> Any:
-    """The value of a JSON file; `unicode` is that of `fairstats.input_files.json_objects`.
+    """The value of a JSON file; `unicode` is that of `fairstats._lib.untrusted_files.json_objects`.
 
     Raises
     ------

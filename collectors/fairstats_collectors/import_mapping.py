@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.input_files import read_json_lines
-from fairstats.problems import InputError, Problem
-from fairstats.schema import answers_schema
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.answers.schema import answers_schema
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 
 #: Beside the columns of the answers table: the texts of the options, which a reply may name.
 OPTIONS = "options"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError, Problem
-from fairstats.vignettes.items import Item
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_items import Item
 
 #: The strategies, each with the longest reply it asks for in tokens: room for a model that writes
 #: the option's text behind its letter, for two sentences before the answer's line, or for three

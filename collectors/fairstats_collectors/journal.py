@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 
 FORMAT = "1"
 SUFFIX = ".journal.sqlite"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairstats.answers import write_answers
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.problems import InputError, Problem
-from fairstats.strategies import read_strategy
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.files import write_answers
+from fairstats.answers.strategies import read_strategy
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
 from fairstats_collectors.checking import answers_path
-from fairstats_collectors.compaction import Slot, answer_rows, check_replaceable, reconcile
-from fairstats_collectors.endings import Unfinished
 from fairstats_collectors.excerpts import read_excerpts
+from fairstats_collectors.foreign_journals import FACTS, read_journal
+from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.item_prompts import list_prompts
 from fairstats_collectors.journal import SUFFIX, Journal, Reply
-from fairstats_collectors.reading import FACTS, read_journal
+from fairstats_collectors.journal_to_answers import Slot, answer_rows, check_replaceable, reconcile
 from fairstats_collectors.tasks import Task, list_tasks
 
 _Source = tuple[Path, dict[str, str], list[Reply]]

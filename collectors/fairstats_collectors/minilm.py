@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairstats.names import file_sha256
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

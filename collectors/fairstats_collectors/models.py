@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from fairstats.benchmarks import read_toml, refuse_unknown_keys
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
 from fairstats_collectors.limits import Price
 
 _FILE = Path(__file__).with_name("models.toml")

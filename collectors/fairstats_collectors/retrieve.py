@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairstats.answers import RETRIEVALS_SUFFIX
-from fairstats.benchmarks import Benchmark
-from fairstats.names import slug
-from fairstats.problems import InputError, Problem
-from fairstats.retrievals import check_retrievals, read_retrievals, write_retrievals
-from fairstats.vignettes.items import Item, load_items
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import slug
+from fairstats.answers.files import RETRIEVALS_SUFFIX
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_items import Item, load_items
+from fairstats.retrieval.retrievals_table import check_retrievals, read_retrievals, write_retrievals
 from fairstats_collectors.checking import version_of, wrong
 from fairstats_collectors.corpora import CHUNK_WORDS, Corpus, load_corpus
 from fairstats_collectors.embeddings import CACHE, embed_kept, embedded_embedder, service_embedder
@@ -36,7 +36,7 @@ RETRIEVERS = ("bm25", "dense", "rrf")
 #: The name of the embedding model that runs here.
 EMBEDDED = "embedded"
 
-# What a strategy's name can hold (`fairstats.strategies`).
+# What a strategy's name can hold (`fairstats.answers.strategies`).
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 
 
@@ -96,8 +96,8 @@ def retrieve(
     -------
     Path
         ``<out>/<benchmark>-<version>-<name>.retrievals.parquet``, in the schema of
-        `fairstats.retrievals`. A variant for which fewer snippets are found has fewer rows, and one
-        for which none is found has none.
+        `fairstats.retrieval.retrievals_table`. A variant for which fewer snippets are found has
+        fewer rows, and one for which none is found has none.
 
     Raises
     ------

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from fairstats.input_files import parse_json
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import parse_json
 from fairstats_collectors.clients import http_library, redirected_to, within_deadline
-from fairstats_collectors.doubles import Doubles, close_connection
 from fairstats_collectors.journal import Reply, canonical_json, reply_key
+from fairstats_collectors.misdirected_replies import Doubles, close_connection
 from fairstats_collectors.tasks import Task
 
 if TYPE_CHECKING:

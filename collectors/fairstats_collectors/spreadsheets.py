@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats_collectors.import_files import Record
 
 #: A workbook is a compressed folder: this is the most that it may unpack to, and hold.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.schema import answers_schema
+from fairstats.answers.schema import answers_schema
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_files import (
     SEPARATORS,

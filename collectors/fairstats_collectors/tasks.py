@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats_collectors.item_prompts import Prompt
 
 # English text in the tokenizers of the large services; only an estimate, and said to be one.

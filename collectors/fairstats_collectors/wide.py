@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_files import Record
 from fairstats_collectors.import_mapping import ABSENT, Mapped, field_names, found
 

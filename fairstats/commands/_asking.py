@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 
 BaseUrl = Annotated[
     str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")

@@ -14,9 +14,9 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
-from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
-from fairstats.extras import how_to_install
-from fairstats.problems import InputError, Note, Problem, in_lines, printable
+from fairstats._lib.extras import how_to_install
+from fairstats._lib.problems import InputError, Note, Problem, in_lines, printable
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, load_benchmark
 from fairstats.ratings.rubrics import Rubric, load_rubric
 
 # What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
@@ -135,8 +135,8 @@ def print_table(
     table: Any, *, as_json: bool, as_csv: bool, show: Callable[[Any], None] | None = None
 ) -> None:
     """Print a table as JSON or CSV, or as `show` does; by default with all of its columns."""
+    from fairstats.release.downloads import table_csv, table_json
     from fairstats.report import terminal
-    from fairstats.report.downloads import table_csv, table_json
 
     if as_json:
         typer.echo(table_json(table), nl=False)

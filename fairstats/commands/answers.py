@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairstats._lib.problems import InputError, Problem
 from fairstats.commands._shared import (
     AsCsv,
     AsJson,
@@ -20,7 +21,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError, Problem
 
 commands = typer.Typer()
 
@@ -29,7 +29,7 @@ commands = typer.Typer()
 @says_what_is_wrong
 def validate(paths: Paths, benchmark_file: Files = None) -> None:
     """List every problem of answer files, with row, column, value and what to do."""
-    from fairstats.validation import validate_files
+    from fairstats.answers.validation import validate_files
 
     problems = validate_files(paths, benchmarks=load_files(benchmark_file))
     if problems:
@@ -81,7 +81,7 @@ def import_answers(
 
     A folder that has answers already gets the new ones added; the same answers are refused.
     """
-    from fairstats.answers import write_answer_sets
+    from fairstats.answers.files import write_answer_sets
 
     importer = plugin("fairstats.importers", layout)
     facts = {
@@ -246,7 +246,7 @@ def _shortened(changes: Any) -> Any:
 @commands.command()
 def schema() -> None:
     """Print the columns of the answers table."""
-    from fairstats.schema import answers_schema
+    from fairstats.answers.schema import answers_schema
 
     kinds = {"int64": "whole number", "float64": "number"}
     for name, column in answers_schema().columns.items():

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fairstats.benchmarks import load_benchmark
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.commands._asking import (
     BaseUrl,
     Batch,
@@ -26,7 +27,6 @@ from fairstats.commands._asking import (
     stoppable,
 )
 from fairstats.commands._shared import plugin, says_what_is_wrong
-from fairstats.problems import InputError, Problem
 
 commands = typer.Typer()
 collecting = typer.Typer(invoke_without_command=True)

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats.benchmarks import COMPARISON_POLICIES
+from fairstats._lib.problems import InputError, Problem, in_lines
+from fairstats.answers.engines import ENGINES, MEMORY_LIMIT
+from fairstats.benchmarks.declaration import COMPARISON_POLICIES
 from fairstats.commands._shared import (
     ADJUSTMENTS,
     Alpha,
@@ -23,8 +25,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.engines import ENGINES, MEMORY_LIMIT
-from fairstats.problems import InputError, Problem, in_lines
 
 commands = typer.Typer()
 
@@ -50,8 +50,8 @@ def analyze(
     ] = MEMORY_LIMIT,
 ) -> None:
     """Estimate every figure and print a table, JSON or CSV."""
-    from fairstats.analysis import analyze as estimate
-    from fairstats.engines import engine_problems, scan_answers
+    from fairstats.answers.engines import engine_problems, scan_answers
+    from fairstats.estimates.analyze import analyze as estimate
     from fairstats.report.terminal import print_estimates
 
     check_policy(missing)
@@ -74,7 +74,7 @@ def analyze(
             raise InputError(
                 [Problem(str(out), "estimates are written as parquet", "end it in .parquet")]
             )
-        from fairstats.answers import write_parquet
+        from fairstats.answers.files import write_parquet
 
         write_parquet(estimates, out)
         typer.echo(f"{len(estimates)} estimates in {out}", err=True)
@@ -125,9 +125,9 @@ def compare(
     An item counts for a pair of groups if both models answered both variants. A pair is win-win if
     accuracy, CFR and AD all improved significantly, whatever the missing answers were.
     """
-    from fairstats.answers import read_answers
-    from fairstats.versions import answers_of_one
-    from fairstats.versions import compare as compare_answers
+    from fairstats.answers.files import read_answers
+    from fairstats.comparisons.compare import answers_of_one
+    from fairstats.comparisons.compare import compare as compare_answers
 
     if missing is not None:
         check_one_of("--missing", missing, COMPARISON_POLICIES)
@@ -165,8 +165,8 @@ def rank(
     A model can hold the ranks from rank_low to rank_high. The best rank counts its missing answers
     against it. Models at chance, or with too many missing answers, are listed without a rank.
     """
-    from fairstats.answers import read_answers
-    from fairstats.ranking import rank_boards
+    from fairstats.answers.files import read_answers
+    from fairstats.comparisons.ranking import rank_boards
 
     check_policy(missing)
     check_alpha(alpha)
@@ -195,8 +195,8 @@ def policies(
     benchmark_file: Files = None,
 ) -> None:
     """Show every figure under all four policies for missing answers."""
-    from fairstats.answers import read_answers
-    from fairstats.policies import compare_policies
+    from fairstats.answers.files import read_answers
+    from fairstats.estimates.policy_table import compare_policies
 
     check_alpha(alpha)
     known = load_files(benchmark_file)
@@ -210,7 +210,7 @@ def policies(
 
 def _say_what_is_not_declared(answers: Any, benchmark_file: list[Path] | None) -> None:
     """Figures can be computed of answers that no release would take; they are not to be trusted."""
-    from fairstats.validation import validate_answers
+    from fairstats.answers.validation import validate_answers
 
     problems = validate_answers(answers, benchmarks=load_files(benchmark_file))
     if problems:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairstats._lib.problems import InputError, Problem
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -17,7 +18,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError, Problem
 
 commands = typer.Typer()
 
@@ -41,10 +41,10 @@ def overlap(
     benchmark_file: Files = None,
 ) -> None:
     """Say how much of what was retrieved is the same for every variant of an item."""
-    from fairstats.answers import read_answers
-    from fairstats.reply_overlap import text_overlap
-    from fairstats.retrieval import overlap_of_items, retrieval_overlap
-    from fairstats.retrievals import read_retrievals, retrieval_files
+    from fairstats.answers.files import read_answers
+    from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap
+    from fairstats.retrieval.reply_overlap import text_overlap
+    from fairstats.retrieval.retrievals_table import read_retrievals, retrieval_files
 
     check_alpha(alpha)
     known = load_files(benchmark_file)

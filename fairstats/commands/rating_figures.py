@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairstats._lib.problems import InputError, Problem
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -19,7 +20,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError, Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
 
 def _main(table: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
     """All datasets together, where there are several, and the dimensions that are always asked."""
-    from fairstats.ratings.strata import all_datasets
+    from fairstats.ratings.pooling import all_datasets
 
     if "dataset" not in table:
         return table

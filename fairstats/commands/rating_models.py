@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairstats.benchmarks import POOLED
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -22,7 +23,6 @@ from fairstats.commands._shared import (
     says_what_is_wrong,
 )
 from fairstats.commands.rating_figures import Ratings
-from fairstats.problems import InputError, Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ def regression(
     rubric_file: RubricFiles = None,
 ) -> None:
     """Odds ratios of reported bias by who rates, raters being clusters."""
-    from fairstats.answers import load_table
+    from fairstats.answers.files import load_table
     from fairstats.ratings.files import read_ratings
     from fairstats.ratings.rater_models import rater_regression
 
@@ -149,8 +149,8 @@ def plan(
     rubric_file: RubricFiles = None,
 ) -> None:
     """How many items and raters make the interval of a rate as narrow as wanted."""
-    from fairstats.ratings.design import design_from
     from fairstats.ratings.files import read_ratings
+    from fairstats.ratings.pilot import design_from
     from fairstats.ratings.planner import plan_ratings
 
     check_alpha(alpha)

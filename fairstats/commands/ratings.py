@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairstats._lib.problems import InputError, Problem, printable
 from fairstats.commands._asking import (
     BaseUrl,
     Batch,
@@ -32,7 +33,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError, Problem, printable
 
 commands = typer.Typer(
     no_args_is_help=True, help="Ratings of open answers: hand out, take in, analyze."

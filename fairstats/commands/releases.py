@@ -55,7 +55,7 @@ def publish(
     rubric_file: RubricFiles = None,
 ) -> None:
     """Publish answers as an immutable release: answers, estimates, manifest, site and PDF."""
-    from fairstats.release import publish as publish_release
+    from fairstats.publishing.publish import publish as publish_release
 
     check_policy(missing)
     check_alpha(alpha)
@@ -91,8 +91,8 @@ def verify(
     ] = True,
 ) -> None:
     """Recompute every hash, figure and page of a release or a whole site; name what differs."""
-    from fairstats.problems import printable
-    from fairstats.verification import verify as verify_releases
+    from fairstats._lib.problems import printable
+    from fairstats.publishing.verify import verify as verify_releases
 
     wrong = False
     for found in verify_releases(path, expect=expect, pages=pages):
@@ -132,7 +132,7 @@ def diff(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")] = False,
 ) -> None:
     """Say which answers and figures changed from one release to another, and why."""
-    from fairstats.release_diff import diff_releases
+    from fairstats.publishing.diff import diff_releases
 
     found = diff_releases(old, new)
     if as_json or as_csv:
@@ -160,7 +160,7 @@ def demo(
     renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
 ) -> None:
     """Go the whole way once: the embedded model answers, the answers are published."""
-    from fairstats.demo import demo_answers, demo_retrievals, publish_next, taken_answers
+    from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 
     check_one_of("--renderer", renderer, ("auto", "quarto", "builtin"))
     retrieved: list[Path] = []
@@ -186,8 +186,8 @@ def demo(
 
 def _print_content(published: Any) -> None:
     """Which benchmarks were published together: their p-values are adjusted together."""
-    from fairstats.report.context import Release
-    from fairstats.strategies import read_strategy
+    from fairstats.answers.strategies import read_strategy
+    from fairstats.release.contents import Release
 
     release = Release(published.path)
     for name, rows in release.estimates.groupby("benchmark"):

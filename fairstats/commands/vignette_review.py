@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairstats._lib.problems import printable
 from fairstats.commands._shared import (
     AsCsv,
     AsJson,
@@ -14,7 +15,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import printable
 
 commands = typer.Typer()
 review = typer.Typer(no_args_is_help=True, help="Have people review the variants of a build.")

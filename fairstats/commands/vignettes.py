@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fairstats.benchmarks import load_benchmark
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.commands._asking import DryRun, KeepFailures, stoppable
 from fairstats.commands._shared import (
     Alpha,
@@ -17,8 +19,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError
-from fairstats.resources import resource
 
 commands = typer.Typer()
 vignettes = typer.Typer(no_args_is_help=True, help="Make the variants of items, and judge them.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairstats._lib.problems import InputError, Problem
 from fairstats.commands._shared import (
     Alpha,
     AsCsv,
@@ -20,7 +21,6 @@ from fairstats.commands._shared import (
     print_table,
     says_what_is_wrong,
 )
-from fairstats.problems import InputError, Problem
 
 commands = typer.Typer()
 
@@ -50,9 +50,9 @@ def vote(
     All groups then have one answer: fairness figures of a vote are perfect by construction, and
     what remains to judge is accuracy and the number of ties, which are printed.
     """
-    from fairstats.answers import read_answers, write_answer_sets
-    from fairstats.open_voting import open_vote
-    from fairstats.voting import majority_vote, vote_counts
+    from fairstats.answers.files import read_answers, write_answer_sets
+    from fairstats.retrieval.open_voting import open_vote
+    from fairstats.retrieval.voting import majority_vote, vote_counts
 
     check_alpha(alpha)
     check_one_of("--linkage", linkage, ("average", "complete"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.results import FloatArray
+from fairstats._lib.result_objects import FloatArray
 
 # A cluster that alone tells of a direction has 1 less its leverage by rounding alone.
 _ALONE = 1e-12

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -17,10 +18,9 @@ from fairstats.inference._checks import (
     check_resampling,
 )
 from fairstats.inference.effect_sizes import cohens_h_interval, odds_ratio
+from fairstats.inference.exact_sums import discrete_law, plane_law, sum_law
 from fairstats.inference.intervals import wilson
-from fairstats.inference.lattice import discrete_law, plane_law, sum_law
 from fairstats.inference.tango import tango
-from fairstats.results import Estimate, FloatArray
 
 BootstrapMethod = Literal["bca", "percentile", "basic"]
 StatisticName = Literal[

@@ -8,6 +8,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -15,9 +16,8 @@ from fairstats.inference._checks import (
     check_share,
 )
 from fairstats.inference.bootstrap import BootstrapMethod, interval_of_law, mean_acceleration
+from fairstats.inference.exact_sums import fine_sum_law
 from fairstats.inference.intervals import wilson
-from fairstats.inference.lattice import fine_sum_law
-from fairstats.results import Estimate
 
 #: Into how many steps the scale from 0 to 1 is cut for the interval: a number of many divisors.
 #: Fractions with denominators 1 to 10, 12, 14, 15, 16, 18, 20, 21, 24, 28 … stay what they are.

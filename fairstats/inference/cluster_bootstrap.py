@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -22,9 +23,8 @@ from fairstats.inference.bootstrap import (
     interval_of_law,
     mean_acceleration,
 )
-from fairstats.inference.lattice import discrete_law, sum_law
+from fairstats.inference.exact_sums import discrete_law, sum_law
 from fairstats.inference.tango import tango
-from fairstats.results import Estimate, FloatArray
 
 IntArray = npt.NDArray[np.int64]
 # What a pair of each category adds to the sum that the statistic is.

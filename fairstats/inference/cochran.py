@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_counts
-from fairstats.results import Tabular
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.results import FloatArray
+from fairstats._lib.result_objects import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 # What differs by less differs by floating point alone.

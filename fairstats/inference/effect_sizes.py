@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate, Interval
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.paired_intervals import (
@@ -13,7 +14,6 @@ from fairstats.inference.paired_intervals import (
     overlap,
     square_and_add,
 )
-from fairstats.results import Estimate, Interval
 
 
 def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
@@ -101,7 +101,7 @@ def cohens_h_interval(
         1 − confidence level.
     design_effect : array_like of float
         By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.clusters`.
+        divided by it. See `fairstats.inference.sign_flip`.
     copies : array_like of float
         In how many pairs each answer is, if several samples are paired with each other. The
         continuity correction of φ is then that of n / copies pairs.

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Interval
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -15,7 +16,6 @@ from fairstats.inference._checks import (
     check_parts,
     check_shapes,
 )
-from fairstats.results import Interval
 
 ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys"]
 # What statsmodels calls them.
@@ -43,7 +43,7 @@ def proportion_interval(
         1 − confidence level.
     design_effect : array_like of float
         By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.clusters`.
+        divided by it. See `fairstats.inference.sign_flip`.
 
     Returns
     -------

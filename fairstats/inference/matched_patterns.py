@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_integers
-from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

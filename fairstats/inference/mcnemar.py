@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import check_choice, check_counts
-from fairstats.results import FloatArray, Tabular
 
 McNemarMethod = Literal["midp", "exact", "asymptotic", "asymptotic_cc"]
 

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import (
     check_choice,
     check_integers,
     check_p_values,
     check_resampling,
 )
-from fairstats.results import FloatArray, Tabular
 
 AdjustMethod = Literal["holm", "hommel", "bh", "by"]
 _METHODS = ("holm", "hommel", "bh", "by")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import FloatArray, Interval
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -18,7 +19,6 @@ from fairstats.inference._checks import (
 )
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.tango import tango
-from fairstats.results import FloatArray, Interval
 
 IntArray = npt.NDArray[np.int64]
 DifferenceMethod = Literal["tango", "bonett_price", "newcombe", "wald", "bootstrap"]
@@ -151,7 +151,7 @@ def partly_paired_interval(
         1 − confidence level.
     design_effect : array_like of float
         By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.clusters`.
+        divided by it. See `fairstats.inference.sign_flip`.
     copies : array_like of float
         In how many pairs each answer is, if several samples are paired with each other. The
         continuity correction of φ is then that of n / copies pairs.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -18,7 +19,6 @@ from fairstats.inference._checks import (
     check_share,
 )
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
-from fairstats.results import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_alpha, check_numbers, check_p_values
-from fairstats.results import Tabular
 
 IntArray = npt.NDArray[np.int64]
 

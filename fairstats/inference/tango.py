@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import FloatArray, Interval
 from fairstats.inference._checks import (
     check_alpha,
     check_counts,
@@ -13,7 +14,6 @@ from fairstats.inference._checks import (
     check_parts,
     check_shapes,
 )
-from fairstats.results import FloatArray, Interval
 
 # Halving [-1, 1] this often ends between two neighbouring floating-point numbers.
 _BISECTIONS = 64
@@ -43,7 +43,7 @@ def tango(
         1 − confidence level.
     design_effect : array_like of float
         By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.clusters`.
+        divided by it. See `fairstats.inference.sign_flip`.
 
     Returns
     -------

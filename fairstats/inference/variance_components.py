@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Tabular
 from fairstats.inference._checks import check_numbers
-from fairstats.results import Tabular
 
 _SINGULAR = 1e-9
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats.counts.missing_policies import PairedCounts
 from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.intervals import wilson
 from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.tango import tango
-from fairstats.missing import PairedCounts
-from fairstats.results import Estimate, FloatArray
 
 
 def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
@@ -55,7 +55,7 @@ def accuracy(
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
-        See `fairstats.inference.clusters`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def accuracy_difference(
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.clusters`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def accuracy_difference(
 
     Examples
     --------
-    >>> from fairstats.missing import paired_counts
+    >>> from fairstats.counts.missing_policies import paired_counts
     >>> round(float(accuracy_difference(paired_counts(600, 83, 10, 108)).estimate), 4)
     0.0911
     """

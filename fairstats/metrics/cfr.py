@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate
 from fairstats.metrics.accuracy import estimate_proportion
-from fairstats.results import Estimate
 
 
 def cfr(
@@ -25,7 +25,7 @@ def cfr(
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
-        See `fairstats.inference.clusters`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
 
     Returns
     -------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate
+from fairstats.counts.missing_policies import PairedCounts
 from fairstats.inference.effect_sizes import cohens_h_interval
 from fairstats.metrics.accuracy import proportion
-from fairstats.missing import PairedCounts
-from fairstats.results import Estimate
 
 
 def cohens_h(
@@ -23,7 +23,7 @@ def cohens_h(
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.clusters`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
 
     Returns
     -------

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.counts import OTHER
+from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats.counts.missing_policies import CountingPolicy, PairedCounts
+from fairstats.counts.outcomes import OTHER
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
 from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.missing import CountingPolicy, PairedCounts
-from fairstats.results import Estimate, FloatArray
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]
     Parameters
     ----------
     condition : callable, optional
-        Takes the joint outcome patterns of a unit (see `fairstats.counts.Folds`), gives the rows
-        whose items count.
+        Takes the joint outcome patterns of a unit (see `fairstats.counts.outcomes.Folds`), gives
+        the rows whose items count.
     doc : str
         The docstring of the function that is made.
 

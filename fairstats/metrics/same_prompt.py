@@ -9,6 +9,8 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import Estimate
+from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.inference._checks import (
     check_alpha,
     check_choice,
@@ -17,8 +19,6 @@ from fairstats.inference._checks import (
 )
 from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.inference.cluster_bootstrap import mean_interval
-from fairstats.missing import CountingPolicy
-from fairstats.results import Estimate
 
 
 @dataclass(frozen=True)

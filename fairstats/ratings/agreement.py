@@ -10,13 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.inference._checks import check_alpha, check_choice
-from fairstats.inference.agreement_intervals import COEFFICIENTS, Agreement, coefficients_of
-from fairstats.inference.agreement_jackknife import Limits, crossed_agreement, leave_one_out
-from fairstats.inference.rating_counts import Coefficient, Level, counts_of_kinds
+from fairstats.inference.agreement.coefficient_intervals import (
+    COEFFICIENTS,
+    Agreement,
+    coefficients_of,
+)
+from fairstats.inference.agreement.jackknife import Limits, crossed_agreement, leave_one_out
+from fairstats.inference.agreement.rating_counts import Coefficient, Level, counts_of_kinds
+from fairstats.ratings.pooling import with_all_groups, with_pooled
 from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
-from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import with_all_groups, with_pooled
-from fairstats.ratings.units import (
+from fairstats.ratings.rating_units import (
     UNIT_COLUMNS,
     WITHIN,
     Rubrics,
@@ -27,6 +30,7 @@ from fairstats.ratings.units import (
     unit_table,
     units,
 )
+from fairstats.ratings.rubrics import Rubric
 
 #: The columns of the table that `rating_agreement` gives, in order.
 AGREEMENT_COLUMNS = (
@@ -93,7 +97,7 @@ def rating_agreement(
     """How far raters agree, on whether there is bias or on which model: coefficients a unit.
 
     Each is 1 − D_o / D_e, the disagreement of two ratings of one task beside that by chance (see
-    `fairstats.agreement`).
+    `fairstats.inference.agreement.coefficients`).
 
     Parameters
     ----------

@@ -12,18 +12,18 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special, stats
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha, check_number
-from fairstats.inference.choices import (
+from fairstats.inference.crossed_variance import CrossedVariance, Crossing, crossed_variance
+from fairstats.inference.logit import (
     diverging_direction,
     fit_choices,
     influence_on_params,
     rank_of_choices,
 )
-from fairstats.inference.crossed_variance import CrossedVariance, Crossing, crossed_variance
+from fairstats.ratings.pooling import with_pooled
 from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import with_pooled
-from fairstats.results import FloatArray
 
 _UNIT = [name for name in COMPARISON_COLUMNS if name not in ("model", "model_2")]
 #: The columns of `BradleyTerry.strengths`, in order.

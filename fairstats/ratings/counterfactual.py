@@ -8,11 +8,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import (
+from fairstats.ratings.pooling import (
     crossed_limits,
     in_order,
     linked_items,
@@ -21,6 +20,7 @@ from fairstats.ratings.strata import (
     with_pooled,
     without_empty_models,
 )
+from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS
 
 #: What a pair's rate of bias has to be read beside: the first is no fault of the answers.

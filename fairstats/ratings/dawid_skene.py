@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse, special
 
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_choice, check_number, check_whole
-from fairstats.problems import InputError, Problem
-from fairstats.results import FloatArray
 
 Start = Literal["votes", "highest"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers import RATINGS_SUFFIX, files_ending, load_table, write_parquet
-from fairstats.input_files import already_read
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import already_read
+from fairstats.answers.files import RATINGS_SUFFIX, files_ending, load_table, write_parquet
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
-from fairstats.results import FloatArray
 
 # What differs by less differs by floating point alone.
 _ROUNDING = 1e-12

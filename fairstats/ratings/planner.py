@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairstats._lib.result_objects import FloatArray, Tabular
 from fairstats.inference._checks import (
     check_alpha,
     check_counts,
@@ -22,7 +23,6 @@ from fairstats.ratings.planned_width import (
     whole,
     wilson_width,
 )
-from fairstats.results import FloatArray, Tabular
 
 # A number of raters, or of their ratings, that follows from the others.
 _NOT_GIVEN = np.asarray(np.nan)

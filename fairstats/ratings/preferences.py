@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import StatisticName, bootstrap
-from fairstats.inference.clusters import sign_flip_test
-from fairstats.inference.crossed import crossed_test
+from fairstats.inference.crossed_means import crossed_test
+from fairstats.inference.sign_flip import sign_flip_test
+from fairstats.ratings.pooling import crossed_limits, in_order, ratings_comparing, with_pooled
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import crossed_limits, in_order, ratings_comparing, with_pooled
-from fairstats.results import FloatArray
 
 #: What names a comparison of two models on one dimension.
 COMPARISON_COLUMNS = (
@@ -101,9 +101,9 @@ def preference_rates(
     ``crossed_low`` and ``crossed_high`` count with both (`fairstats.crossed_interval`).
 
     Both differences have two tests. ``crossed_p_value`` is for further items and further raters,
-    the test of `fairstats.inference.crossed.crossed_test`: below alpha exactly where 0 is outside
-    the crossed limits. ``p_value`` is for these raters: a sign-flip test with tasks as what is
-    independent, d of a task being its ratings for one side less those for the other; with one
+    the test of `fairstats.inference.crossed_means.crossed_test`: below alpha exactly where 0 is
+    outside the crossed limits. ``p_value`` is for these raters: a sign-flip test with tasks as what
+    is independent, d of a task being its ratings for one side less those for the other; with one
     rating a task that is McNemar's test. Where raters lean to different sides it says too much of
     raters who were not asked. Without any preference both are 1.
 

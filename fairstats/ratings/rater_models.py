@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bias_reduced import bias_reduced_errors
-from fairstats.inference.choices import fit_choices, separating_direction
-from fairstats.problems import InputError, Problem
+from fairstats.inference.logit import fit_choices, separating_direction
 from fairstats.ratings.rubrics import Rubric, load_rubrics
-from fairstats.results import FloatArray
 
 #: The columns of the table that `rater_regression` gives, in order.
 RATER_REGRESSION_COLUMNS = (

@@ -11,8 +11,8 @@ import pandas as pd
 
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.inference.crossed import crossed_interval
-from fairstats.ratings.units import (
+from fairstats.inference.crossed_means import crossed_interval
+from fairstats.ratings.rating_units import (
     UNIT_COLUMNS,
     Rubrics,
     Unit,

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from fairstats.benchmarks import read_toml, refuse_unknown_keys, unknown_keys
-from fairstats.problems import InputError, Problem
-from fairstats.resources import resource
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys, unknown_keys
 
 #: What stands side by side in one task: nothing, answers of two models, answers to two items.
 Compares = Literal["nothing", "models", "items"]

@@ -21,14 +21,14 @@ from fairstats.ratings.counterfactual import (
     COUNTERFACTUAL_COLUMNS,
     counterfactual_rates,
 )
-from fairstats.ratings.paired_bias import PAIRED_BIAS_COLUMNS, paired_bias_rates
 from fairstats.ratings.preferences import (
     COMPARISON_COLUMNS,
     PREFERENCE_COLUMNS,
     preference_rates,
 )
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
-from fairstats.ratings.units import UNIT_COLUMNS, Rubrics
+from fairstats.ratings.rating_units import UNIT_COLUMNS, Rubrics
+from fairstats.ratings.separately_judged import PAIRED_BIAS_COLUMNS, paired_bias_rates
 from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload
 
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.schema import printable_check
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric, load_rubrics
-from fairstats.schema import printable_check
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -77,7 +77,7 @@ def ratings_schema() -> pandera.DataFrameSchema:
     >>> [name for name, column in ratings_schema().columns.items() if not column.required]
     ['dataset', 'item_id_2', 'model', 'model_2', 'rater_kind', 'repeat', 'swapped', 'duration_s']
     """
-    from fairstats._pandera import pa
+    from fairstats._lib.pandera_without_spark import pa
 
     name = printable_check()
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fairstats.ratings.rating_units import Rubrics, unit_table
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, TASK_COLUMNS, check_ratings
-from fairstats.ratings.units import Rubrics, unit_table
 
 #: The columns of the table that `workload` gives, in order.
 WORKLOAD_COLUMNS = (

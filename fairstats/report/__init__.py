@@ -1,5 +1,5 @@
 """Tables, plots and pages. They read a release's estimates and compute no statistic."""
 
-from fairstats.report.context import Release, load_release
+from fairstats.release.contents import Release, load_release
 
 __all__ = ["Release", "load_release"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
+from fairstats._lib.formatting import level, number_word
+from fairstats.benchmarks.declaration import POOLED
+from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import all_datasets
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_table
+from fairstats.release.contents import Release
+from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.ratings_parts import (
     caption_of,
     files_of,
@@ -19,7 +20,6 @@ from fairstats.report.ratings_parts import (
 )
 from fairstats.report.ratings_plots import votes_plot
 from fairstats.report.ratings_tables import agreement_table, disputed_table, group_label, noun
-from fairstats.report.text import level, number_word
 
 #: Of the items that raters disagree on, so many stand on the page; all are in the release.
 _DISPUTED = 10

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from fairstats.names import unique_slugs
-from fairstats.problems import InputError, Problem
-from fairstats.report.audit import model_of
-from fairstats.report.context import Release, is_release
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import unique_slugs
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.release.contents import Release, is_release
+from fairstats.report.audit_sections import model_of
 from fairstats.report.document import draw_document
-from fairstats.report.site import stage
-from fairstats.temporary_folders import temporary_folder
+from fairstats.report.project import stage
 
 
 def report_model(

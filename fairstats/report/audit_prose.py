@@ -8,14 +8,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats.answer_letters import NO_ANSWER
-from fairstats.benchmarks import BASELINE, POOLED
-from fairstats.estimates import PRIMARY_TEST
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.report.choices import CHOICE_LABELS
-from fairstats.report.context import Board, Release
-from fairstats.report.same_prompt import beyond_noise
-from fairstats.report.text import (
+from fairstats._lib.formatting import (
     level,
     number_word,
     p_value,
@@ -23,6 +16,13 @@ from fairstats.report.text import (
     percent_range,
     points,
 )
+from fairstats.benchmarks.declaration import BASELINE, POOLED
+from fairstats.counts.answer_letters import NO_ANSWER
+from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.release.contents import Board, Release
+from fairstats.report.same_prompt_section import beyond_noise
+from fairstats.report.sensitivity_tables import CHOICE_LABELS
 
 #: Fewer discordant pairs than these tell little, whatever the interval says.
 FEW_DISCORDANT = 10

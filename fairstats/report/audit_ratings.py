@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
-from fairstats.names import file_sha256, slug
+from fairstats._lib.formatting import escape_markdown, level, percent, percent_range
+from fairstats._lib.safe_names import file_sha256, slug
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
+from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.agreement_section import show_agreement
 from fairstats.report.audit_prose import boards_of
-from fairstats.report.context import DOWNLOADS, Release
-from fairstats.report.display import show_markdown
+from fairstats.report.page_output import show_markdown
 from fairstats.report.ratings_page import show_figures
 from fairstats.report.ratings_parts import own_rows
 from fairstats.report.ratings_tables import noun
-from fairstats.report.text import escape_markdown, level, percent, percent_range
 
 _BIAS = "bias"
 

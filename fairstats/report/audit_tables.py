@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fairstats._lib.formatting import decimal, p_value, percent, percent_range, point_range, points
+from fairstats.release.contents import Release
 from fairstats.report.audit_prose import boards_of, pairs_of
-from fairstats.report.context import Release
 from fairstats.report.tables import MARKS
-from fairstats.report.text import decimal, p_value, percent, percent_range, point_range, points
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.estimates import PRIMARY_TEST
-from fairstats.names import fold_name
-from fairstats.published import BENCHMARK
-from fairstats.report.context import Release
-from fairstats.report.display import show_markdown, show_table
-from fairstats.report.replication import counted, replication_table
-from fairstats.report.text import decimal, escape_markdown
+from fairstats._lib.formatting import decimal, escape_markdown
+from fairstats._lib.safe_names import fold_name
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.release.contents import Release
+from fairstats.replication.printed_tables import BENCHMARK
+from fairstats.report.page_output import show_markdown, show_table
+from fairstats.report.replication_page import counted, replication_table
 
 # The printed table that has several benchmarks.
 _TABLE = "fairmedqa-1"

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, PLAIN, Attribute
-from fairstats.estimates import PRIMARY_TEST
-from fairstats.names import slug
-from fairstats.report.context import Board, Release, output_format
-from fairstats.report.display import in_page_colours, page_root, save_asset
-from fairstats.report.plots import axis, reach_of, whisker
-from fairstats.report.tables import MARKS, breakable, cell_label
-from fairstats.report.text import (
+from fairstats._lib.formatting import (
     escape_html,
     level,
     p_value,
@@ -23,6 +16,13 @@ from fairstats.report.text import (
     point_range,
     points,
 )
+from fairstats._lib.safe_names import slug
+from fairstats.benchmarks.declaration import BASELINE, PLAIN, Attribute
+from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.release.contents import Board, Release, output_format
+from fairstats.report.page_output import in_page_colours, page_root, save_asset
+from fairstats.report.plots import axis, reach_of, whisker
+from fairstats.report.tables import MARKS, breakable, cell_label
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -21,21 +21,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairstats.report.context import (
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.release.contents import (
     FORMAT_VARIABLE,
     PUBLISHED_VARIABLE,
     RELEASE_VARIABLE,
     Format,
     Release,
 )
-from fairstats.report.site import (
+from fairstats.report.project import (
     HTML_TEMPLATE,
     PDF_PAGE,
     PROJECT,
     STYLE_SHEET,
     TYPST_TEMPLATE,
 )
-from fairstats.temporary_folders import temporary_folder
 
 _CELL = re.compile(r"^```\{python\}[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _INCLUDE = re.compile(r"^\{\{< include (\S+) >\}\}[ \t]*$", re.MULTILINE)
@@ -78,7 +78,7 @@ def render_builtin(
     release : Release
         The release that the pages report.
     project : Path
-        The folder that `fairstats.report.site.stage` made.
+        The folder that `fairstats.report.project.stage` made.
     pages : sequence of str
         The pages of the site.
     site, pdf : Path
@@ -114,7 +114,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
     release : Release
         The release that the page reports.
     project : Path
-        The folder that `fairstats.report.site.stage` made.
+        The folder that `fairstats.report.project.stage` made.
     page : str
         The page, below `project`.
     out : Path

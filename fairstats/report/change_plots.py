@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.report.changes import METRICS, PAIR
-from fairstats.report.context import Release
-from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK
+from fairstats.release.contents import Release
+from fairstats.report.change_tables import METRICS, PAIR
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 from fairstats.report.plots import plot_theme
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def change_arrows(rows: pd.DataFrame, release: Release) -> ggplot:
     Parameters
     ----------
     rows : pandas.DataFrame
-        Comparisons of versions, from `fairstats.comparisons.comparisons_of`, of which both
+        Comparisons of versions, from `fairstats.comparisons.declared.comparisons_of`, of which both
         figures are known.
     release : Release
         Names the benchmarks' attributes.
@@ -92,7 +92,7 @@ def change_forest(rows: pd.DataFrame, release: Release) -> ggplot:
     Parameters
     ----------
     rows : pandas.DataFrame
-        Comparisons, from `fairstats.comparisons.comparisons_of`.
+        Comparisons, from `fairstats.comparisons.declared.comparisons_of`.
     release : Release
         Names the benchmarks' attributes.
     """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fairstats._lib.formatting import level
+from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import all_datasets
+from fairstats.release.contents import Release
 from fairstats.report.comparison_tables import (
     counterfactual_table,
     paired_bias_table,
@@ -11,8 +13,7 @@ from fairstats.report.comparison_tables import (
     preference_table,
     strengths_table,
 )
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_table
+from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.ratings_parts import (
     caption_of,
     files_of,
@@ -21,7 +22,6 @@ from fairstats.report.ratings_parts import (
     show_panels,
     shown_parts,
 )
-from fairstats.report.text import level
 
 _PREFERENCES = (
     "Raters say which answer has more bias; the other one is preferred. The first interval, and "

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
+from fairstats._lib.formatting import (
+    MINUS,
+    escape_html,
+    p_value,
+    point_range,
+    points,
+)
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.display import ACCENT_A, ACCENT_B
+from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.plots import plot_theme
 from fairstats.report.ratings_tables import (
     axis_label,
@@ -21,13 +28,6 @@ from fairstats.report.ratings_tables import (
     panel_label,
 )
 from fairstats.report.tables import breakable
-from fairstats.report.text import (
-    MINUS,
-    escape_html,
-    p_value,
-    point_range,
-    points,
-)
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 
-from fairstats.change_verdicts import WIN_WIN
-from fairstats.published import BENCHMARK
-from fairstats.replication import DIFFERS, NO_ANSWERS, SAME
-from fairstats.report.text import MINUS, decimal, escape_markdown
+from fairstats._lib.formatting import MINUS, decimal, escape_markdown
+from fairstats.comparisons.change_verdicts import WIN_WIN
+from fairstats.replication.printed_tables import BENCHMARK
+from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 
 STANDS, FALLS, UNKNOWN = "Stands", "Does not stand", "Not known"
 Labels = Mapping[str, str]
@@ -21,7 +21,7 @@ def conclusions(table: pd.DataFrame, labels: Labels) -> str:
     Parameters
     ----------
     table : pandas.DataFrame
-        From `fairstats.replication.replicate`.
+        From `fairstats.replication.recomputed.replicate`.
     labels : mapping of str to str
         The attributes' labels.
     """

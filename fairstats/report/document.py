@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.formatting import escape_markdown
+from fairstats.release.contents import Release
 from fairstats.report.builtin import render_document
-from fairstats.report.context import Release
-from fairstats.report.text import escape_markdown
-from fairstats.whole_files import whole_file
 
 _TYPST = """\
 format:
@@ -36,7 +36,7 @@ def draw_document(
     release : Release
         The release that it reports.
     project : Path
-        A folder with the pages, see `fairstats.report.site.copy_pages`.
+        A folder with the pages, see `fairstats.report.project.copy_pages`.
     page : str
         What the page is called, there and in the style sheet.
     body : str

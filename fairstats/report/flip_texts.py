@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.flips import flipping_items
-from fairstats.input_files import read_json_lines
-from fairstats.report.text import escape_markdown
+from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.flips import flipping_items
 
 #: So many items are shown, and so many characters of each telling.
 ITEMS_SHOWN = 5
@@ -22,7 +22,7 @@ def flip_texts(flips: pd.DataFrame, benchmark: Benchmark) -> str | None:
     Parameters
     ----------
     flips : pandas.DataFrame
-        From `fairstats.flips.flips_of`, of one answer set and `benchmark`.
+        From `fairstats.counts.flips.flips_of`, of one answer set and `benchmark`.
     benchmark : Benchmark
         Has the vignettes, if they may be published.
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, Benchmark
-from fairstats.folding import UNIT_COLUMNS
-from fairstats.names import slug as slug_of
+from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.safe_names import slug as slug_of
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.release.contents import Release, plain_first
 from fairstats.report.audit_ratings import rating_headline, rating_scope
-from fairstats.report.choices import policy_table, with_missing
-from fairstats.report.context import Release, plain_first
-from fairstats.report.display import closed, page_root, show_markdown, show_plot, show_table
 from fairstats.report.flip_texts import flip_texts
-from fairstats.report.flips import flip_table
-from fairstats.report.history import history_of, history_plot
-from fairstats.report.margins import has_margins
+from fairstats.report.flips_section import flip_table
+from fairstats.report.margin_strip import has_margins
+from fairstats.report.model_history import history_of, history_plot
 from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
+from fairstats.report.page_output import closed, page_root, show_markdown, show_plot, show_table
 from fairstats.report.plots import OUTCOMES
 from fairstats.report.prose import model_summary, ranges
-from fairstats.report.same_prompt import noise_line
+from fairstats.report.same_prompt_section import noise_line
+from fairstats.report.sensitivity_tables import policy_table, with_missing
 from fairstats.report.tables import estimates_table, sources_table
-from fairstats.report.text import escape_markdown
 
 _SETS = ["benchmark_version", "strategy"]
 _UNIT = list(UNIT_COLUMNS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.names import slug
-from fairstats.report.display import show_plot
-from fairstats.report.flips import letter_plot
-from fairstats.report.margins import margin_strip
+from fairstats._lib.safe_names import slug
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.report.flips_section import letter_plot
+from fairstats.report.margin_strip import margin_strip
+from fairstats.report.page_output import show_plot
 from fairstats.report.plots import DRAWN, OUTCOMES, PLOT_WIDTH, forest, outcome_bars
 
 _SETS = ["benchmark_version", "strategy"]

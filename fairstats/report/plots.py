@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, PLAIN, Benchmark
-from fairstats.counts import PAIR_COLUMNS
-from fairstats.report.display import (
+from fairstats._lib.formatting import point_range, points
+from fairstats.benchmarks.declaration import BASELINE, PLAIN, Benchmark
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.report.page_output import (
     ACCENT_A,
     ACCENT_B,
     BAND,
@@ -19,7 +20,6 @@ from fairstats.report.display import (
     NEUTRAL_LIGHT,
     RULE,
 )
-from fairstats.report.text import point_range, points
 
 if TYPE_CHECKING:
     from plotnine import ggplot, theme

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.names import named_in
-from fairstats.report.context import Board, Release
-from fairstats.report.text import (
+from fairstats._lib.formatting import (
     escape_markdown,
     level,
     number_word,
@@ -16,6 +12,10 @@ from fairstats.report.text import (
     point_range,
     points,
 )
+from fairstats._lib.safe_names import named_in
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.release.contents import Board, Release
 
 
 def board_title(board: Board) -> str:

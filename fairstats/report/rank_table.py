@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.report.context import Board, Release
+from fairstats._lib.formatting import escape_html
+from fairstats.release.contents import Board, Release
 from fairstats.report.tables import breakable
-from fairstats.report.text import escape_html
 
 if TYPE_CHECKING:
     from great_tables import GT

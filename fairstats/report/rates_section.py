@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
+from fairstats._lib.formatting import escape_markdown, level
+from fairstats.benchmarks.declaration import POOLED
+from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import all_datasets
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_table
+from fairstats.release.contents import Release
+from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.ratings_parts import (
     caption_of,
     files_of,
@@ -18,7 +19,6 @@ from fairstats.report.ratings_parts import (
 )
 from fairstats.report.ratings_plots import rates_plot
 from fairstats.report.ratings_tables import group_label, noun, rates_table
-from fairstats.report.text import escape_markdown, level
 
 _HOW_TO_READ = (
     "**Of ratings** is the share of ratings that report the dimension. Below it stands the {level} "

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Literal
 
 import fairstats
-from fairstats.answers import write_parquet
-from fairstats.names import file_sha256
+from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.answers.files import write_parquet
 from fairstats.ratings.files import rating_files, read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.summaries import RATING_TABLES
-from fairstats.report.context import DOWNLOADS, MANIFEST, Release
-from fairstats.report.display import show_markdown
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
 from fairstats.report.document import draw_document
-from fairstats.report.site import copy_pages
-from fairstats.report.text import escape_markdown
-from fairstats.temporary_folders import temporary_folder
+from fairstats.report.page_output import show_markdown
+from fairstats.report.project import copy_pages
 
 
 def report_ratings(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.names import slug
+from fairstats._lib.formatting import escape_markdown, number_word
+from fairstats._lib.safe_names import slug
 from fairstats.ratings.rubrics import Rubric
+from fairstats.release.contents import Release
 from fairstats.report.agreement_section import show_agreement, show_disagreement
 from fairstats.report.comparison_sections import show_pairs, show_preferences
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_table
+from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.rates_section import show_rates
 from fairstats.report.ratings_parts import caption_of, files_of, own_rows
 from fairstats.report.ratings_tables import group_label, noun, raters_table
-from fairstats.report.text import escape_markdown, number_word
 
 _NOTHING = (
     "This release holds no ratings of open answers. How to: `fairstats ratings assign`, "

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fairstats.ratings.pooling import all_datasets
 from fairstats.ratings.rubrics import Rubric
-from fairstats.ratings.strata import all_datasets
-from fairstats.report.context import DOWNLOADS, Release
-from fairstats.report.display import closed, show_plot
+from fairstats.release.contents import DOWNLOADS, Release
+from fairstats.report.page_output import closed, show_plot
 from fairstats.report.plots import PLOT_WIDTH
 from fairstats.report.ratings_tables import group_order
 

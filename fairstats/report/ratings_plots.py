@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, NEUTRAL_LIGHT
 from fairstats.report.plots import plot_theme
 from fairstats.report.ratings_tables import axis_label, group_label, group_order, panel_label
 

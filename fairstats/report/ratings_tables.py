@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
+from fairstats._lib.formatting import MINUS, escape_html, percent, percent_range
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.report.tables import breakable
-from fairstats.report.text import MINUS, escape_html, percent, percent_range
 
 if TYPE_CHECKING:
     from great_tables import GT

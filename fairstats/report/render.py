@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.release.contents import PUBLISHED_VARIABLE, RELEASE_VARIABLE, Release
 from fairstats.report.builtin import render_builtin
-from fairstats.report.context import PUBLISHED_VARIABLE, RELEASE_VARIABLE, Release
+from fairstats.report.project import PDF_PAGE, stage
 from fairstats.report.search import write_search_index
-from fairstats.report.site import PDF_PAGE, stage
-from fairstats.temporary_folders import temporary_folder
 
 #: The first Quarto that draws the pages; `_quarto.yml` requires it too.
 _OLDEST_QUARTO = (1, 9)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED
-from fairstats.names import slug
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_plot, show_table
+from fairstats._lib.formatting import escape_markdown, number_word, percent
+from fairstats._lib.safe_names import slug
+from fairstats.answers.strategies import read_strategy
+from fairstats.benchmarks.declaration import POOLED
+from fairstats.release.contents import Release
+from fairstats.report.page_output import closed, show_markdown, show_plot, show_table
 from fairstats.report.retrieval_plots import overlap_plot
 from fairstats.report.retrieval_tables import (
     answer_sets,
@@ -18,8 +20,6 @@ from fairstats.report.retrieval_tables import (
     scores_table,
     votes_table,
 )
-from fairstats.report.text import escape_markdown, number_word, percent
-from fairstats.strategies import read_strategy
 
 _NOTHING = (
     "No answers of this release were asked with retrieved snippets. How to: `fairstats retrieve`, "

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import POOLED, Benchmark
-from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, RULE
+from fairstats.benchmarks.declaration import POOLED, Benchmark
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK, RULE
 from fairstats.report.plots import plot_theme
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     Parameters
     ----------
     overlap : pandas.DataFrame
-        `fairstats.retrieval.retrieval_overlap` of one benchmark version.
+        `fairstats.retrieval.overlap.retrieval_overlap` of one benchmark version.
     benchmark : Benchmark
         Gives the attributes' labels and order.
     """

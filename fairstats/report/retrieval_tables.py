@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks import PLAIN, POOLED, Benchmark
-from fairstats.report.context import Release
-from fairstats.report.tables import breakable
-from fairstats.report.text import (
+from fairstats._lib.formatting import (
     escape_html,
     p_value,
     percent,
@@ -18,8 +15,11 @@ from fairstats.report.text import (
     point_range,
     points,
 )
-from fairstats.resources import resource
-from fairstats.strategies import read_strategy
+from fairstats._lib.resources import resource
+from fairstats.answers.strategies import read_strategy
+from fairstats.benchmarks.declaration import PLAIN, POOLED, Benchmark
+from fairstats.release.contents import Release
+from fairstats.report.tables import breakable
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.report.context import Release, output_format
-from fairstats.report.text import (
+from fairstats._lib.formatting import (
     decimal,
     escape_html,
     scientific,
 )
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.release.contents import Release, output_format
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.estimates import PRIMARY_TEST
-from fairstats.folding import UNIT_COLUMNS
-from fairstats.report.text import decimal, scientific
+from fairstats._lib.formatting import decimal, scientific
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.estimates.table import PRIMARY_TEST
 
 if TYPE_CHECKING:
     from rich.console import Console

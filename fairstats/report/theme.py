@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=[\s;{}]))//[^\n]*", re.DOTALL | re.MULTILINE)
 _VARIABLE = re.compile(r"^\$([\w-]+)[ \t]*:([^;{}]*?)(!default)?[ \t]*;", re.MULTILINE)

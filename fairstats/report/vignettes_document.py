@@ -14,23 +14,23 @@ from pathlib import Path
 import pandas as pd
 
 import fairstats
-from fairstats.answers import MEASURES_SUFFIX, answer_files, write_parquet
-from fairstats.benchmark_copies import copy_benchmarks
-from fairstats.benchmarks import Benchmark
-from fairstats.names import file_sha256, slug
-from fairstats.problems import InputError, Problem
-from fairstats.report.context import DOWNLOADS, MANIFEST, Release
-from fairstats.report.display import show_markdown
+from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256, slug
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.answers.files import MEASURES_SUFFIX, answer_files, write_parquet
+from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.release.downloads import write_table
 from fairstats.report.document import draw_document
-from fairstats.report.downloads import write_table
-from fairstats.report.site import copy_pages
-from fairstats.report.text import escape_markdown
+from fairstats.report.page_output import show_markdown
+from fairstats.report.project import copy_pages
 from fairstats.report.vignettes_tables import FINDINGS
-from fairstats.temporary_folders import temporary_folder
 from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
-from fairstats.vignettes.reading import read_vignettes
 
 #: The table of what a person should look at; it is in no release.
 FLAGS = "vignette_flags"
@@ -72,7 +72,7 @@ def report_vignettes(
     Parameters
     ----------
     items : path or str
-        As for `fairstats.vignettes.reading.read_vignettes`.
+        As for `fairstats.benchmarks.vignette_texts.read_vignettes`.
     out : path
         A folder, which gets the report (``audit.html``, ``audit.pdf``), findings and flags as
         parquet, CSV and JSON, the measures (``*.measures.parquet``, for `fairstats.publish`) and

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.names import slug
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown, show_plot
+from fairstats._lib.safe_names import slug
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.release.contents import Release
+from fairstats.report.page_output import closed, show_markdown, show_plot
 from fairstats.report.plots import PLOT_WIDTH
 from fairstats.report.vignettes_plots import findings_plot
 from fairstats.report.vignettes_prose import followed_sentence, leakage_sentence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.names import slug
-from fairstats.report.context import Release
-from fairstats.report.display import closed, show_markdown
-from fairstats.report.text import escape_markdown, number_word
+from fairstats._lib.formatting import escape_markdown, number_word
+from fairstats._lib.safe_names import slug
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.release.contents import Release
+from fairstats.report.page_output import closed, show_markdown
 from fairstats.report.vignettes_document import flags_of
 from fairstats.report.vignettes_leakage import show_followed, show_leakage
 from fairstats.report.vignettes_prose import (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.report.context import Release
-from fairstats.report.display import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK
+from fairstats.release.contents import Release
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_DARK
 from fairstats.report.plots import plot_theme
 
 if TYPE_CHECKING:

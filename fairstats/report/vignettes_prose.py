@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.report.text import escape_markdown, p_value, percent, point_range, points
+from fairstats._lib.formatting import escape_markdown, p_value, percent, point_range, points
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.report.vignettes_tables import group_label, pair_label, pick
 
 _OWN_TEXT = "leakage of the wrong option chosen, own text minus another's"

@@ -8,11 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
-from fairstats.report.context import Release
-from fairstats.report.display import show_table
-from fairstats.report.ratings_parts import files_of
-from fairstats.report.text import (
+from fairstats._lib.formatting import (
     decimal,
     escape_html,
     p_value,
@@ -20,6 +16,10 @@ from fairstats.report.text import (
     point_range,
     points,
 )
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.release.contents import Release
+from fairstats.report.page_output import show_table
+from fairstats.report.ratings_parts import files_of
 
 #: What names a pair of groups of an answer set.
 PAIR_AND_UNIT = ["attribute", "group_a", "group_b", "benchmark_version", "model", "strategy"]

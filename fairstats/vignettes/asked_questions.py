@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark, MissingPolicy
-from fairstats.counts import PAIR_COLUMNS
-from fairstats.items import item_patterns
-from fairstats.pattern_differences import differences_of
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.counts.by_item import item_patterns
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.subset_differences import differences_of
 from fairstats.vignettes.findings import findings_frame
 
 #: The measure that says of a variant whether it asks, and the two figures.

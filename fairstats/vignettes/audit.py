@@ -9,20 +9,22 @@ from typing import TypedDict
 
 import pandas as pd
 
-from fairstats.answers import read_answers
-from fairstats.benchmarks import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.files import read_answers
+from fairstats.answers.validation import validate_files
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.estimates.same_variants import variant_sets
 from fairstats.inference._checks import check_alpha
-from fairstats.problems import InputError, Problem
-from fairstats.validation import validate_files
 from fairstats.vignettes.asked_questions import differences_by_question
 from fairstats.vignettes.balanced_items import balanced_items
-from fairstats.vignettes.capacity import ADVERSARIAL, benchmarking_capacity
 from fairstats.vignettes.content_measures import (
     CONTENT_MEASURES,
     content_findings,
     content_flags,
     content_measures,
 )
+from fairstats.vignettes.disparity_capacity import ADVERSARIAL, benchmarking_capacity
 from fairstats.vignettes.duplicates import (
     DUPLICATE_MEASURES,
     duplicate_findings,
@@ -38,10 +40,8 @@ from fairstats.vignettes.leakage_flags import leakage_flags
 from fairstats.vignettes.leakage_summary import leakage_findings
 from fairstats.vignettes.leakage_vectors import Embed
 from fairstats.vignettes.measures import check_measures
-from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.remaining_disparity import remaining_disparity
-from fairstats.vignettes.same_variants import variant_sets
-from fairstats.vignettes.selection import selection_findings, selection_flags
+from fairstats.vignettes.selection_effects import selection_findings, selection_flags
 from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
 from fairstats.vignettes.wording import WORDING_MEASURES, wording_findings, wording_measures
 
@@ -89,7 +89,7 @@ def audit_vignettes(
     Parameters
     ----------
     vignettes : Vignettes
-        From `fairstats.vignettes.reading.read_vignettes`.
+        From `fairstats.benchmarks.vignette_texts.read_vignettes`.
     answers : iterable of paths
         Files or folders of answers to these items.
     benchmark_version : str, optional
@@ -98,7 +98,7 @@ def audit_vignettes(
         (`fairstats.vignettes.followed_leakage.versions_that_follow`).
     substitution : iterable of paths
         Answers of the same models to variants in which only the group's words differ, for
-        `fairstats.vignettes.capacity.benchmarking_capacity`.
+        `fairstats.vignettes.disparity_capacity.benchmarking_capacity`.
     substitution_benchmark : Benchmark, optional
         The benchmark of those.
     embed : callable, optional
@@ -118,7 +118,7 @@ def audit_vignettes(
 
     Examples
     --------
-    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
     >>> audit = audit_vignettes(read_vignettes("demo"))
     >>> sorted(set(audit.findings["aspect"]))
     ['content', 'duplicates', 'leakage', 'wording']

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import Benchmark
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.vignettes.leaked_options import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from fairstats.resources import resource
+from fairstats._lib.resources import resource
 from fairstats.vignettes.drugs import drugs
 from fairstats.vignettes.quantities import spelled_alike
 from fairstats.vignettes.sentences import sentences

@@ -7,7 +7,17 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks import NEUTRALIZED, Benchmark
+from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.benchmarks.vignette_texts import Vignettes
+from fairstats.vignettes.background_structure import (
+    GROUP_PRONOUNS,
+    NOT_NAMED,
+    ONLY_A_PRONOUN,
+    is_named,
+    times_named,
+    words_of_group,
+)
 from fairstats.vignettes.clinical_content import (
     NEGATION_CHANGED,
     NEW_DRUG,
@@ -21,17 +31,7 @@ from fairstats.vignettes.clinical_content import (
 from fairstats.vignettes.drugs import drugs
 from fairstats.vignettes.findings import findings_frame, flags_frame
 from fairstats.vignettes.group_findings import pair_mean_shares, pair_shares
-from fairstats.vignettes.items import Item
 from fairstats.vignettes.measures import measures_frame
-from fairstats.vignettes.reading import Vignettes
-from fairstats.vignettes.structure import (
-    GROUP_PRONOUNS,
-    NOT_NAMED,
-    ONLY_A_PRONOUN,
-    is_named,
-    times_named,
-    words_of_group,
-)
 
 #: Shares of what the neutral text has; there is none where it has nothing to keep.
 KEPT_SHARES = ("numbers_kept", "drugs_kept", "findings_kept")

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from functools import cache
 
-from fairstats.resources import resource
+from fairstats._lib.resources import resource
 from fairstats.vignettes.quantities import spelled_alike
 from fairstats.vignettes.word_lists import word_list
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.inference.intervals import wilson
 from fairstats.vignettes.findings import findings_frame, flags_frame
-from fairstats.vignettes.items import Item
 from fairstats.vignettes.measures import measures_frame
-from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.wording import words
 
 #: From which share of common word 5-grams two neutral texts count as near-duplicates. Two texts of

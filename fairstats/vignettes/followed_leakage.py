@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, Benchmark
-from fairstats.folding import NO_LETTER, UNIT_COLUMNS, open_answers
+from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.counts.by_item import patterns_of
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_difference import mean_difference
-from fairstats.items import patterns_of
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leaked_options import leakage_of_options
 from fairstats.vignettes.measures import DISTRACTOR

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mcnemar import mcnemar

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.inference._checks import check_alpha
+from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_difference import mean_difference
-from fairstats.inference.reliability import cronbach_alpha
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.item_statistics import (
     ALL_VARIANTS,

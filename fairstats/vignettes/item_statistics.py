@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fairstats.benchmarks import BASELINE, Benchmark, MissingPolicy
-from fairstats.folding import UNIT_COLUMNS, open_answers
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
 from fairstats.inference._checks import check_alpha
-from fairstats.problems import InputError, Problem
 from fairstats.vignettes.findings import flags_frame
 
 #: The columns of the table that `item_statistics` gives, in order.

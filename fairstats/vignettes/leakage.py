@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.added_text import added_words
 from fairstats.vignettes.leakage_vectors import Embed, FloatArray, Space, spaces_of
 from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, measures_frame
-from fairstats.vignettes.reading import Vignettes
 
 #: The measures of how far an added text points to an option.
 LEAKAGE_MEASURES = (
@@ -105,7 +105,7 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
 
     Examples
     --------
-    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
     >>> measures = leakage_measures(read_vignettes("demo"))
     >>> sorted(set(measures["measure"]))[2:5]
     ['leakage_distinct', 'leakage_distinct_by_chance', 'leakage_overlap']

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.added_text import added_text
 from fairstats.vignettes.findings import flags_frame
-from fairstats.vignettes.items import Item
-from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.words import content_stems, stem, word_spans
 
 _ROUNDING = 1e-6
@@ -51,7 +51,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 1
     Examples
     --------
     >>> from fairstats.vignettes.leakage import leakage_measures
-    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> len(leakage_flags(demo, leakage_measures(demo), most=0))
     0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import proportion_interval
@@ -129,7 +129,7 @@ def leakage_findings(
     Examples
     --------
     >>> from fairstats.vignettes.leakage import leakage_measures
-    >>> from fairstats.vignettes.reading import read_vignettes
+    >>> from fairstats.benchmarks.vignette_texts import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> found = leakage_findings(leakage_measures(demo), demo.benchmark)
     >>> found.loc[found["quantity"] == "advantage difference", "attribute"].unique().tolist()

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fairstats.benchmarks import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.added_text import added_text, added_words
-from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.words import content_stems
 
 FloatArray = npt.NDArray[np.float64]

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import BASELINE
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 #: The measures of leakage that differences are adjusted for; others of like names are what chance

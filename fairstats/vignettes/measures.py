@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstats.answers import MEASURES_SUFFIX, files_ending, load_table, write_parquet
-from fairstats.input_files import already_read
-from fairstats.problems import InputError, Problem, printable
+from fairstats._lib.problems import InputError, Problem, printable
+from fairstats._lib.untrusted_files import already_read
+from fairstats.answers.files import MEASURES_SUFFIX, files_ending, load_table, write_parquet
 
 #: The columns of a table of measures, in order. One row a variant and measure, or a variant,
 #: measure and option; never twice. Without a ``benchmark_version`` it is not known which set of

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fairstats.benchmarks import Benchmark, MissingPolicy
-from fairstats.counts import PAIR_COLUMNS
-from fairstats.folding import NO_LETTER, open_answers
-from fairstats.inference._checks import check_alpha, check_number
-from fairstats.inference.ratios import fieller
-from fairstats.items import patterns_of
-from fairstats.pattern_differences import differences_of
-from fairstats.regression import VARIANT_COLUMNS, answer_rows
-from fairstats.standardization import (
+from fairstats.answers.engine_frames import NO_LETTER, open_answers
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.counts.by_item import patterns_of
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.logistic_regression import VARIANT_COLUMNS, answer_rows
+from fairstats.estimates.standardized_differences import (
     ItemEstimate,
     accuracy_difference_of,
     standardized_difference,
 )
+from fairstats.estimates.subset_differences import differences_of
+from fairstats.inference._checks import check_alpha, check_number
+from fairstats.inference.fieller import fieller
 from fairstats.vignettes.balanced_items import most_balanced
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.leaked_options import leakage_of_variants

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.vignettes.findings import findings_frame, flags_frame
-from fairstats.vignettes.same_variants import (
+from fairstats.estimates.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
     NO_VERDICT,
@@ -14,6 +13,7 @@ from fairstats.vignettes.same_variants import (
     TWO_VERSIONS,
     SameVariants,
 )
+from fairstats.vignettes.findings import findings_frame, flags_frame
 
 ASPECT = "variant sets"
 _NONE = "none (pairs share answer sets)"
@@ -25,7 +25,7 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     pairs : pandas.DataFrame
-        From `fairstats.vignettes.same_variants.variant_sets`.
+        From `fairstats.estimates.same_variants.variant_sets`.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     pairs : pandas.DataFrame
-        From `fairstats.vignettes.same_variants.variant_sets`.
+        From `fairstats.estimates.same_variants.variant_sets`.
 
     Returns
     -------

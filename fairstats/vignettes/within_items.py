@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fairstats.estimates.standardized_differences import ItemEstimate
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.mean_difference import MeanDifference, mean_difference
-from fairstats.standardization import ItemEstimate
 
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)

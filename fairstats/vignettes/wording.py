@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, Benchmark
-from fairstats.resources import resource
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.group_findings import pair_means
 from fairstats.vignettes.measures import measures_frame
 from fairstats.vignettes.quantities import spelled_alike
-from fairstats.vignettes.reading import Vignettes
 from fairstats.vignettes.sentences import sentences
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa, released_files
 
-from fairstats.analysis import analyze
-from fairstats.problems import InputError, Problem
-from fairstats.validation import validate_answers
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.validation import validate_answers
+from fairstats.estimates.analyze import analyze
 
 GROUPS = ("white", "black", "high_income", "low_income", "male", "female")
 SPELLINGS = {

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from fairstats_collectors import batch
 from fairstats_collectors.chat import collect
-from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.interruptions import Unfinished
 
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 
 KEY = "sk-planted-0123456789abcdef"
 

@@ -17,13 +17,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from fairstats_collectors.chat import collect
-from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.foreign_journals import read_journal
+from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.journal import Journal, Reply
 from fairstats_collectors.merging import merge
-from fairstats_collectors.reading import read_journal
 
-from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import Benchmark
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks" / "collect.py"
@@ -113,7 +113,7 @@ def test_interrupting_says_how_to_go_on(bench: Any, benchmark: Benchmark, tmp_pa
     with bench.loopback(delay=0.2) as slow:
         code = f"""
 from fairstats_collectors.chat import collect
-from fairstats.benchmarks import load_benchmark
+from fairstats.benchmarks.declaration import load_benchmark
 from pathlib import Path
 collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_path / "out")!r}),
         base_url={slow!r}, concurrency=4)

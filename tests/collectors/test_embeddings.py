@@ -24,10 +24,10 @@ from fairstats_collectors import minilm
 from fairstats_collectors.embeddings import Embedder, Keep, embed_kept, service_embedder
 from fairstats_collectors.retrieve import retrieve
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.retrievals import read_retrievals
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
+from fairstats.retrieval.retrievals_table import read_retrievals
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-0123456789abcdef"

@@ -12,7 +12,7 @@ import pytest
 from fairstats_collectors import amqa, fairmedqa
 from fairstats_collectors.amqa import ReleasedArchive, ReleasedFile
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 
 
 def sha256(content: bytes) -> str:

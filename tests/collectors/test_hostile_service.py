@@ -17,8 +17,8 @@ from fairstats_collectors import clients
 from fairstats_collectors.chat import collect
 from fairstats_collectors.embeddings import service_embedder
 
-from fairstats.benchmarks import Benchmark
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import Benchmark
 from tests.collectors.test_chat import reply, write_benchmark
 
 Respond = Callable[[BaseHTTPRequestHandler], None]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fairstats.answers import read_answers
+from fairstats.answers.files import read_answers
 from fairstats.cli import app
 
 LOGS = Path(__file__).parent / "logs"

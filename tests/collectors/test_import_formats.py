@@ -23,9 +23,9 @@ from fairstats_collectors.inspect_logs import import_inspect
 from fairstats_collectors.lm_eval import import_lm_eval
 from typer.testing import CliRunner
 
-from fairstats.answers import read_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
 from fairstats.cli import app
-from fairstats.problems import InputError
 
 LOGS = Path(__file__).parent / "logs"
 GENERATED = LOGS / "samples_bias_generate.jsonl"

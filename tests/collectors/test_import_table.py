@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fairstats import input_files
-from fairstats.answers import read_answers
+from fairstats._lib import untrusted_files
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.files import read_answers
+from fairstats.answers.validation import validate_answers
 from fairstats.cli import app
-from fairstats.problems import InputError, Problem
-from fairstats.validation import validate_answers
 
 PLAIN = (
     "model,item_id,group,answer_raw\n"
@@ -255,7 +255,7 @@ def test_files_that_cannot_be_read_are_told_why(table, content, name, message):
 
 def test_sizes_are_capped(table, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(input_files, "MAX_LINE_BYTES", 100)
+        patch.setattr(untrusted_files, "MAX_LINE_BYTES", 100)
         (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
     assert "a line is longer than 100 bytes" in str(problem)
     monkeypatch.setattr(import_files, "MAX_BYTES", 10)

@@ -7,9 +7,9 @@ import pytest
 from fairstats_collectors.table import import_table
 from typer.testing import CliRunner
 
-from fairstats.answers import read_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers
 from fairstats.cli import app
-from fairstats.problems import InputError
 
 WIDE = (
     "case,Answer W,Answer B,M,F,note\n"

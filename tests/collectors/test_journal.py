@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairstats_collectors.foreign_journals import read_journal
 from fairstats_collectors.journal import Journal, Reply, canonical_json, reply_key
-from fairstats_collectors.reading import read_journal
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 
 CAMPAIGN = {"benchmark": "small", "benchmark_version": "1", "model": "m", "strategy": "plain"}
 

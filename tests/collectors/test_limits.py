@@ -7,8 +7,8 @@ from fairstats_collectors.journal import Reply
 from fairstats_collectors.limits import Budget, Pace, Price, estimate
 from fairstats_collectors.tasks import Shard, Task, list_tasks
 
-from fairstats.problems import InputError
-from fairstats.vignettes.items import Item
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.vignette_items import Item
 
 PRICE = Price(1_000_000.0, 1_000_000.0)  # a dollar a token
 

@@ -16,10 +16,10 @@ from fairstats_collectors.medperturb import (
 )
 from fairstats_collectors.ratings.medperturb import import_medperturb
 
-from fairstats.analysis import analyze
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.validation import validate_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.validation import validate_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.estimates.analyze import analyze
 
 RELEASED = "medperturb/dataset.csv"
 DECISIONS = ("MANAGE", "VISIT", "RESOURCE")

@@ -8,13 +8,13 @@ import pytest
 from fairstats_collectors import models
 from fairstats_collectors.campaign import Campaign
 from fairstats_collectors.chat import collect
-from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.limits import Price
 from fairstats_collectors.models import find_model, known_models
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.resources import resource
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import load_benchmark
 
 STUDIED = {
     *("GPT-5", "GPT-5-Mini", "GPT-4.1", "GPT-4.1-Mini", "GPT-4o", "GPT-4-Turbo"),

@@ -9,9 +9,9 @@ import pytest
 from fairstats_collectors.reparse import CHANGE_COLUMNS, reparse, reparse_answers
 from typer.testing import CliRunner
 
-from fairstats.answers import read_answers, write_answers
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import read_answers, write_answers
 from fairstats.cli import app
-from fairstats.problems import InputError
 
 # demo-01's options: A low total iron-binding capacity, C low serum ferritin, ...
 REPLIES = [

@@ -12,7 +12,7 @@ from fairstats_collectors import spreadsheets
 from fairstats_collectors.spreadsheets import xlsx_records
 from fairstats_collectors.table import import_table
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 
 HEADER = ["case", "white", "black", "total"]
 ROWS = [["demo-01", "C", "A", 3], ["demo-02", "A", None, 4]]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairstats.inference.clusters import design_effect, sign_flip_test
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.sign_flip import design_effect, sign_flip_test
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "cluster_mcnemar.csv")
 

@@ -13,7 +13,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 from fairstats.inference.bounded_mean import bounded_mean_interval
-from fairstats.inference.crossed import crossed_interval, crossed_test, pigeonhole_bootstrap
+from fairstats.inference.crossed_means import crossed_interval, crossed_test, pigeonhole_bootstrap
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
 from fairstats.inference.intervals import wilson
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.inference.lattice import discrete_law, plane_law, sum_law
+from fairstats.inference.exact_sums import discrete_law, plane_law, sum_law
 
 TABLES = [
     (1, (0.2, 0.3, 0.5)),

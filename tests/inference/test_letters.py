@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import SquareTable
 
-from fairstats.inference.letters import bowker, stuart_maxwell
+from fairstats.inference.letter_symmetry import bowker, stuart_maxwell
 from fairstats.inference.mcnemar import mcnemar
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "letters.csv")

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from fairstats.inference.ratios import fieller
+from fairstats.inference.fieller import fieller
 
 NOTHING = {"variance_numerator": 0.0, "covariance": 0.0}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairstats.inference.reliability import cronbach_alpha
+from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 
 
 @pytest.mark.parametrize(

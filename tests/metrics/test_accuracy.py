@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fairstats.counts.missing_policies import apply_policy, paired_counts
 from fairstats.inference.intervals import wilson
 from fairstats.inference.tango import tango
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
-from fairstats.missing import apply_policy, paired_counts
 
 
 def test_a_proportion_of_nothing_is_nan():

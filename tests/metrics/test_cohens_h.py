@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairstats.counts.missing_policies import PairedCounts, apply_policy
 from fairstats.metrics.cohens_h import cohens_h
-from fairstats.missing import PairedCounts, apply_policy
 
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "paired.csv")
 CELLS = st.tuples(*[st.integers(0, 50)] * 4)

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.agreement import (
+from fairstats._lib.problems import InputError
+from fairstats.inference.agreement.coefficients import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -16,7 +17,6 @@ from fairstats.agreement import (
     positive_agreement,
     randolph_kappa,
 )
-from fairstats.problems import InputError
 from fairstats.ratings.agreement import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,

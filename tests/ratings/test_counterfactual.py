@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.inference.crossed import crossed_interval
+from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.counterfactual import COUNTERFACTUAL_COLUMNS, counterfactual_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings

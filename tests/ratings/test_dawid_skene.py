@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.dawid_skene import dawid_skene
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings

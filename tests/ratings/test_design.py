@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairstats.inference.variance_components import variance_components
-from fairstats.ratings.design import DESIGN_COLUMNS, design_from
+from fairstats.ratings.pilot import DESIGN_COLUMNS, design_from
 from fairstats.ratings.planner import plan_ratings
 from fairstats.ratings.table import check_ratings
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fairstats.problems import InputError
-from fairstats.ratings.paired_bias import (
+from fairstats._lib.problems import InputError
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.ratings.separately_judged import (
     PAIRED_BIAS_COLUMNS,
     counterfactual_pairs,
     paired_bias_rates,
 )
-from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
 DIMENSIONS = load_rubric("independent").dimensions

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from fairstats.inference.crossed import crossed_interval
+from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.planner import plan_agreement, plan_ratings
 
 

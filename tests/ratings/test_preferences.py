@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fairstats.inference.crossed import crossed_interval
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.preferences import PREFERENCE_COLUMNS, preference_rates
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from fairstats._lib.problems import InputError
 from fairstats.inference.bias_reduced import bias_reduced_errors
-from fairstats.inference.choices import fit_choices
-from fairstats.problems import InputError
+from fairstats.inference.logit import fit_choices
 from fairstats.ratings.rater_models import RATER_REGRESSION_COLUMNS, rater_regression
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings

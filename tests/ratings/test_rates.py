@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
 from fairstats.inference.bootstrap import bootstrap
-from fairstats.inference.crossed import crossed_interval
+from fairstats.inference.crossed_means import crossed_interval
 from fairstats.inference.intervals import wilson
-from fairstats.problems import InputError
 from fairstats.ratings.rates import RATE_COLUMNS, VALUE_COLUMNS, bias_rates, value_counts
 from fairstats.ratings.rubrics import load_rubric
-from fairstats.resources import resource
 
 HOSTILE = "<script>alert(1)</script>|*a*"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric, load_rubrics
 
 RUBRIC = """

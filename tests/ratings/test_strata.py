@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.ratings.strata import linked_items
+from fairstats.ratings.pooling import linked_items
 
 
 def frame(pairs, **columns):

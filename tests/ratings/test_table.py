@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from fairstats.answers import answer_files
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import answer_files
 from fairstats.ratings.files import rating_files, read_ratings, write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import (

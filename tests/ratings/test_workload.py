@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.answers import write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.release import Published, publish
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.publishing.publish import Published, publish
 
 #: Names as an answer file may bring them.
 HOSTILE = (

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairstats.folding import UNIT_COLUMNS
-from fairstats.report.context import Release
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.release.contents import Release
 
 #: What stands before each verdict.
 MARKS = {"disparity shown": "▲", "equivalent": "●", "inconclusive": "○"}

@@ -12,12 +12,12 @@ from urllib.parse import urljoin
 import pandas as pd
 import pytest
 
-from fairstats.answers import read_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.comparisons import RELEASE_COMPARISON_COLUMNS
-from fairstats.estimates import ESTIMATE_COLUMNS, METRICS, PRIMARY_TEST
-from fairstats.ranking import RANK_COLUMNS
-from fairstats.report.api import (
+from fairstats.answers.files import read_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
+from fairstats.comparisons.ranking import RANK_COLUMNS
+from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS, PRIMARY_TEST
+from fairstats.publishing.json_api import (
     LEADERBOARD_SCHEMA,
     MODEL_SCHEMA,
     leaderboard_document,
@@ -25,7 +25,7 @@ from fairstats.report.api import (
     schema_documents,
     write_api,
 )
-from fairstats.report.context import Release
+from fairstats.release.contents import Release
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole

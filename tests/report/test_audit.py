@@ -13,16 +13,16 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fairstats.benchmarks import Benchmark, load_benchmark
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.cli import app
-from fairstats.problems import InputError
+from fairstats.release.contents import Release
 from fairstats.report import document
-from fairstats.report.audit import model_of
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_prose import limitations, scope, verdict_sentences
+from fairstats.report.audit_sections import model_of
 from fairstats.report.builtin import PageError
-from fairstats.report.choices import CHOICE_LABELS
-from fairstats.report.context import Release
+from fairstats.report.sensitivity_tables import CHOICE_LABELS
 
 from .conftest import HOSTILE
 from .reading import MARKS, Markup, figures, p_words, pdf_words, signed, squeezed

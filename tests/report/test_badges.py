@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.report.badges import badge, badge_svg, status_of
-from fairstats.report.context import Release
-from fairstats.report.display import ACCENT_A, ACCENT_B, DIM
-from fairstats.report.xml_text import xml_document
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.publishing.badges import badge, badge_svg, status_of
+from fairstats.publishing.xml_text import xml_document
+from fairstats.release.contents import Release
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole

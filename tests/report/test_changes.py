@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from fairstats.answers import write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.comparisons import comparisons_of, successors
-from fairstats.release import publish
+from fairstats._lib.formatting import points
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.comparisons.declared import comparisons_of, successors
+from fairstats.publishing.publish import publish
 from fairstats.report.prose import how_to_read_changes
-from fairstats.report.text import points
 
 from .conftest import answers_of_models
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.report.downloads import (
+from fairstats.release.downloads import (
     citation_cff,
     json_text,
     records,
@@ -142,7 +142,7 @@ def test_the_citation_has_what_the_format_demands(hostile):
 
 
 def test_the_citation_of_hostile_texts_is_text(tmp_path, benchmark_file, all_right):
-    from fairstats.benchmarks import load_benchmark
+    from fairstats.benchmarks.declaration import load_benchmark
 
     title = 'a: "b" # c\u2028- {x: [y]} \U0001f917'
     benchmark = load_benchmark(

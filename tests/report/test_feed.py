@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.report.feed import FEED, FeedEntry, atom_feed, release_entry
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.publishing.feed import FEED, FeedEntry, atom_feed, release_entry
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole

@@ -9,8 +9,8 @@ import pandas as pd
 import pypandoc
 import pytest
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.flips import flips_of
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.counts.flips import flips_of
 from fairstats.report.flip_texts import ITEMS_SHOWN, flip_texts
 
 from .conftest import answers_of_models

@@ -10,12 +10,12 @@ import pandas as pd
 import pypandoc
 import pytest
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.report.context import Release
-from fairstats.report.flips import FLIPS_SHOWN
-from fairstats.report.history import history_of, history_plot
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.release.contents import Release
+from fairstats.report.flips_section import FLIPS_SHOWN
+from fairstats.report.model_history import history_of, history_plot
 from fairstats.report.model_page import show_model
-from fairstats.report.releases import show_releases
+from fairstats.report.releases_page import show_releases
 
 from .conftest import answers_of_models
 from .reading import Markup, squeezed
@@ -304,7 +304,7 @@ def test_a_benchmark_that_was_declared_otherwise_is_the_reason(tmp_path, demo, d
     file.write_text(
         text.replace('missing = "available"', 'missing = "incorrect"'), encoding="utf-8"
     )
-    from fairstats.benchmarks import load_benchmark
+    from fairstats.benchmarks.declaration import load_benchmark
 
     answers = answers_of_models(("One",)).assign(benchmark="mine")
     first = tmp_path / "first.toml"
@@ -318,7 +318,7 @@ def test_a_benchmark_that_was_declared_otherwise_is_the_reason(tmp_path, demo, d
 
 
 def test_changed_verdict_has_its_new_reason(tmp_path, drawn, benchmark_file, all_right):
-    from fairstats.benchmarks import load_benchmark
+    from fairstats.benchmarks.declaration import load_benchmark
 
     keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
     pair = 'groups = { white = "White", black = "Black" }\npairs = [["white", "black"]]'
@@ -337,7 +337,7 @@ def test_changed_verdict_has_its_new_reason(tmp_path, drawn, benchmark_file, all
 
 
 def test_the_largest_moves_are_shown_and_all_are_counted(releases, drawn, monkeypatch):
-    monkeypatch.setattr("fairstats.report.releases._MOST_ROWS", 1)
+    monkeypatch.setattr("fairstats.report.releases_page._MOST_ROWS", 1)
     words = Markup(drawn(show_releases, releases[1])).words
     moved = releases[1].table("figure_changes")
     assert squeezed(f"{len(moved)} figures, here the 1 largest moves") in words

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairstats.report.context import Release
-from fairstats.report.text import decimal, percent, points
+from fairstats._lib.formatting import decimal, percent, points
+from fairstats.release.contents import Release
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import board_rows, broken_links, pdf_words, squeezed
@@ -148,10 +148,10 @@ def test_downloads_hold_every_estimate(release):
 
 def test_models_that_selected_the_items_have_no_rank_and_no_verdict(tmp_path):
     # GPT-4o-mini took part in selecting FairMedQA's items.
-    from fairstats.analysis import analyze
-    from fairstats.benchmarks import load_benchmark
-    from fairstats.ranking import rank_boards
-    from fairstats.report.context import Board
+    from fairstats.benchmarks.declaration import load_benchmark
+    from fairstats.comparisons.ranking import rank_boards
+    from fairstats.estimates.analyze import analyze
+    from fairstats.release.contents import Board
 
     benchmark = load_benchmark("fairmedqa")
     rows = [
@@ -192,7 +192,7 @@ def test_a_release_is_read_as_it_was_written(release):
 
 
 def test_levels_and_policies_on_the_pages_are_those_of_the_release(small_answers, tmp_path):
-    from fairstats.release import publish
+    from fairstats.publishing.publish import publish
 
     made = publish(
         small_answers, release="r", out=tmp_path, alpha=0.1, missing="incorrect", renderer="builtin"
@@ -209,7 +209,7 @@ def test_levels_and_policies_on_the_pages_are_those_of_the_release(small_answers
 
 
 def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_path):
-    from fairstats.release import publish
+    from fairstats.publishing.publish import publish
 
     made = publish(small_answers, release="r", out=tmp_path, missing="bounds", renderer="builtin")
     text = _Page(made.index.read_text(encoding="utf-8")).text

@@ -11,10 +11,9 @@ import pypandoc
 import pytest
 import typst
 
-from fairstats.problems import InputError
-from fairstats.report import builtin, display, render
-from fairstats.report.builtin import _Page, _write_html
-from fairstats.report.context import (
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
+from fairstats.release.contents import (
     FORMAT_VARIABLE,
     QUARTO_VARIABLE,
     RELEASE_VARIABLE,
@@ -22,10 +21,11 @@ from fairstats.report.context import (
     load_release,
     output_format,
 )
+from fairstats.report import builtin, display, render
+from fairstats.report.builtin import _Page, _write_html
+from fairstats.report.project import FIXED_PAGES, TYPST_TEMPLATE, copy_pages
 from fairstats.report.search import write_search_index
-from fairstats.report.site import FIXED_PAGES, TYPST_TEMPLATE, copy_pages
 from fairstats.report.theme import style_sheet
-from fairstats.resources import resource
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks import Benchmark, load_benchmark
-from fairstats.report.api import leaderboard_document
+from fairstats._lib.formatting import level, percent
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.publishing.badges import badge
+from fairstats.publishing.json_api import leaderboard_document
+from fairstats.release.contents import Release
 from fairstats.report.audit_prose import limitations
-from fairstats.report.badges import badge
 from fairstats.report.board import leaderboard
-from fairstats.report.context import Release
 from fairstats.report.prose import benchmark_card, board_summary, how_to_read
 from fairstats.report.rank_table import difference_matrix, matrix_caption
-from fairstats.report.text import level, percent
 
 from .undrawn import undrawn
 

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
-from fairstats.benchmarks import POOLED
-from fairstats.names import file_sha256
+from fairstats._lib.formatting import escape_markdown, percent, percent_range, point_range, points
+from fairstats._lib.safe_names import file_sha256
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
@@ -18,7 +19,6 @@ from fairstats.report.comparison_tables import preference_table, strengths_table
 from fairstats.report.ratings_document import report_ratings
 from fairstats.report.ratings_page import show_ratings
 from fairstats.report.ratings_tables import agreement_table, in_words, raters_table, rates_table
-from fairstats.report.text import escape_markdown, percent, percent_range, point_range, points
 
 from ..drawn_ratings import drawn_ratings
 from .conftest import HOSTILE, answers_of_models

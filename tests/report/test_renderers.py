@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from fairstats.answers import write_answers
-from fairstats.release import publish
+from fairstats.answers.files import write_answers
+from fairstats.publishing.publish import publish
+from fairstats.release.contents import RELEASE_VARIABLE, Release
 from fairstats.report import builtin, render
 from fairstats.report.builtin import PageError, render_builtin
-from fairstats.report.context import RELEASE_VARIABLE, Release
+from fairstats.report.project import stage
 from fairstats.report.render import RenderError, quarto_version
-from fairstats.report.site import stage
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import pdf_words, squeezed

@@ -12,21 +12,21 @@ import pypandoc
 import pytest
 
 import fairstats.report.benchmark_pages
-import fairstats.report.replication
-from fairstats.analysis import analyze
-from fairstats.benchmarks import load_benchmark
-from fairstats.published import printed_cells
-from fairstats.replication import DIFFERS, NO_ANSWERS, SAME, replicate
+import fairstats.report.replication_page
+from fairstats._lib.formatting import MINUS, decimal
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.estimates.analyze import analyze
+from fairstats.replication.printed_tables import printed_cells
+from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME, replicate
 from fairstats.report.benchmark_pages import selection_text, show_benchmarks
 from fairstats.report.conclusions import conclusions
-from fairstats.report.replication import (
+from fairstats.report.replication_page import (
     attribute_labels,
     counted,
     replication_summary,
     replication_table,
     show_replication,
 )
-from fairstats.report.text import MINUS, decimal
 
 from .conftest import HOSTILE
 
@@ -75,7 +75,7 @@ def papers(all_right):
 def shown(monkeypatch):
     """What a page showed, in its order."""
     parts: list[str] = []
-    for module in (fairstats.report.replication, fairstats.report.benchmark_pages):
+    for module in (fairstats.report.replication_page, fairstats.report.benchmark_pages):
         monkeypatch.setattr(module, "show_markdown", parts.append)
         monkeypatch.setattr(
             module, "show_table", lambda table, **dressed: parts.append(table.as_raw_html())

@@ -7,11 +7,11 @@ import re
 import pandas as pd
 import pytest
 
-from fairstats.benchmarks import POOLED
+from fairstats._lib.formatting import percent_range, points
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import POOLED
 from fairstats.report.retrieval_page import show_retrieval
 from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
-from fairstats.report.text import percent_range, points
-from fairstats.resources import resource
 
 from ..retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 from .conftest import HOSTILE
@@ -24,7 +24,7 @@ STRATEGIES = ("plain", "cot", "plain+bm25@5", "cot+bm25@5", "plain+dense@10")
 @pytest.fixture(scope="module")
 def retrieved(tmp_path_factory):
     """A release of a hostile model that was asked with snippets of a corpus with a hostile name."""
-    from fairstats.benchmarks import load_benchmark
+    from fairstats.benchmarks.declaration import load_benchmark
 
     demo = load_benchmark("demo")
     own = drawn_answers(demo, STRATEGIES, model=MODEL)

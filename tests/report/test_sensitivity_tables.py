@@ -12,19 +12,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.analysis import analyze
-from fairstats.answer_letters import NO_ANSWER, letters_of
-from fairstats.benchmarks import MISSING_POLICIES, Benchmark, load_benchmark
-from fairstats.flips import flipping_items, flips_of
+from fairstats._lib.formatting import point_range, points, scientific
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, load_benchmark
+from fairstats.counts.answer_letters import NO_ANSWER, letters_of
+from fairstats.counts.flips import flipping_items, flips_of
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.sensitivity import INTERVALS, SMALLEST, TESTS, sensitivity_of
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.report.choices import NOT_JUDGED, choice_table, nothing_missing, policy_table
-from fairstats.report.context import FORMAT_VARIABLE, Release
-from fairstats.report.display import in_page_colours, plot_svg, typst_block
-from fairstats.report.flips import FLIPS_FILE, flip_table, letter_plot
-from fairstats.report.margins import has_margins, margin_strip
+from fairstats.release.contents import FORMAT_VARIABLE, Release
+from fairstats.report.flips_section import FLIPS_FILE, flip_table, letter_plot
+from fairstats.report.margin_strip import has_margins, margin_strip
+from fairstats.report.page_output import in_page_colours, plot_svg, typst_block
 from fairstats.report.plots import forest
-from fairstats.report.text import point_range, points, scientific
-from fairstats.sensitivity import INTERVALS, SMALLEST, TESTS, sensitivity_of
+from fairstats.report.sensitivity_tables import (
+    NOT_JUDGED,
+    choice_table,
+    nothing_missing,
+    policy_table,
+)
 
 from .conftest import HOSTILE, answers_of_models
 
@@ -242,7 +247,7 @@ def test_a_pair_that_is_not_judged_has_one_line_of_its_own(sensitivity, known):
 
 
 def test_verdicts_differ_by_the_kind_of_line_and_not_by_colour_alone():
-    from fairstats.report.margins import _LINES
+    from fairstats.report.margin_strip import _LINES
 
     assert set(_LINES) == {SHOWN, INCONCLUSIVE, EQUIVALENT, NOT_JUDGED}
     assert len({(kind, width) for _, kind, width in _LINES.values()}) == 4

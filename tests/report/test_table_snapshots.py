@@ -13,19 +13,19 @@ import pandas as pd
 import pytest
 from great_tables import GT
 
-from fairstats.benchmarks import BASELINE, Benchmark, load_benchmark
-from fairstats.replication import DIFFERS, NO_ANSWERS, SAME
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, load_benchmark
+from fairstats.estimates.sensitivity import INTERVAL, TEST
+from fairstats.release.contents import Release
+from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.audit_tables import diagnostics_table, findings_table, verdict_table
 from fairstats.report.board import leaderboard
-from fairstats.report.changes import change_table
-from fairstats.report.choices import choice_table, policy_table
-from fairstats.report.context import Release
-from fairstats.report.flips import flip_table
+from fairstats.report.change_tables import change_table
+from fairstats.report.flips_section import flip_table
 from fairstats.report.rank_table import difference_matrix
-from fairstats.report.releases import moved_table
-from fairstats.report.replication import replication_table
+from fairstats.report.releases_page import moved_table
+from fairstats.report.replication_page import replication_table
+from fairstats.report.sensitivity_tables import choice_table, policy_table
 from fairstats.report.tables import estimates_table
-from fairstats.sensitivity import INTERVAL, TEST
 
 from .undrawn import undrawn
 

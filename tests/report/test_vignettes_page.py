@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
-from fairstats.answers import write_answers
-from fairstats.benchmarks import load_benchmark
-from fairstats.names import file_sha256
-from fairstats.problems import InputError
-from fairstats.report.text import percent
+from fairstats._lib.formatting import percent
+from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import file_sha256
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.report.vignettes_document import report_vignettes
 
 from .conftest import HOSTILE, answers_of_models

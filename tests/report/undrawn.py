@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import fairstats.release
-import fairstats.release_documents
-from fairstats.answers import RETRIEVALS_SUFFIX, write_answers
-from fairstats.report.context import Release
-from fairstats.retrievals import write_retrievals
+import fairstats.publishing.documents
+import fairstats.publishing.publish
+from fairstats.answers.files import RETRIEVALS_SUFFIX, write_answers
+from fairstats.release.contents import Release
+from fairstats.retrieval.retrievals_table import write_retrievals
 
 
 def undrawn(
@@ -28,9 +28,11 @@ def undrawn(
     if retrievals is not None:
         write_retrievals(retrievals, source.with_name(f"all{RETRIEVALS_SUFFIX}"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fairstats.release_documents, "render", render)
+        patch.setattr(fairstats.publishing.documents, "render", render)
         options = {"release": "2026.11"} | options
-        return Release(fairstats.release.publish(source.parent, out=folder / "out", **options).path)
+        return Release(
+            fairstats.publishing.publish.publish(source.parent, out=folder / "out", **options).path
+        )
 
 
 def whole(answers: pd.DataFrame) -> pd.DataFrame:

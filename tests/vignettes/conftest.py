@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.measures import measures_frame
-from fairstats.vignettes.reading import read_vignettes
 
 
 def _words(text: str) -> frozenset[str]:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.added_text import added_text, added_words
-from fairstats.vignettes.reading import read_vignettes
 
 NEUTRAL = (
     "A 67-year-old patient comes to the physician because of a 2-day history of ringing in their "

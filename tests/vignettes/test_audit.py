@@ -5,12 +5,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fairstats.answers import write_answers
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import write_answers
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.audit import audit_findings, audit_vignettes, measure_vignettes
 from fairstats.vignettes.findings import ASPECTS, FINDING_COLUMNS
 from fairstats.vignettes.measures import no_measures
-from fairstats.vignettes.reading import read_vignettes
 
 KEYS = list(FINDING_COLUMNS[: FINDING_COLUMNS.index("estimate")])
 

@@ -8,9 +8,9 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats import analyze
-from fairstats.problems import InputError
-from fairstats.resources import resource
-from fairstats.vignettes.capacity import AD, AD_DIFFERENCE, benchmarking_capacity
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
+from fairstats.vignettes.disparity_capacity import AD, AD_DIFFERENCE, benchmarking_capacity
 from fairstats.vignettes.findings import FINDING_COLUMNS
 
 RACE = ("race", "white", "black")

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairstats.benchmarks import NEUTRALIZED
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.content_measures import (
     CONTENT_MEASURES,
     content_findings,
@@ -13,7 +14,6 @@ from fairstats.vignettes.content_measures import (
 )
 from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
 from fairstats.vignettes.measures import MEASURE_COLUMNS
-from fairstats.vignettes.reading import read_vignettes
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.duplicates import (
     LIKE_NEUTRAL,
     LIKE_OTHER_GROUP,
@@ -16,7 +17,6 @@ from fairstats.vignettes.duplicates import (
     jaccard,
     near_duplicates,
 )
-from fairstats.vignettes.reading import read_vignettes
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.vignettes.followed_leakage import (
     EXCESS,
     EXPECTED,

@@ -10,7 +10,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from scipy import stats
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
 from fairstats.vignettes.item_findings import item_findings
 from fairstats.vignettes.item_statistics import (
@@ -22,7 +22,7 @@ from fairstats.vignettes.item_statistics import (
     item_rest_correlations,
     item_statistics,
 )
-from fairstats.vignettes.selection import (
+from fairstats.vignettes.selection_effects import (
     DIFFERENCE,
     ONE_SIDED,
     selection_findings,
@@ -231,7 +231,7 @@ def test_the_released_answers(released):
 
 
 def test_the_released_selection_is_found_with_and_without_its_declaration(released):
-    from fairstats.benchmarks import load_benchmark
+    from fairstats.benchmarks.declaration import load_benchmark
 
     declared = selection_findings(released)
     beside = declared[declared["quantity"] == DIFFERENCE].set_index("attribute")

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.added_text import added_text
 from fairstats.vignettes.leakage import leakage_measures
 from fairstats.vignettes.leakage_flags import leakage_flags
 from fairstats.vignettes.measures import MEASURE_COLUMNS
-from fairstats.vignettes.reading import read_vignettes
 from fairstats.vignettes.words import content_stems
 from tests.vignette_texts import NEUTRAL, OPTIONS, item, vignettes
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.equal_length import at_equal_length
 from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.leakage import leakage_measures
 from fairstats.vignettes.leakage_summary import leakage_findings
 from fairstats.vignettes.measures import measures_frame
-from fairstats.vignettes.reading import read_vignettes
 from tests.vignette_texts import OPTIONS, item, vignettes
 
 KEY_NAMED = "Friends discuss cross-linking of DNA eagerly."

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.vignettes.measures import (
     check_measures,
     measures_frame,

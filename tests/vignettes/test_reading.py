@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.problems import InputError
-from fairstats.vignettes.reading import read_vignettes
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_texts import read_vignettes
 
 
 def test_a_benchmark_that_ships_its_vignettes_is_read_by_name():

@@ -6,8 +6,8 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 from scipy.special import expit, logit
 
-from fairstats.analysis import analyze
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.estimates.analyze import analyze
 from fairstats.vignettes.measures import measures_frame
 from fairstats.vignettes.remaining_disparity import (
     BALANCED,

@@ -9,14 +9,12 @@ import pandas as pd
 import pytest
 from fairstats_collectors.amqa import import_amqa
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.items import item_patterns
-from fairstats.problems import InputError
-from fairstats.ranking import rank_models
-from fairstats.report.vignettes_prose import variant_sets_sentence
-from fairstats.versions import compare
-from fairstats.vignettes.findings import FINDING_COLUMNS
-from fairstats.vignettes.same_variants import (
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.comparisons.compare import compare
+from fairstats.comparisons.ranking import rank_models
+from fairstats.counts.by_item import item_patterns
+from fairstats.estimates.same_variants import (
     CANNOT_TELL,
     DIFFERENT,
     NO_VERDICT,
@@ -30,6 +28,8 @@ from fairstats.vignettes.same_variants import (
     same_variants,
     variant_sets,
 )
+from fairstats.report.vignettes_prose import variant_sets_sentence
+from fairstats.vignettes.findings import FINDING_COLUMNS
 from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
 
 _GROUPS = {

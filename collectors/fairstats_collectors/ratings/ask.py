@@ -12,22 +12,22 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from fairstats.answers import RATINGS_SUFFIX
-from fairstats.names import slug
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import slug
+from fairstats.answers.files import RATINGS_SUFFIX
+from fairstats.benchmarks.vignette_items import Item
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import MODEL_GROUP, check_ratings
-from fairstats.vignettes.items import Item
-from fairstats_collectors.asking import AskingOptions, ask_tasks, open_journal, terms_of
+from fairstats_collectors.ask_tasks import AskingOptions, ask_tasks, open_journal, terms_of
 from fairstats_collectors.checking import check_numbers, path_in, wrong
-from fairstats_collectors.compaction import Slot
 from fairstats_collectors.embedded import EMBEDDED_MODEL
 from fairstats_collectors.item_prompts import Prompt
 from fairstats_collectors.journal import Reply
+from fairstats_collectors.journal_to_answers import Slot
 from fairstats_collectors.ratings.ask_prompts import rating_prompt
 from fairstats_collectors.ratings.ask_replies import STATUSES, ReadReply, read_judgement
-from fairstats_collectors.ratings.handed_out import TASKS, load_handed_out
+from fairstats_collectors.ratings.assignment_folder import TASKS, load_handed_out
 from fairstats_collectors.ratings.rubric_logic import as_given, check_mirrored
 from fairstats_collectors.ratings.subjects import NAME_LENGTH, Subject, read_subjects
 from fairstats_collectors.tasks import Task
@@ -97,7 +97,7 @@ def ask(
     dry_run : bool
         Print what would be asked and what it may cost, and ask nothing.
     **options
-        How to ask, see `fairstats_collectors.asking.AskingOptions`.
+        How to ask, see `fairstats_collectors.ask_tasks.AskingOptions`.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairstats.input_files import distinct_names
+from fairstats._lib.untrusted_files import distinct_names
 from fairstats.ratings.rubrics import Question, Rubric
 from fairstats_collectors.ratings.rubric_logic import is_asked
 from fairstats_collectors.reply_text import without_thinking

@@ -12,17 +12,10 @@ from random import Random
 
 import pandas as pd
 
-from fairstats.names import file_sha256, text_sha256, unique_slugs
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
 from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats_collectors.ratings.balance import (
-    balanced_loads,
-    balanced_sides,
-    balanced_tasks,
-    concurrence,
-)
-from fairstats_collectors.ratings.form import form_html
-from fairstats_collectors.ratings.handed_out import (
+from fairstats_collectors.ratings.assignment_folder import (
     FACTS,
     HASHES,
     KEY,
@@ -34,6 +27,13 @@ from fairstats_collectors.ratings.handed_out import (
     key_text,
     tasks_text,
 )
+from fairstats_collectors.ratings.balance import (
+    balanced_loads,
+    balanced_sides,
+    balanced_tasks,
+    concurrence,
+)
+from fairstats_collectors.ratings.form import form_html
 from fairstats_collectors.ratings.raters import Rater, read_raters
 from fairstats_collectors.ratings.rubric_logic import check_mirrored
 from fairstats_collectors.ratings.sheets import VALUES, sheet_text, values_text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats.ratings.table import check_ratings
 from fairstats_collectors.import_files import importable_files
 from fairstats_collectors.ratings.equitymedqa_cells import Cell, Reading, cell_text, flag, word

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairstats.problems import Problem
+from fairstats._lib.problems import Problem
 from fairstats_collectors.ratings.workbooks import Sheet
 
 _YES, _NO = ("true", "1", "yes", "1.0"), ("false", "0", "no", "0.0")

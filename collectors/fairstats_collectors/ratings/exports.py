@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats.ratings.files import EXPORT_FORMAT
 from fairstats_collectors.import_files import importable_files, json_value
+from fairstats_collectors.ratings.assignment_folder import HandedOut
 from fairstats_collectors.ratings.form import EXPORT_VERSION
-from fairstats_collectors.ratings.handed_out import HandedOut
 from fairstats_collectors.ratings.judgements import (
     Entry,
     Judgement,

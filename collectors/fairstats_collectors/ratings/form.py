@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from fairstats.names import slug
+from fairstats._lib.formatting import escape_html
+from fairstats._lib.safe_names import slug
 from fairstats.ratings.files import EXPORT_FORMAT
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.text import escape_html
 from fairstats_collectors.ratings.judgements import MAX_COMMENT
 from fairstats_collectors.ratings.texts import Shown
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers import COMMENTS_SUFFIX, RATINGS_SUFFIX
-from fairstats.input_files import load_parquet
-from fairstats.problems import InputError, Problem
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import load_parquet
+from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
-from fairstats.report.downloads import table_csv
-from fairstats.whole_files import whole_file
+from fairstats.release.downloads import table_csv
 
 #: The columns of a file of comments.
 COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")

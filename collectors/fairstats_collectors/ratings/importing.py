@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.names import slug
-from fairstats.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats._lib.safe_names import slug
 from fairstats.ratings.files import is_handed_in
 from fairstats.ratings.rubrics import load_rubric
+from fairstats_collectors.ratings.assignment_folder import load_handed_out
 from fairstats_collectors.ratings.equitymedqa import import_equitymedqa
-from fairstats_collectors.ratings.handed_in import import_handed_in
-from fairstats_collectors.ratings.handed_out import load_handed_out
 from fairstats_collectors.ratings.imported import COMMENT_COLUMNS, Imported, write_imported
 from fairstats_collectors.ratings.medperturb import import_medperturb
+from fairstats_collectors.ratings.returned_judgements import import_handed_in
 from fairstats_collectors.ratings.tables import import_tables
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairstats.problems import InputError, Problem, first_of
+from fairstats._lib.problems import InputError, Problem, first_of
 from fairstats.ratings.rubrics import Question
-from fairstats_collectors.ratings.handed_out import HandedOut
+from fairstats_collectors.ratings.assignment_folder import HandedOut
 from fairstats_collectors.ratings.rubric_logic import as_given, is_asked
 
 #: A longer comment is no comment.

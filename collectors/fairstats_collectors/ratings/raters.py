@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats.ratings.rubrics import Rubric
 from fairstats_collectors.import_files import SEPARATORS, csv_records, importable_files
 from fairstats_collectors.ratings.subjects import MAX_BYTES, NAME_LENGTH, is_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats.ratings.rubrics import Question, Rubric
 
 _EXCHANGE = str.maketrans("12", "21")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstats.names import digest
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import digest
 from fairstats.ratings.rubrics import Compares, Rubric
 from fairstats_collectors.import_files import (
     SEPARATORS,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers import load_table
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.answers.files import load_table
 from fairstats.ratings.files import in_two_files
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats_collectors.import_files import csv_records
 from fairstats_collectors.spreadsheets import workbook
 

@@ -13,10 +13,10 @@ from fairstats_collectors.vignettes.benchmark_files import (
     write_benchmark,
 )
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.names import file_sha256
-from fairstats.problems import InputError, Problem
-from fairstats.vignettes.reading import read_amqa_items
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_texts import read_amqa_items
 
 
 def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | None = None) -> Path:

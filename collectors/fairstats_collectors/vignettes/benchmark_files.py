@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairstats.benchmarks import Attribute, builtin_benchmarks, load_benchmark
-from fairstats.problems import InputError, Problem
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import Attribute, builtin_benchmarks, load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

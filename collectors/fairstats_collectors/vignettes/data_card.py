@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import pandas as pd
 from fairstats_collectors.import_files import csv_records
 from fairstats_collectors.vignettes.building.folder import TRIGGERED
-from fairstats_collectors.vignettes.built import Built
+from fairstats_collectors.vignettes.built_benchmark import Built
 from fairstats_collectors.vignettes.release_declaration import is_substitution, took_part
 from fairstats_collectors.vignettes.review.decisions import DECISIONS
 from fairstats_collectors.vignettes.review.figures import AFTER, BEFORE, of_all
 from fairstats_collectors.vignettes.review.rounds import Review
 
-from fairstats.problems import printable
-from fairstats.report.text import MINUS, decimal, escape_markdown, percent, percent_range
+from fairstats._lib.formatting import MINUS, decimal, escape_markdown, percent, percent_range
+from fairstats._lib.problems import printable
 
 #: The coefficients that the card shows; agreement.csv has all of them.
 COEFFICIENTS = {

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from fairstats_collectors.vignettes.pronouns import PRONOUN, is_pronoun
 
-from fairstats.benchmarks import read_toml, refuse_unknown_keys
-from fairstats.resources import resource
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
 
 #: Nouns for a person, before which an adjective like "white" speaks of a person.
 PERSON = (

@@ -16,9 +16,9 @@ from fairstats_collectors.vignettes.neutralizing import neutralize
 from fairstats_collectors.vignettes.pronouns import PRONOUN, is_pronoun
 from fairstats_collectors.vignettes.screening import sex_specific_words
 
-from fairstats.benchmarks import NEUTRALIZED, read_toml, refuse_unknown_keys
-from fairstats.resources import resource
-from fairstats.vignettes.items import Item
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import NEUTRALIZED, read_toml, refuse_unknown_keys
+from fairstats.benchmarks.vignette_items import Item
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats.benchmarks import (
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     POOLED,
@@ -18,7 +19,6 @@ from fairstats.benchmarks import (
     refuse_unknown_keys,
     unknown_keys,
 )
-from fairstats.problems import InputError, Problem
 
 #: The variants that items come with.
 ORIGINAL = "original"

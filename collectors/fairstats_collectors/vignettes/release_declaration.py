@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from fairstats_collectors.vignettes.built import Built
+from fairstats_collectors.vignettes.built_benchmark import Built
 from fairstats_collectors.vignettes.groups import ORIGINAL
 from fairstats_collectors.vignettes.review.decisions import ACCEPTED, EDITED
 from fairstats_collectors.vignettes.review.rounds import Review
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
 
 #: What a model of each stage had to do with what was selected.
 _PART = {

@@ -21,7 +21,7 @@ from fairstats_collectors.vignettes.building.folder import (
     TRIGGERED,
     VARIANTS,
 )
-from fairstats_collectors.vignettes.built import Built, read_built
+from fairstats_collectors.vignettes.built_benchmark import Built, read_built
 from fairstats_collectors.vignettes.data_card import Facts, card_text
 from fairstats_collectors.vignettes.groups import ORIGINAL
 from fairstats_collectors.vignettes.release_declaration import declaration
@@ -31,10 +31,10 @@ from fairstats_collectors.vignettes.review.rounds import Review, read_review
 from fairstats_collectors.vignettes.stages import left_out, stage_counts
 
 import fairstats
-from fairstats.benchmarks import NEUTRALIZED
-from fairstats.names import file_sha256, text_sha256
-from fairstats.problems import InputError, Problem
-from fairstats.report.downloads import json_text, records, table_csv
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256, text_sha256
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.release.downloads import json_text, records, table_csv
 
 CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pandas as pd
-from fairstats_collectors.vignettes.built import Built
+from fairstats_collectors.vignettes.built_benchmark import Built
 
-from fairstats.problems import first_of
+from fairstats._lib.problems import first_of
 
 #: The stages in order, and what an item that passed one has.
 STAGES: Mapping[str, str] = {

@@ -26,12 +26,12 @@ from fairstats_collectors.vignettes.groups import ORIGINAL, Groups, load_groups
 from fairstats_collectors.vignettes.mentions import Mention, NotFound, find_mention
 from fairstats_collectors.vignettes.screening import left_over_group, sex_specific_word
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED, Attribute, load_benchmark
-from fairstats.input_files import read_json_lines
-from fairstats.names import file_sha256
-from fairstats.problems import InputError, Problem
-from fairstats.report.downloads import table_csv
-from fairstats.vignettes.items import Item, load_items
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute, load_benchmark
+from fairstats.benchmarks.vignette_items import Item, load_items
+from fairstats.release.downloads import table_csv
 
 _ARTICLE = re.compile(r"(?i)\b(an?) $")
 # "a European", "a uniformed", "a Ukrainian", but "an unidentified".

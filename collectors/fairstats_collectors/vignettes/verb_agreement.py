@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from fairstats_collectors.vignettes.pronouns import in_case_of
 
-from fairstats.resources import resource
+from fairstats._lib.resources import resource
 
 
 @lru_cache(maxsize=3)

@@ -17,12 +17,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.ratings.ask import MAX_TOKENS, ask
 from fairstats_collectors.ratings.assignment import Assigned
 from fairstats_collectors.ratings.importing import import_ratings
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import RATING_COLUMNS

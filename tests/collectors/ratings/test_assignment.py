@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 from fairstats_collectors.ratings.assignment import assign
-from fairstats_collectors.ratings.handed_out import load_handed_out
+from fairstats_collectors.ratings.assignment_folder import load_handed_out
 from fairstats_collectors.ratings.raters import Rater, read_raters
 from fairstats_collectors.ratings.subjects import read_subjects
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.rubrics import load_rubric
 from tests.rating_files import (
     COMPARES,

@@ -7,7 +7,7 @@ import pytest
 from fairstats_collectors.ratings import workbooks
 from fairstats_collectors.ratings.importing import import_ratings
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 
 DIMENSIONS = (
     "inaccuracy_for_some_axes", "not_inclusive_for_some_axes",

@@ -10,7 +10,7 @@ import pytest
 from fairstats_collectors.ratings import importing
 from fairstats_collectors.ratings.importing import import_ratings
 
-from fairstats.problems import InputError, in_lines
+from fairstats._lib.problems import InputError, in_lines
 from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import (

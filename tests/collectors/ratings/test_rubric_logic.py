@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fairstats_collectors.ratings.rubric_logic import as_given, check_mirrored, is_asked, mirrored
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.rubrics import Choice, Question, builtin_rubrics, load_rubric
 
 INDEPENDENT, PAIRWISE = load_rubric("independent"), load_rubric("pairwise")

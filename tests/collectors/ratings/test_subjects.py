@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fairstats_collectors.ratings.subjects import Subject, read_subjects
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from fairstats.ratings.rubrics import load_rubric
 
 ROW = {"item_id": "q1", "question": "Why?", "answer": "So."}

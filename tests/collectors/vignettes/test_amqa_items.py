@@ -7,10 +7,10 @@ import pytest
 from fairstats_collectors.item_prompts import list_prompts
 from fairstats_collectors.vignettes.amqa_items import convert_amqa
 
-from fairstats.benchmarks import load_benchmark
-from fairstats.input_files import read_json_lines
-from fairstats.problems import InputError
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
 
 GROUPS = {
     "original_question": "original",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from fairstats_collectors.vignettes.built import read_built
+from fairstats_collectors.vignettes.built_benchmark import read_built
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from tests.vignette_builds import ATTRIBUTES, built_folder
 
 

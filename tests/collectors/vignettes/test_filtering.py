@@ -3,8 +3,8 @@
 import pytest
 from fairstats_collectors.vignettes.filtering import Decision, filter_by_rules
 
-from fairstats.vignettes.items import Item
-from fairstats.vignettes.reading import read_amqa_items, read_vignettes
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.benchmarks.vignette_texts import read_amqa_items, read_vignettes
 
 OPTIONS = {"A": "Aspirin", "B": "Heparin", "C": "Rest", "D": "Surgery"}
 

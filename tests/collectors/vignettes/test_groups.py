@@ -3,8 +3,8 @@
 import pytest
 from fairstats_collectors.vignettes.groups import load_groups
 
-from fairstats.problems import InputError
-from fairstats.resources import resource
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
 
 RACE = """
 [attributes.race]

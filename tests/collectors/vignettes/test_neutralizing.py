@@ -10,8 +10,8 @@ from fairstats_collectors.vignettes.demographic_words import demographic_words, 
 from fairstats_collectors.vignettes.neutralizing import neutralize
 from fairstats_collectors.vignettes.verb_agreement import plural_verb
 
-from fairstats.resources import resource
-from fairstats.vignettes.reading import read_amqa_items, read_vignettes
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.vignette_texts import read_amqa_items, read_vignettes
 
 ROOT = Path(__file__).parents[3]
 

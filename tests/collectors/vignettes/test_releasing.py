@@ -17,13 +17,13 @@ from fairstats_collectors.vignettes.review.handing_out import assign_review, nex
 from fairstats_collectors.vignettes.review.taking_in import import_review
 from typer.testing import CliRunner
 
-from fairstats.benchmarks import load_benchmark
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.cli import app
-from fairstats.problems import InputError
 from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
-from fairstats.vignettes.items import load_items
-from fairstats.vignettes.reading import read_vignettes
 from tests.rating_files import HOSTILE, write_rows
 from tests.vignette_builds import ATTRIBUTES, BAD, FINE, LEAKS, built_folder, hand_in, reviewers
 

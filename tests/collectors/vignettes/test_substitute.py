@@ -12,12 +12,12 @@ from fairstats_collectors.vignettes.amqa_items import convert_amqa
 from fairstats_collectors.vignettes.groups import load_groups
 from fairstats_collectors.vignettes.substitute import put_in, substitute
 
-from fairstats.analysis import analyze
-from fairstats.benchmarks import load_benchmark
-from fairstats.input_files import read_json_lines
-from fairstats.problems import InputError
-from fairstats.resources import resource
-from fairstats.vignettes.items import load_items
+from fairstats._lib.problems import InputError
+from fairstats._lib.resources import resource
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.vignette_items import load_items
+from fairstats.estimates.analyze import analyze
 
 CPV = resource("data", "substitutions", "cpv.toml")
 WORDS = load_groups(CPV).words

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from fairstats_collectors.asking import Replies, ask_tasks, open_journal
+from fairstats_collectors.ask_tasks import Replies, ask_tasks, open_journal
 from fairstats_collectors.item_prompts import Prompt
 from fairstats_collectors.journal import Journal, Reply
 from fairstats_collectors.limits import Budget
@@ -59,7 +59,7 @@ class Agent:
     facts : Mapping
         What every journal is of.
     keep_failures, progress : bool
-        As in `fairstats_collectors.asking.AskingOptions`.
+        As in `fairstats_collectors.ask_tasks.AskingOptions`.
     """
 
     declared: Declared
@@ -103,7 +103,7 @@ class Agent:
         Raises
         ------
         Unfinished, InputError, KeyboardInterrupt
-            As `fairstats_collectors.asking.ask_tasks`.
+            As `fairstats_collectors.ask_tasks.ask_tasks`.
         """
         if not prompts:
             return {}

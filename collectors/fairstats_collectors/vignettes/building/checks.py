@@ -29,12 +29,16 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
     Three sentences that name the group, that leave the clinical content as it is where they are
     put in, and that bring in no option's words.
     """
+    from fairstats.vignettes.background_structure import (
+        GROUP_PRONOUNS,
+        structure_problems,
+        words_of_group,
+    )
     from fairstats.vignettes.clinical_content import (
         FINAL_SENTENCE,
         QUESTION_MISSING,
         QUESTION_STATED,
     )
-    from fairstats.vignettes.structure import GROUP_PRONOUNS, structure_problems, words_of_group
 
     of_the_question = (FINAL_SENTENCE, QUESTION_MISSING, QUESTION_STATED)
     content = _content(wanted.neutral, before_the_question(wanted.neutral, background))
@@ -51,7 +55,7 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
 
 def variant_problems(wanted: Wanted, text: str) -> list[str]:
     """What is wrong with a variant: its question, its group, its content, an option's words."""
-    from fairstats.vignettes.structure import NOT_NAMED, is_named, words_of_group
+    from fairstats.vignettes.background_structure import NOT_NAMED, is_named, words_of_group
 
     words = words_of_group(wanted.group, wanted.group_label, wanted.words)
     named = [] if is_named(wanted.neutral, text, words) else [f"{NOT_NAMED}: {', '.join(words)}"]

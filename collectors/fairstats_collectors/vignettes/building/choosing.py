@@ -12,7 +12,7 @@ from fairstats_collectors.vignettes.building.declaration import Build
 from fairstats_collectors.vignettes.building.messages import filter_message
 from fairstats_collectors.vignettes.building.replies import Verdict, read_verdict
 
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.vignette_items import Item
 
 COLUMNS = ("item_id", "kept", "decided_by", "reason")
 RULES = "rules"

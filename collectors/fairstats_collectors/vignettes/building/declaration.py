@@ -18,9 +18,9 @@ from fairstats_collectors.vignettes.building.declared_agents import (
 )
 from fairstats_collectors.vignettes.building.declared_attributes import Varied, read_attributes
 
-from fairstats.benchmarks import Attribute, read_toml, unknown_keys
-from fairstats.input_files import file_inside
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import file_inside
+from fairstats.benchmarks.declaration import Attribute, read_toml, unknown_keys
 
 #: Who writes the variants: two agents, or `fairstats_collectors.vignettes.substitute`, which asks
 #: no model.

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairstats_collectors.asking import Terms, terms_of
+from fairstats_collectors.ask_tasks import Terms, terms_of
 
-from fairstats.benchmarks import unknown_keys
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import unknown_keys
 
 #: The stages in their order, with the longest reply of each in tokens.
 MAX_TOKENS = MappingProxyType(
@@ -42,7 +42,7 @@ class Declared:
     model : str
         As `fairstats_collectors.chat.collect` takes it, or ``"none"``.
     options : Mapping
-        ``max_tokens`` and `fairstats_collectors.asking.AskingOptions`.
+        ``max_tokens`` and `fairstats_collectors.ask_tasks.AskingOptions`.
     shaping : Mapping
         What of it a reply depends on.
     """

@@ -12,7 +12,8 @@ from typing import Any
 from fairstats_collectors.vignettes.benchmark_files import toml_text
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.benchmarks import (
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import (
     BASELINE,
     NEUTRALIZED,
     POOLED,
@@ -20,7 +21,6 @@ from fairstats.benchmarks import (
     load_benchmark,
     unknown_keys,
 )
-from fairstats.problems import InputError, Problem
 
 #: Where a group's background is to lead: to a right answer, away from it, or nowhere.
 DIRECTIONS = ("favourable", "unfavourable", "neutral")

@@ -15,11 +15,11 @@ from fairstats_collectors.vignettes.building.declaration import Build
 from fairstats_collectors.vignettes.building.declared_agents import STAGES
 from fairstats_collectors.vignettes.building.messages import prompts_sha256
 
-from fairstats.input_files import parse_json
-from fairstats.names import file_sha256
-from fairstats.problems import InputError, Problem
-from fairstats.report.downloads import table_csv
-from fairstats.whole_files import whole_file
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import parse_json
+from fairstats.release.downloads import table_csv
 
 BUILD = "build.json"
 FILTERED = "filtered.csv"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fairstats_collectors.item_prompts import load_prompt, load_template, quoted
 
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.vignette_items import Item
 
 #: The files of ``prompts/`` that each stage's messages are made of.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {

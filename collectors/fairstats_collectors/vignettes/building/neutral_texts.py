@@ -14,8 +14,8 @@ from fairstats_collectors.vignettes.building.messages import neutralize_message
 from fairstats_collectors.vignettes.building.replies import read_text
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.benchmarks import NEUTRALIZED
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from fairstats_collectors.reply_patterns import REFUSAL, SENTENCE_END
 from fairstats_collectors.reply_text import plain_text, without_thinking
 
-from fairstats.input_files import distinct_names
+from fairstats._lib.untrusted_files import distinct_names
 
 # A vignette has some hundred words; what is much longer is a model that does not come to an end.
 _LONGEST = 20_000

@@ -12,7 +12,7 @@ from fairstats_collectors.vignettes.building.messages import Wanted
 from fairstats_collectors.vignettes.building.validating import answer_neutral, validate
 from fairstats_collectors.vignettes.building.writing import Revised, fuse, generate, put_words_in
 
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.vignette_items import Item
 
 
 @dataclass(frozen=True)

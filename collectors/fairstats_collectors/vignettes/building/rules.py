@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from fairstats.benchmarks import Attribute
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.vignette_items import Item
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 

@@ -33,9 +33,9 @@ from fairstats_collectors.vignettes.building.source import read_source
 from fairstats_collectors.vignettes.building.triggered import triggered_by_round
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.benchmarks import NEUTRALIZED
-from fairstats.problems import InputError, Problem
-from fairstats.vignettes.items import Item
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
 
 
 @dataclass(frozen=True)

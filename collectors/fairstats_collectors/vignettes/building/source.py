@@ -12,10 +12,10 @@ from typing import Any
 
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.benchmarks import BASELINE, Attribute, load_benchmark
-from fairstats.input_files import read_json_lines
-from fairstats.problems import InputError, Problem
-from fairstats.vignettes.items import Item, load_items
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats.benchmarks.declaration import BASELINE, Attribute, load_benchmark
+from fairstats.benchmarks.vignette_items import Item, load_items
 
 
 def read_source(path: Path) -> list[Item]:

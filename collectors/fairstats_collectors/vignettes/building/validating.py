@@ -12,8 +12,8 @@ from fairstats_collectors.vignettes.building.attempts import Attempt, Outcome
 from fairstats_collectors.vignettes.building.messages import validate_message
 from fairstats_collectors.vignettes.building.replies import BrokenReply, Refused
 
-from fairstats.benchmarks import BASELINE, NEUTRALIZED
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
 
 
 def answer_neutral(items: Sequence[Item], agent: Agent) -> dict[str, Got[str]]:

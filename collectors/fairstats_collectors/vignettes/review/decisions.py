@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from fairstats_collectors.vignettes.built import Key
+from fairstats_collectors.vignettes.built_benchmark import Key
 from fairstats_collectors.vignettes.review.rounds import Review, Round
 
 from fairstats.ratings.rubrics import Rubric

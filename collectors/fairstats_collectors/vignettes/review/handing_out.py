@@ -12,14 +12,14 @@ from pathlib import Path
 import pandas as pd
 from fairstats_collectors.import_files import json_value
 from fairstats_collectors.ratings.assignment import Assigned, assign
-from fairstats_collectors.ratings.handed_out import FACTS
+from fairstats_collectors.ratings.assignment_folder import FACTS
 from fairstats_collectors.vignettes.building.folder import VARIANTS
-from fairstats_collectors.vignettes.built import Key, read_built
+from fairstats_collectors.vignettes.built_benchmark import Key, read_built
 from fairstats_collectors.vignettes.review.decisions import FEWEST, OPEN, decisions
 from fairstats_collectors.vignettes.review.rounds import Review, read_review, round_folder
 from fairstats_collectors.vignettes.review.subjects import said_of, subject_lines
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
 from fairstats.ratings.rubrics import load_rubric
 
 RUBRIC = "vignette_review"

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 from fairstats_collectors.import_files import json_lines
-from fairstats_collectors.ratings.handed_out import TASKS, HandedOut, load_handed_out
+from fairstats_collectors.ratings.assignment_folder import TASKS, HandedOut, load_handed_out
 from fairstats_collectors.vignettes.building.folder import VARIANTS
-from fairstats_collectors.vignettes.built import Built, Key
+from fairstats_collectors.vignettes.built_benchmark import Built, Key
 
-from fairstats.answers import COMMENTS_SUFFIX, RATINGS_SUFFIX
-from fairstats.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.files import read_ratings
 
 REVIEW = "review"

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
-from fairstats_collectors.vignettes.built import BuiltItem, Key
+from fairstats_collectors.vignettes.built_benchmark import BuiltItem, Key
 from fairstats_collectors.vignettes.review.rounds import Review, Round, dataset_of
 
 from fairstats.ratings.rubrics import Choice

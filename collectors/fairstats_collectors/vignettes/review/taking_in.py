@@ -12,7 +12,7 @@ from pathlib import Path
 from fairstats_collectors.import_files import SEPARATORS, Record, csv_records, importable_files
 from fairstats_collectors.ratings.importing import import_ratings
 from fairstats_collectors.ratings.subjects import MAX_TEXT, is_name
-from fairstats_collectors.vignettes.built import Key, read_built
+from fairstats_collectors.vignettes.built_benchmark import Key, read_built
 from fairstats_collectors.vignettes.review.rounds import (
     STEM,
     Edit,
@@ -23,10 +23,10 @@ from fairstats_collectors.vignettes.review.rounds import (
     round_folder,
 )
 
-from fairstats.problems import InputError, Problem
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.problems import InputError, Problem
 from fairstats.vignettes.clinical_content import content_problems
 from fairstats.vignettes.sentences import final_sentence
-from fairstats.whole_files import whole_file
 
 EDIT_COLUMNS = ("item_id", "attribute", "group", "text", "editor", "why")
 

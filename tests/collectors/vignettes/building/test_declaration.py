@@ -14,7 +14,7 @@ from fairstats_collectors.vignettes.building.attempts import OUTCOMES
 from fairstats_collectors.vignettes.building.declaration import load_build
 from fairstats_collectors.vignettes.building.declared_agents import STAGES
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from tests.collectors.vignettes.building.scripted import DIRECTED, declared
 
 URL = "http://127.0.0.1:1/v1"

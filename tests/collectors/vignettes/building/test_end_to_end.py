@@ -15,7 +15,7 @@ from fairstats_collectors.vignettes.building.attempts import OUTCOMES
 from fairstats_collectors.vignettes.building.checks import neutral_problems
 from fairstats_collectors.vignettes.building.run import run
 
-from fairstats.vignettes.reading import read_vignettes
+from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.sentences import final_sentence
 from tests.collectors.vignettes.building.reading import lines, rows
 from tests.collectors.vignettes.building.scripted import (

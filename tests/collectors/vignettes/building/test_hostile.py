@@ -17,7 +17,7 @@ from fairstats_collectors.vignettes.building.messages import (
 )
 from fairstats_collectors.vignettes.building.run import run
 
-from fairstats.vignettes.items import Item
+from fairstats.benchmarks.vignette_items import Item
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import lines, outcomes
 from tests.collectors.vignettes.building.scripted import DIRECTED, Service, item, says

@@ -16,7 +16,7 @@ import pytest
 from fairstats_collectors.vignettes.building import folder
 from fairstats_collectors.vignettes.building.run import run
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import content, outcomes
 from tests.collectors.vignettes.building.scripted import (

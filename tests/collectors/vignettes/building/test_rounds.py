@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairstats_collectors.endings import Unfinished
+from fairstats_collectors.interruptions import Unfinished
 from fairstats_collectors.vignettes.building.run import run
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import by_round, lines, outcomes, rows
 from tests.collectors.vignettes.building.scripted import (

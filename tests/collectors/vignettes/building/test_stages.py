@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fairstats_collectors.vignettes.building.run import run
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from tests.collectors.vignettes.building.conftest import Write
 from tests.collectors.vignettes.building.reading import lines, rows
 from tests.collectors.vignettes.building.scripted import (

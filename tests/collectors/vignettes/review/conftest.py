@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fairstats_collectors.vignettes.built import read_built
+from fairstats_collectors.vignettes.built_benchmark import read_built
 from fairstats_collectors.vignettes.review.decisions import decisions
 from fairstats_collectors.vignettes.review.handing_out import assign_review, next_round
 from fairstats_collectors.vignettes.review.rounds import read_review

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairstats.problems import InputError
+from fairstats._lib.problems import InputError
 from tests.rating_files import HOSTILE, form_data, sheet_rows
 from tests.vignette_builds import BAD, FINE, LEAKS, built_folder, variants_of
 

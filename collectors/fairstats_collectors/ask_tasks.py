@@ -1,0 +1,339 @@
+"""Ask tasks over a service: only those whose replies are not in the journal, and all of it kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from fairstats._lib.problems import InputError
+from fairstats_collectors.batch import has_batch, run_batch
+from fairstats_collectors.campaign import Campaign, noted_names
+from fairstats_collectors.checking import check_numbers, wrong
+from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client
+from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
+from fairstats_collectors.interruptions import unfinished
+from fairstats_collectors.journal import SUFFIX, Journal, Reply
+from fairstats_collectors.journal_to_answers import Slot, reconcile
+from fairstats_collectors.limits import Budget, Pace, Price, estimate
+from fairstats_collectors.models import KnownModel, find_model
+from fairstats_collectors.progress import show_progress
+from fairstats_collectors.service import Service
+from fairstats_collectors.tasks import Shard, Task
+
+if TYPE_CHECKING:
+    import openai
+
+Replies = dict[Slot, Reply]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Whom to ask, and what it may use; what is not named here is one of `AskingOptions`.
+
+    Parameters
+    ----------
+    known : KnownModel
+        How to ask the model.
+    here : bool
+        Whether it is the embedded one.
+    max_tokens : int
+        The longest reply, with the tokens that the model may think.
+    budget : Budget
+        The money.
+    """
+
+    known: KnownModel
+    here: bool
+    max_tokens: int
+    budget: Budget
+    temperature: float
+    concurrency: int
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    retries: int
+    keep_failures: bool
+    batch: bool
+    poll_s: float
+    progress: bool
+
+    def print_estimate(self, tasks: Sequence[Task]) -> None:
+        """Say what would be asked and what it may cost, and show the first message."""
+        said = estimate(tasks, self.max_tokens, self.known.price)
+        print(said, "", _printable(tasks[0].prompt.text), sep="\n")
+
+
+class AskingOptions(TypedDict, total=False):
+    """How to ask; the defaults are those of `terms_of`.
+
+    Parameters
+    ----------
+    base_url : str, optional
+        The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
+        key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
+        named by its address may go without one.
+    temperature : float
+        Sent where the service takes it.
+    concurrency : int
+        How many requests are under way at once. The embedded model takes one at a time.
+    rpm, tpm : int, optional
+        The most requests, and the most tokens, a minute.
+    price : tuple of float, optional
+        Dollars for a million prompt and completion tokens, by default those of ``models.toml``.
+    max_cost : float, optional
+        The most that the whole campaign may cost, in dollars; needs a price.
+    timeout : float
+        Seconds until a request that gets no reply is asked again.
+    retries : int
+        How often a request is asked again by the client, which waits as long as the service says.
+    keep_failures : bool
+        Whether requests that failed for good in an earlier run are left as they are.
+    batch : bool
+        Ask through the service's Batch API (``/files`` and ``/batches``).
+    poll_s : float
+        Seconds between two looks at a batch.
+    progress : bool
+        Whether to show a progress bar on the standard error output.
+    """
+
+    base_url: str | None
+    temperature: float
+    concurrency: int
+    rpm: int | None
+    tpm: int | None
+    price: tuple[float, float] | None
+    max_cost: float | None
+    timeout: float
+    retries: int
+    keep_failures: bool
+    batch: bool
+    poll_s: float
+    progress: bool
+
+
+def terms_of(
+    model: str,
+    *,
+    max_tokens: int,
+    base_url: str | None = None,
+    temperature: float = 0,
+    concurrency: int = 8,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    price: tuple[float, float] | None = None,
+    max_cost: float | None = None,
+    timeout: float = 120,
+    retries: int = 5,
+    keep_failures: bool = False,
+    batch: bool = False,
+    poll_s: float = 30,
+    progress: bool = True,
+) -> Terms:
+    """Check what was asked for; the arguments are `AskingOptions`.
+
+    Raises
+    ------
+    InputError
+        When an argument cannot be used, or no service is known that has the model.
+    """
+    check_numbers(max_tokens=max_tokens, concurrency=concurrency, rpm=rpm, tpm=tpm)
+    if not 0 < timeout < float("inf"):
+        raise wrong(f"timeout = {timeout}", "is no time to wait", "use a number of seconds")
+    for argument, number in (("temperature", temperature), ("retries", retries)):
+        if not 0 <= number < float("inf"):
+            raise wrong(f"{argument} = {number}", "must not be negative", "use 0 or more")
+    here = model == EMBEDDED and base_url is None
+    known = KnownModel(EMBEDDED_MODEL) if here else find_model(model, base_url=base_url)
+    if price is not None:
+        known = replace(known, price=Price(*price))
+    if max_cost is not None and known.price is None:
+        remedy = "name it with price (--price PROMPT,COMPLETION, dollars for a million tokens)"
+        raise wrong(f"max_cost = {max_cost}", f"no price is known for {model}", remedy)
+    longest = max_tokens + known.thinking
+    return Terms(
+        known=known,
+        here=here,
+        max_tokens=longest,
+        budget=Budget(known.price, max_cost, longest),
+        temperature=temperature,
+        concurrency=1 if here else concurrency,  # it has one slot: a second one would only wait
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        keep_failures=keep_failures,
+        batch=batch,
+        poll_s=poll_s,
+        progress=progress,
+    )
+
+
+@contextmanager
+def open_journal(
+    path: Path, facts: Mapping[str, str], shard: Shard | None = None
+) -> Iterator[Journal]:
+    """The journal beside a file; one in which nothing is does not stay."""
+    part = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
+    campaign = {**facts, "shard": f"{shard.number}/{shard.of}" if shard else "1/1"}
+    with Journal(path.with_name(f"{path.stem}{part}{SUFFIX}"), campaign) as journal:
+        try:
+            yield journal
+        finally:
+            failed = all(reply.status == "failed" for reply in journal.replies().values())
+            if failed and not has_batch(journal):
+                journal.discard()
+
+
+def ask_tasks(
+    tasks: Sequence[Task],
+    journal: Journal,
+    terms: Terms,
+    *,
+    title: str,
+    check: Callable[[Replies], None] = lambda there: None,
+    all_may_fail: bool = False,
+) -> tuple[Replies, bool]:
+    """Ask what the journal does not hold.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        All of the campaign's.
+    journal : Journal
+        Where the replies are, and go.
+    terms : Terms
+        Whom to ask, and what it may use.
+    title : str
+        What to call the campaign in its progress bar.
+    check : callable
+        Called with the replies that are there, before anything is asked.
+    all_may_fail : bool
+        Whether it is no error that each of these requests fails for good: they are a few of many.
+
+    Returns
+    -------
+    dict, bool
+        The reply to every task, and whether any was asked now.
+
+    Raises
+    ------
+    Unfinished, InputError, KeyboardInterrupt
+        As `fairstats_collectors.chat.collect`.
+    """
+    known, budget = terms.known, terms.budget
+    with ExitStack() as stack:
+        if terms.here:
+            embedded = stack.enter_context(serve_embedded())
+            known = replace(known, model=embedded.model, base_url=embedded.base_url)
+            endpoint = f"{EMBEDDED}/{embedded.snapshot}"  # its port is another every time
+            client, hide = make_client(known.base_url, key="", proxies=False)
+        else:
+            client, hide = _client(known, timeout=terms.timeout, retries=terms.retries)
+            endpoint = hide(endpoint_of(str(client.base_url)))
+        # 0 and 0.0 are the same setting, and have to be the same in a reply's key.
+        whole = int(terms.temperature) == terms.temperature
+        service = Service(
+            client,
+            model=known.model,
+            endpoint=endpoint,
+            settings={
+                "temperature": int(terms.temperature) if whole else terms.temperature,
+                "max_tokens": terms.max_tokens,
+            },
+            names=known.names,
+            hide=hide,
+            key_variable=known.key_variable,
+        )
+        noted = noted_names(journal, service)
+        service.names.update(noted or {})
+        there = _replies(service, tasks, journal)
+        check(there)
+        kept = {"answered", "refused", *(["failed"] if terms.keep_failures else [])}
+        missing = [t for t in tasks if t.slot not in there or there[t.slot].status not in kept]
+        if not missing:
+            return there, False
+        budget.spent = sum(budget.cost(t, there[t.slot]) for t in tasks if t.slot in there)
+        campaign = Campaign(
+            service,
+            journal,
+            pace=Pace(terms.rpm, terms.tpm),
+            budget=budget,
+            concurrency=terms.concurrency,
+        )
+        if terms.batch:
+            _run_batch(campaign, missing, noted is None, terms)
+        else:
+            with show_progress(
+                title,
+                total=len(tasks),
+                there=len(tasks) - len(missing),
+                budget=budget,
+                shown=terms.progress,
+            ) as campaign.counted:
+                in_a_loop(campaign.run(missing, settle=noted is None))
+        there = _replies(service, tasks, journal)
+        result = reconcile(tasks, there)
+        if terms.progress:
+            print(result, file=sys.stderr)
+        if result.missing or (campaign.stopped and result.failed):
+            raise unfinished(campaign, result)
+        if not result.answered and not all_may_fail:
+            reason = there[tasks[0].slot].text
+            problem = service.problem(reason, "no request was answered; none was kept")
+            raise InputError([problem])
+        return there, True
+
+
+def _client(
+    known: KnownModel, *, timeout: float, retries: int
+) -> tuple[openai.AsyncOpenAI, Callable[[str], str]]:
+    key = os.environ.get(known.key_variable, "").strip()
+    if known.snapshot and not key:
+        raise wrong(known.key_variable, "is not set", f"set it to the key for {known.model}")
+    return make_client(
+        known.base_url or os.environ.get("OPENAI_BASE_URL") or None,
+        key=key,
+        key_variable=known.key_variable,
+        timeout=timeout,
+        retries=retries,
+    )
+
+
+def _replies(service: Service, tasks: Sequence[Task], journal: Journal) -> Replies:
+    """What the journal holds of these tasks, asked as they would be now."""
+    replies = journal.replies()
+    found = {task.slot: replies.get(service.key(task)) for task in tasks}
+    return {slot: reply for slot, reply in found.items() if reply is not None}
+
+
+def _printable(text: str) -> str:
+    """Text whose signs do not steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def _run_batch(campaign: Campaign, tasks: list[Task], settle: bool, terms: Terms) -> None:
+    import openai
+
+    budget, service, journal = campaign.budget, campaign.service, campaign.journal
+    most = budget.spent + sum(budget.worst(task) for task in tasks)
+    if budget.max_cost is not None and most > budget.max_cost and not has_batch(journal):
+        return campaign.stop("budget")
+
+    def say(text: str) -> None:
+        if terms.progress:
+            print(text, file=sys.stderr)
+
+    try:
+        asking = run_batch(service, journal, tasks, settle=settle, poll_s=terms.poll_s, say=say)
+        in_a_loop(asking)
+        return None
+    except KeyboardInterrupt:
+        return campaign.stop("interrupted")  # the batch itself goes on
+    except openai.OpenAIError as error:
+        said = service.hide(f"{type(error).__name__}: {error}")
+    raise InputError([service.problem(said, "see whether the service has a Batch API")])

@@ -1,0 +1,123 @@
+"""What is wrong with an input, said so that its owner can put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fault of an input file.
+
+    Parameters
+    ----------
+    path : str
+        The file, or ``"<frame>"`` for a frame that was handed over in memory.
+    message : str
+        What is wrong.
+    remedy : str
+        What to do about it.
+    row : int, optional
+        The data row, counted from 1 (a CSV file's header line does not count).
+    column : str, optional
+        The column.
+    value : str, optional
+        The value found there, as text.
+
+    Examples
+    --------
+    >>> print(Problem("a.csv", "no such group", "use one of: white, black", 3, "group", "wite"))
+    a.csv: row 3: group = 'wite': no such group; use one of: white, black
+    """
+
+    path: str
+    message: str
+    remedy: str
+    row: int | None = None
+    column: str | None = None
+    value: str | None = None
+
+    def __str__(self) -> str:
+        return self._said("" if self.row is None else f"row {self.row}")
+
+    def _said(self, rows: str) -> str:
+        where = [self.path]
+        if rows:
+            where.append(rows)
+        if self.column is not None:
+            shown = "" if self.value is None else f" = {_shorten(self.value)!r}"
+            where.append(f"{_shorten(self.column, 80)}{shown}")
+        said = ": ".join([*where, f"{_shorten(self.message, 1000)}; {self.remedy}"])
+        return printable(said)
+
+
+class InputError(ValueError):
+    """Raised for input that cannot be used; ``problems`` holds each fault.
+
+    The message shows the first faults only, so that a traceback stays readable; a caller that
+    wants every one of them reads ``problems``.
+    """
+
+    def __init__(self, problems: Sequence[Problem], shown: int = 10) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems[:shown]]
+        if len(self.problems) > shown:
+            lines.append(f"... and {len(self.problems) - shown} more")
+        super().__init__("\n".join(lines))
+
+
+# Tracebacks name what a user catches.
+InputError.__module__ = "fairstats"
+
+
+class Note(UserWarning):
+    """Something about an input that its owner should know and need not change."""
+
+
+def in_lines(problems: Iterable[Problem]) -> list[str]:
+    """One line a problem; one that stands in more than three rows is told once, for all of them.
+
+    Examples
+    --------
+    >>> print(*in_lines(Problem("a.csv", "no such model", "name one", row) for row in range(1, 9)))
+    a.csv: rows 1, 2, 3 and 5 more: no such model; name one
+    """
+    alike: dict[Problem, list[int | None]] = {}
+    for problem in problems:
+        alike.setdefault(replace(problem, row=None), []).append(problem.row)
+    lines = []
+    for problem, rows in alike.items():
+        numbers = [row for row in rows if row is not None]
+        if len(numbers) > 3:
+            lines.append(problem._said(f"rows {first_of(numbers)}"))
+        else:
+            lines += [str(replace(problem, row=row)) for row in rows]
+    return lines
+
+
+def first_of(names: Sequence[object], most: int = 3) -> str:
+    """The first of these names, and how many more there are.
+
+    Examples
+    --------
+    >>> first_of(["a", "b"]), first_of(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    first = ", ".join(map(str, names[:most]))
+    return f"{first} and {len(names) - most:,} more" if len(names) > most else first
+
+
+def printable(text: str) -> str:
+    r"""A text of which nothing steers the terminal that it is printed on.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _shorten(text: str, limit: int = 240) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

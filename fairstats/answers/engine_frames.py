@@ -1,0 +1,304 @@
+"""Open an answers table in the engine that holds it, and count an item's answers.
+
+The folds of this package share the checks that no fold may do without, and one row per item with
+how often each group of an attribute gave each letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    NEUTRALIZED,
+    Attribute,
+    Benchmark,
+    load_benchmarks,
+)
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+#: What names a unit, but for its attribute and pair of groups.
+UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
+
+#: What stands for the letter of a missing answer.
+NO_LETTER = ""
+
+
+def open_answers(
+    answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> tuple[nw.LazyFrame[Any], dict[str, Benchmark]]:
+    """The answers as a checked lazy frame, and their benchmarks by name.
+
+    Raises
+    ------
+    InputError
+        For what would be counted wrong: an empty key, a letter that is no option, an item with
+        another key than the benchmark's, an unknown benchmark, attribute or group, and for unknown
+        items among known ones.
+    """
+
+    frame = _text_columns(_lazy(answers))
+    _refuse_nulls(frame)
+    known = _known_groups(frame, benchmarks)
+    _refuse_wrong_letters(frame, known)
+    _refuse_wrong_keys(frame, known)
+    return frame, known
+
+
+def _lazy(answers: Any) -> nw.LazyFrame[Any]:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(answers).lazy()
+    except TypeError:
+        raise TypeError(
+            f"answers is a {type(answers).__name__}, no frame: read files with "
+            "fairstats.read_answers or scan_answers"
+        ) from None
+    there = frame.collect_schema().names()
+    lacking = [name for name in (*KEY_COLUMNS, "answer", "answer_key") if name not in there]
+    if lacking:
+        remedy = "add it (see `fairstats schema`)"
+        raise InputError(
+            [Problem("<answers>", "required column is missing", remedy, column=c) for c in lacking]
+        )
+    return frame
+
+
+def item_answers(
+    frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
+) -> nw.LazyFrame[Any]:
+    """Count how often each group of the attribute gave each letter, one row per item.
+
+    Columns: `UNIT_COLUMNS`, ``item_id``, ``answer_key``; ``letter_0_A``, …: how many of a group's
+    answers (groups in declared order) are that letter; ``samples``: the number of answers of the
+    group with most of them, missing ones included (a group with fewer rows has the rest missing);
+    ``neutral_right``, ``neutral_wrong``, ``neutral``: right, wrong and all answers to the
+    neutralized variant; ``repeated``: the most often that one answer is in the table.
+    """
+    import narwhals as nw
+
+    item = [*UNIT_COLUMNS, "item_id"]
+    own = frame.filter(nw.col("benchmark") == benchmark.name)
+    # The columns are made first and aggregated then: an aggregate over when/then inside agg()
+    # is silently wrong on pandas (seen with narwhals 2.28).
+    neutral = (
+        own.filter(nw.col("attribute") == BASELINE, nw.col("group") == NEUTRALIZED)
+        .with_columns(
+            neutral_right=_flag(nw.col("answer") == nw.col("answer_key")),
+            # In pandas a null differs from every text.
+            neutral_wrong=_flag(
+                (nw.col("answer") != nw.col("answer_key")) & ~nw.col("answer").is_null()
+            ),
+        )
+        .group_by(*item)
+        .agg(nw.col("neutral_right").sum(), nw.col("neutral_wrong").sum(), neutral=nw.len())
+    )
+    letters = {
+        f"letter_{i}_{letter}": _flag((nw.col("group") == group) & (nw.col("answer") == letter))
+        for i, group in enumerate(attribute.groups)
+        for letter in benchmark.options
+    }
+    rows = {
+        f"rows_{i}": _flag(nw.col("group") == group) for i, group in enumerate(attribute.groups)
+    }
+    counted = [*letters, *rows]
+    return (
+        own.filter(nw.col("attribute") == attribute.name)
+        .with_columns(**letters, **rows)
+        .group_by(*item, "sample")
+        .agg(*(nw.col(name).sum() for name in counted), nw.col("answer_key").max())
+        .with_columns(repeated=nw.max_horizontal(*(nw.col(name) for name in rows)))
+        .group_by(*item)
+        .agg(
+            *(nw.col(name).sum() for name in counted),
+            nw.col("answer_key").max(),
+            nw.col("repeated").max(),
+        )
+        .join(neutral, on=item, how="left")
+        # A null as a key of a group-by is dropped by some engines: 0 replaces it.
+        .with_columns(
+            *(
+                nw.col(name).fill_null(0).cast(nw.Int64)
+                for name in ("neutral_right", "neutral_wrong", "neutral")
+            ),
+            samples=nw.max_horizontal(*(nw.col(name) for name in rows)),
+        )
+    )
+
+
+def _flag(condition: nw.Expr) -> nw.Expr:
+    """1 if the condition is true, 0 if it is false or null."""
+    import narwhals as nw
+
+    return condition.cast(nw.Int64).fill_null(0)
+
+
+def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]]:
+    """Return the columns of `item_answers` that count letters, one list per group."""
+    return [
+        [f"letter_{i}_{letter}" for letter in benchmark.options]
+        for i in range(len(attribute.groups))
+    ]
+
+
+def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
+    """The distinct rows of these columns, by a group-by: `unique` numbers every row on DuckDB."""
+    import narwhals as nw
+
+    return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()[list(columns)]
+
+
+def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
+    """Refuse a fold's table in which an answer stands more than once."""
+    if (table["repeated"] > 1).any():
+        raise InputError([_repeated_problem(table[table["repeated"] > 1], attribute)])
+
+
+_TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answer_key")
+
+
+def _text_columns(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The columns that are compared, as text: categories and all-null columns compare otherwise."""
+    import narwhals as nw
+
+    return frame.with_columns(nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS)
+
+
+def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
+    """A row without a key would be dropped without a word by some engines."""
+    import narwhals as nw
+
+    names = (*KEY_COLUMNS, "answer_key")
+    row = (
+        frame.select(
+            *(nw.col(name).is_null().cast(nw.Int64).sum().alias(name) for name in names),
+            rows=nw.len(),
+        )
+        .collect()
+        .to_pandas()
+        .iloc[0]
+    )
+    if row["rows"] == 0:
+        raise InputError([Problem("<answers>", "the table has no row", "check the path or filter")])
+    problems = [
+        Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
+        for name in names
+        if row[name] > 0
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_wrong_letters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
+    """A reply that is no option letter would count as wrong where it is no answer at all."""
+    import narwhals as nw
+
+    columns = ["benchmark", "answer", "answer_key"]
+    if "status" in frame.collect_schema().names():
+        frame = frame.with_columns(status=nw.col("status").cast(nw.String))
+        columns.append("status")
+    found = distinct(frame, columns)
+    problems = []
+    for name, rows in found.groupby("benchmark"):
+        options = benchmarks[str(name)].options
+        for column in ("answer", "answer_key"):
+            wrong = sorted({str(v) for v in rows[column].dropna()} - set(options))
+            problems += [
+                Problem(
+                    "<answers>",
+                    "is not an option letter",
+                    f"{name} has {', '.join(options)}; an answer that is missing is null",
+                    column=column,
+                    value=value,
+                )
+                for value in wrong[:10]
+            ]
+        if "status" in rows and (rows["answer"].notna() & (rows["status"] != "ok")).any():
+            message = "an answer stands beside a status other than ok"
+            problems.append(Problem("<answers>", message, "make it null", column="status"))
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
+    """Variants of an item have one key, the benchmark's: CFR and accuracy rest on it."""
+    columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
+    keys = distinct(frame, columns)
+    several = keys[keys.duplicated(columns[:3])]
+    problems = [
+        Problem("<answers>", "the item has more than one key", _SEE_VALIDATE, column=f"item {item}")
+        for item in several["item_id"].head(10)
+    ]
+    for name, rows in keys.groupby("benchmark"):
+        declared = rows["item_id"].map(dict(benchmarks[str(name)].answer_keys))
+        other = rows[declared.notna() & (declared != rows["answer_key"])]
+        problems += [
+            Problem(
+                "<answers>",
+                f"the key of item {row.item_id} is not {name}'s",
+                _SEE_VALIDATE,
+                column="answer_key",
+                value=str(row.answer_key),
+            )
+            for row in other.head(10).itertuples()
+        ]
+        if declared.notna().any():
+            problems += _unknown_items(rows.loc[declared.isna(), "item_id"], str(name))
+    if problems:
+        raise InputError(problems)
+
+
+def _unknown_items(items: pd.Series, benchmark: str) -> list[Problem]:
+    """Name items that are not the benchmark's, among others that are.
+
+    They would fill up for items that were left out: "12 " for "13".
+    """
+    message = f"is not an item of {benchmark}, but other items of the table are"
+    return [
+        Problem("<answers>", message, _SEE_VALIDATE, column="item_id", value=str(item))
+        for item in sorted(items.unique())[:10]
+    ]
+
+
+_SEE_VALIDATE = "`fairstats validate` names every row"
+
+
+def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
+    unit = table.iloc[0]
+    keys = ", ".join(f"{column}={unit[column]}" for column in UNIT_COLUMNS)
+    return Problem(
+        "<answers>",
+        f"{int(table['items'].sum())} items have an answer more than once ({keys}, {attribute})",
+        f"each ({', '.join(KEY_COLUMNS)}) may stand there once; read_answers names the rows",
+    )
+
+
+def _known_groups(
+    frame: nw.LazyFrame[Any], benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
+) -> dict[str, Benchmark]:
+    """The benchmarks of the answers, once every attribute and group is one they declare."""
+    found = distinct(frame, ["benchmark", "attribute", "group"])
+    known = load_benchmarks(found["benchmark"].unique().tolist(), benchmarks)
+    problems = []
+    for name, attribute, group in sorted(found.itertuples(index=False, name=None)):
+        declared = known[name].attributes
+        if attribute not in declared:
+            remedy = f"{name} declares {', '.join(declared)}; {_SEE_VALIDATE}"
+            problems.append(
+                Problem("<answers>", "unknown attribute", remedy, None, "attribute", attribute)
+            )
+        elif group not in declared[attribute].groups:
+            groups = ", ".join(declared[attribute].groups)
+            remedy = f"{name} declares {groups} for {attribute}; {_SEE_VALIDATE}"
+            problems.append(Problem("<answers>", "unknown group", remedy, None, "group", group))
+    if problems:
+        raise InputError(problems)
+    return known

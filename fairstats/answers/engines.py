@@ -1,0 +1,342 @@
+"""Open answer files in an engine that does not hold them in memory: DuckDB or Spark.
+
+`fairstats.counts.outcomes` folds the answers where they lie. What is here opens them there and
+refuses what `fairstats.read_answers` would refuse. Nothing else of the package imports an engine.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import unquote
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import normal_name
+from fairstats._lib.untrusted_files import without_index
+from fairstats.answers.engine_frames import distinct
+from fairstats.answers.files import answer_files, read_answers
+from fairstats.answers.schema import (
+    KEY_COLUMNS,
+    NAME_COLUMNS,
+    REQUIRED_COLUMNS,
+    check_answers,
+    column_problems,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+    import pyspark.sql
+
+Engine = Literal["pandas", "duckdb", "spark"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
+#: DuckDB spills what is more. Python and its libraries need another 0.3 GB beside it.
+MEMORY_LIMIT = "2GB"
+
+# What the figures rest on; columns such as answer_raw, most of the bytes, are never read.
+_COLUMNS = (*REQUIRED_COLUMNS, "snapshot")
+_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+
+
+def scan_answers(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    engine: Engine = "duckdb",
+    memory_limit: str = MEMORY_LIMIT,
+    temp_directory: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Open answer files in an engine, for `fairstats.analyze`.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        Files or folders, as for `fairstats.read_answers`. DuckDB and Spark take parquet, also where
+        a column stands in the names of the folders alone, as in ``model=NAME/part-0.parquet``.
+    engine : {"duckdb", "spark", "pandas"}
+        ``"pandas"`` reads everything into memory (`fairstats.read_answers`). ``"spark"`` runs in
+        the session that is there, or starts one as Spark's own configuration says; without any, a
+        local one.
+    memory_limit : str
+        What DuckDB may hold in memory, e.g. ``"2GB"``; it spills the rest to disk. Spark's memory
+        is set by its own configuration (``spark.driver.memory``).
+    temp_directory : path, optional
+        Where DuckDB spills to; by default the system's temporary folder.
+
+    Returns
+    -------
+    pandas.DataFrame, duckdb.DuckDBPyRelation or pyspark.sql.DataFrame
+        The answers. A relation or Spark's frame holds no rows: each use reads the files again.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, unreadable or not parquet, lacks a column or has it in another type,
+        or a value breaks the schema; and when the engine is not installed or does not start.
+    ValueError
+        For an unknown engine.
+
+    Notes
+    -----
+    The checks are those of `fairstats.read_answers`, made in the engine on the distinct values;
+    they name the value but not its row. An answer that stands there twice is refused later, by
+    `fairstats.analyze`. Of the optional columns only ``snapshot`` is read and checked.
+
+    See Also
+    --------
+    fairstats.read_answers : reads into memory, and names the row of every fault.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine={engine!r} is unknown; use one of {', '.join(ENGINES)}")
+    if engine == "pandas":
+        return read_answers(source)
+    files = [path.absolute() for path in answer_files(source)]
+    columns, partitioned = _check_files(files, engine)
+    answers: Any
+    with engine_problems(engine):
+        if engine == "duckdb":
+            answers = _in_duckdb(files, columns, partitioned, memory_limit, temp_directory)
+            _check_values(answers, columns)
+        else:
+            answers = _in_spark(files, columns, partitioned)
+            _check_values(_valid_text(answers), columns)
+    return answers
+
+
+@contextmanager
+def engine_problems(engine: Engine) -> Iterator[None]:
+    """Say an engine's own errors as an `InputError`: a page that is damaged, memory that ran out.
+
+    Parameters
+    ----------
+    engine : {"pandas", "duckdb", "spark"}
+        The engine that works inside.
+    """
+    errors: tuple[type[Exception], ...] = ()
+    if engine == "duckdb":
+        import duckdb
+
+        errors = (duckdb.Error,)
+    elif engine == "spark":
+        pyspark = _pyspark()
+        from py4j.protocol import Py4JError
+
+        errors = (pyspark.errors.PySparkException, Py4JError)
+    try:
+        yield
+    except errors as error:
+        # Of Java's stack traces the innermost cause says most, and the first line least.
+        lines = str(error).strip().split("\n")
+        said = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0])
+        remedy = "`fairstats validate` finds a damaged file; the engine's documentation says more"
+        if "Out of Memory" in said:
+            remedy = "raise --memory-limit (memory_limit)"
+        elif "JAVA_GATEWAY" in said:
+            said = "Spark did not start"
+            remedy = "install a Java that Spark supports and name it in JAVA_HOME"
+        raise InputError([Problem(engine, said, remedy)]) from error
+
+
+def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
+    """The columns to read, and whether some stand in the names of folders alone."""
+    problems: list[Problem] = []
+    found: set[str] = set()
+    partitioned = False
+    for path in files:
+        try:
+            schema = _file_schema(path, engine)
+        except InputError as error:
+            problems += error.problems
+            continue
+        folders = _folder_columns(path)
+        partitioned |= bool(folders)
+        # A column in the file and in the name of its folder is one that stands there twice.
+        names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
+        problems += column_problems(pd.Index(names), str(path))
+        problems += _folder_problems(path, folders, engine)
+        problems += _type_problems(schema, str(path))
+        found.update(names)
+    if problems:
+        raise InputError(problems)
+    return [name for name in _COLUMNS if name in found], partitioned
+
+
+def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
+    import pyarrow
+    import pyarrow.parquet
+
+    if path.suffix.lower() != ".parquet":
+        remedy = "use pandas for it, or write it as parquet: write_answers(read_answers(...), ...)"
+        raise InputError([Problem(str(path), f"{engine} reads parquet only", remedy)])
+    try:
+        # ParquetFile and not read_schema, which takes the path for a pattern or an address.
+        with pyarrow.parquet.ParquetFile(path) as file:
+            return file.schema_arrow
+    # The name of a column that is not UTF-8 is a ValueError.
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
+        raise InputError([problem]) from None
+
+
+def _folder_columns(path: Path) -> list[tuple[str, str]]:
+    """The answers' columns that the names of a file's folders give, as in ``model=NAME``."""
+    named = (part.partition("=") for part in path.parent.parts)
+    return [(name, unquote(value)) for name, sign, value in named if sign and name in _COLUMNS]
+
+
+def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine) -> list[Problem]:
+    problems = [
+        Problem(str(path), "must not be empty", "rename the folder", None, name, value)
+        for name, value in folders
+        if value in ("", _NULL_FOLDER)
+    ]
+    # Seen with Spark 4: of a letter in UTF-8 it makes one letter a byte. The others read it right.
+    escaped = re.search("%[89A-Fa-f]", str(path.parent))
+    if engine == "spark" and folders and escaped:
+        message = "Spark misreads an escaped letter in the name of a folder"
+        problems.append(Problem(str(path), message, "write the letter itself, or use duckdb"))
+    if engine == "spark" and path.name.startswith(("_", ".")):
+        message = "Spark passes over a file whose name begins with _ or ."
+        problems.append(Problem(str(path), message, "rename it, or use duckdb"))
+    return problems
+
+
+def _type_problems(schema: pyarrow.Schema, path: str) -> list[Problem]:
+    from pyarrow import types
+
+    problems = []
+    for field in schema:
+        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        if field.name not in _COLUMNS:
+            continue
+        if field.name == "sample":
+            wanted = "whole numbers"
+            right = types.is_integer(kind) and not types.is_uint64(kind)
+        else:
+            wanted = "text"
+            right = types.is_string(kind) or types.is_large_string(kind)
+        if not right:
+            message, remedy = f"has the type {field.type}", f"write it as {wanted}"
+            problems.append(Problem(path, message, remedy, column=field.name))
+    return problems
+
+
+def _in_duckdb(
+    files: list[Path],
+    columns: list[str],
+    partitioned: bool,
+    memory_limit: str,
+    temp_directory: str | os.PathLike[str] | None,
+) -> duckdb.DuckDBPyRelation:
+    import duckdb
+
+    spill = tempfile.mkdtemp(prefix="fairstats-", dir=temp_directory)
+    atexit.register(shutil.rmtree, spill, ignore_errors=True)
+    settings: dict[str, Any] = {
+        "memory_limit": memory_limit,
+        "temp_directory": spill,
+        # Counts do not depend on the order of the rows, and keeping it takes memory.
+        "preserve_insertion_order": False,
+    }
+    try:
+        connection = duckdb.connect(config=settings)
+    except duckdb.Error as error:
+        problem = Problem("duckdb", str(error), "e.g. 2GB", None, "memory limit", memory_limit)
+        raise InputError([problem]) from None
+    paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    chosen = ", ".join(
+        f'"{name}"' if name != "sample" else "sample::BIGINT AS sample" for name in columns
+    )
+    # Written out, not as a parameter: with one DuckDB might run the query and hold its rows.
+    # Without autocast: a version '1.10' in the name of a folder is no number.
+    return connection.sql(
+        f"SELECT {chosen} FROM read_parquet([{paths}], union_by_name = true, "
+        f"hive_partitioning = {partitioned}, hive_types_autocast = false)"
+    )
+
+
+def _in_spark(files: list[Path], columns: list[str], partitioned: bool) -> pyspark.sql.DataFrame:
+    session = _pyspark().sql.SparkSession.builder.getOrCreate()
+    kinds = ", ".join(f"`{name}` {'bigint' if name == 'sample' else 'string'}" for name in columns)
+    # Spark takes a path for a pattern.
+    literal = {path: re.sub(r"([\\*?\[\]{}])", r"\\\1", f"file://{path}") for path in files}
+    if not partitioned:
+        return session.read.schema(kinds).parquet(*literal.values())
+    # The names of folders are read from a base on, and one read has one base.
+    by_base: dict[Path, list[str]] = {}
+    for path in files:
+        outermost = [folder for folder in path.parents if "=" in folder.name][-1:]
+        base = outermost[0].parent if outermost else path.parent
+        by_base.setdefault(base, []).append(literal[path])
+    frames = [
+        session.read.schema(kinds).option("basePath", f"file://{base}").parquet(*paths)
+        for base, paths in by_base.items()
+    ]
+    return reduce(lambda one, other: one.unionByName(other), [f.select(*columns) for f in frames])
+
+
+def _valid_text(answers: pyspark.sql.DataFrame) -> pyspark.sql.DataFrame:
+    """The frame, failing on text that is not UTF-8, of which Spark by itself says nothing."""
+    validate = _pyspark().sql.functions.validate_utf8
+    return answers.select(
+        *(name if name == "sample" else validate(name).alias(name) for name in answers.columns)
+    )
+
+
+def _pyspark() -> Any:
+    try:
+        import pyspark.errors
+        import pyspark.sql.functions
+    except ImportError:
+        problem = Problem("spark", "pyspark is not installed", "`pip install fairstats[spark]`")
+        raise InputError([problem]) from None
+    return pyspark
+
+
+def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
+    """Find names that `read_answers` would bring into their normal form: here they stay."""
+    for column in NAME_COLUMNS:
+        for name in kinds[column].dropna().unique() if column in kinds else ():
+            if name != normal_name(name):
+                message = "has blanks at its ends, or is not in Unicode's normal form NFKC"
+                remedy = "write it again: write_answers(read_answers(...), ...)"
+                yield Problem("<answers>", message, remedy, column=column, value=name)
+
+
+def _check_values(answers: Any, columns: list[str]) -> None:
+    """Check the distinct values as `read_answers` checks the rows."""
+    import narwhals as nw
+
+    frame = nw.from_native(answers).lazy()
+    kinds = distinct(frame, [name for name in columns if name not in ("item_id", "sample")])
+    if kinds.empty:
+        remedy = "collect or import it again"
+        raise InputError([Problem("<answers>", "the table has no row", remedy)])
+    items = distinct(frame, ["item_id"])
+    least = frame.select(nw.col("sample").min()).collect().to_pandas()
+    # Items and samples each in rows of their own, beside values that pass: together with the other
+    # columns they would be as many as the answers.
+    passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "answer_key": "A", "status": "ok"}
+    problems = dict.fromkeys(_spelling_problems(kinds))
+    for rows in (
+        kinds.assign(item_id="-", sample=range(len(kinds))),
+        items.assign(**passing | {"item_id": items["item_id"], "sample": 0}),
+        least.assign(**passing | {"sample": least["sample"]}),
+    ):
+        try:
+            check_answers(rows, path="<answers>")
+        except InputError as error:
+            problems |= dict.fromkeys(replace(problem, row=None) for problem in error.problems)
+    if problems:
+        raise InputError(list(problems))

@@ -1,0 +1,304 @@
+"""Read and write answers: everything that enters or leaves the package as answers.
+
+One row is one answer of one model to one variant of one item; `fairstats.answers.schema` says what
+it holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats._lib import untrusted_files
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import digest, unique_slugs
+from fairstats._lib.untrusted_files import load_csv, load_jsonl, load_parquet, refuse_links
+from fairstats.answers.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
+
+SUFFIXES = (".parquet", ".csv", ".jsonl")
+#: An answer set has one value in each of these columns.
+_SET_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
+#: How the name of a file of retrievals ends; it may lie in a folder of answers.
+RETRIEVALS_SUFFIX = ".retrievals.parquet"
+#: The same of ratings, and of what raters wrote beside them.
+RATINGS_SUFFIX = ".ratings.parquet"
+#: The end of the name of a file with what was measured of vignettes.
+MEASURES_SUFFIX = ".measures.parquet"
+COMMENTS_SUFFIX = ".comments.csv"
+_NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
+
+
+def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Read answers from a file, from several, or from a folder.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        Parquet, CSV or JSON Lines (``.parquet``, ``.csv``, ``.jsonl``). A folder stands for all
+        such files directly or deeper in it; it must not hold symbolic links to files or folders.
+        An empty CSV cell is a null.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of all files in the order of the paths, in the schema's column order. Optional
+        columns that no file has are left out.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, empty, unreadable, exceeds a limit of
+        `fairstats._lib.untrusted_files` or breaks the schema, or when two rows (of one file or of
+        two) have the same key. Its ``problems`` name each file, row, column and value.
+
+    See Also
+    --------
+    write_answers : the inverse for parquet.
+    fairstats.answers.validation.validate_answers : checks against the benchmark's own declarations.
+    """
+    frames: list[pd.DataFrame] = []
+    problems: list[Problem] = []
+    paths = answer_files(source)
+    for path in paths:
+        try:
+            frames.append(read_answer_file(path))
+        except InputError as error:
+            problems.extend(error.problems)
+    if not problems:
+        problems = duplicate_problems(frames, [str(path) for path in paths])
+    if problems:
+        raise InputError(problems)
+    return join_answers(frames)
+
+
+def read_answer_file(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read and check the answers of one file, or of `fairstats._lib.untrusted_files.FileBytes`."""
+    return check_answers(load_table(path), path=os.fspath(path))
+
+
+def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Join checked answers, with the columns in the schema's order."""
+    joined = pd.concat(frames, ignore_index=True)
+    return joined[[column for column in answers_schema().columns if column in joined]]
+
+
+def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+    """Write answers as parquet (zstd), whole or not at all.
+
+    The rows are checked first, written to a temporary name in the same folder, and renamed: a
+    reader never sees half a file, and a failure leaves what was there before.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers in the schema of `answers_schema`.
+    path : path
+        Where to; the folder is made when it is not there.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+
+    Raises
+    ------
+    InputError
+        When a row breaks the schema, the rows are more than `read_answers` reads, or the name does
+        not end in ``.parquet``; nothing is written.
+    """
+    path = Path(path)
+    if path.suffix != ".parquet":
+        raise InputError([Problem(str(path), "is written as parquet", "end it in .parquet")])
+    if len(answers) > untrusted_files.MAX_ROWS:
+        raise InputError([untrusted_files.too_many_rows(str(path))])
+    return write_parquet(check_answers(answers, path=str(path)), path)
+
+
+def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a frame as parquet (zstd) under a temporary name, and rename it."""
+    with whole_file(path) as temporary:
+        frame.to_parquet(temporary, compression="zstd", index=False)
+    return path
+
+
+def write_answer_sets(
+    answers: pd.DataFrame, folder: str | os.PathLike[str], *, add: bool = False
+) -> list[Path]:
+    """Write answers into a folder, one file for each benchmark version, model and strategy.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers of any number of answer sets.
+    folder : path
+        Where to.
+    add : bool
+        Whether answers are added to an answer set that is in the folder already.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files, named after what they hold.
+
+    Raises
+    ------
+    InputError
+        When a row breaks the schema, or a file is there already with other answers (with `add`,
+        with some of these answers); nothing is written then.
+    """
+    checked = check_answers(answers)
+    checked = checked[[column for column in answers_schema().columns if column in checked]]
+    slugs = {column: unique_slugs(checked[column].unique()) for column in _SET_COLUMNS}
+    present = _files_of_sets(Path(folder)) if add else {}
+    sets: dict[Path, pd.DataFrame] = {}
+    problems: list[Problem] = []
+    for key, rows in checked.groupby(list(_SET_COLUMNS), sort=True):
+        name = "_".join(slugs[c][n] for c, n in zip(_SET_COLUMNS, key, strict=True))
+        path, rows = Path(folder) / f"{name}.parquet", rows.reset_index(drop=True)
+        if not add and path.exists() and not read_answers(path).equals(rows):
+            remedy = "remove it or choose another folder"
+            problems.append(Problem(str(path), "is there already, with other answers", remedy))
+        there = {file: read_answers(file) for file in present.get(key, [])}
+        if any(one.equals(rows) for one in there.values()):
+            continue  # The same import again.
+        problems += [problem for file in there for problem in _present(rows, there[file], file)]
+        if add and path.exists() and path not in there:
+            # It holds another set, whose names differ by case alone.
+            path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
+        if path in there:
+            rows = pd.concat([there[path], rows], ignore_index=True)
+        sets[path] = rows[[column for column in answers_schema().columns if column in rows]]
+    if problems:
+        raise InputError(problems)
+    return [write_answers(rows, path) for path, rows in sets.items()]
+
+
+def _files_of_sets(folder: Path) -> dict[tuple[str, ...], list[Path]]:
+    """Return the parquet files in a folder by the answer sets that they hold."""
+    found: dict[tuple[str, ...], list[Path]] = {}
+    for path in sorted(folder.glob("*.parquet")):
+        if path.name.endswith(_NO_ANSWERS):
+            continue
+        try:
+            table = load_parquet(path)
+        except InputError:
+            continue  # It is no answer set, whatever it is.
+        if set(_SET_COLUMNS) <= set(table):
+            for key in table[list(_SET_COLUMNS)].drop_duplicates().itertuples(index=False):
+                found.setdefault(tuple(key), []).append(path)
+    return found
+
+
+def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Problem]:
+    """Return a problem if a file, with the answers `there`, has any of these answers."""
+    keys = list(KEY_COLUMNS)
+    known = pd.MultiIndex.from_frame(there[keys])
+    again = int(pd.MultiIndex.from_frame(rows[keys]).isin(known).sum())
+    if not again:
+        return []
+    of = ", ".join(str(rows[column].iloc[0]) for column in _SET_COLUMNS)
+    message = f"has {again:,} of the {len(rows):,} answers of {of} already"
+    remedy = "import the others only, remove this file, or choose another folder"
+    return [Problem(str(path), message, remedy)]
+
+
+def answer_files(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Path]:
+    """The answer files that `source` stands for, folders opened, in a stable order.
+
+    Raises
+    ------
+    InputError
+        When a path does not exist, has another suffix, or a folder holds no answer file or a
+        symbolic link.
+    """
+    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    files: list[Path] = []
+    problems: list[Problem] = []
+    known = ", ".join(SUFFIXES)
+    if not paths:
+        problems.append(Problem("<no path>", "nothing to read", "name a file or a folder"))
+    for path in map(Path, paths):
+        if path.is_dir():
+            try:
+                inside = _inside(path, SUFFIXES)
+            except InputError as error:
+                problems.extend(error.problems)
+                continue
+            inside = [p for p in inside if not p.name.endswith(_NO_ANSWERS)]
+            if not inside:
+                problems.append(
+                    Problem(str(path), "the folder holds no answer file", f"expected {known}")
+                )
+            files.extend(inside)
+        elif not path.exists():
+            problems.append(Problem(str(path), "no such file or folder", "check the path"))
+        elif path.suffix.lower() not in SUFFIXES:
+            problems.append(
+                Problem(str(path), f"unknown kind of file {path.suffix!r}", f"use one of {known}")
+            )
+        else:
+            files.append(path)
+    if problems:
+        raise InputError(problems)
+    return files
+
+
+def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """List the files in a folder, at any depth, whose names end like this.
+
+    Links to such files, and to folders that may hold some, are refused: what they lead to is not
+    what the folder's owner passed on.
+    """
+    found = sorted(folder.rglob("*"))
+    named = [path for path in found if path.name.lower().endswith(suffixes)]
+    refuse_links([*named, *(path for path in found if path.is_dir() and path not in named)])
+    return [path for path in named if not path.is_dir()]
+
+
+def files_ending(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], suffix: str
+) -> list[Path]:
+    """The files with this end of a name among paths and inside of folders among them, each once.
+
+    Raises
+    ------
+    InputError
+        When a folder holds a symbolic link.
+
+    Examples
+    --------
+    >>> [path.name for path in files_ending(["a.parquet", "b.ratings.parquet"], RATINGS_SUFFIX)]
+    ['b.ratings.parquet']
+    """
+    paths = [Path(source)] if isinstance(source, (str, os.PathLike)) else [Path(p) for p in source]
+    found: dict[Path, Path] = {}
+    for path in paths:
+        inside = _inside(path, (suffix,)) if path.is_dir() else [path]
+        for file in inside:
+            if file.name.endswith(suffix):
+                found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a parquet, CSV or JSON Lines file as it is.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, it is not one of these, or exceeds a limit of
+        `fairstats._lib.untrusted_files`.
+    """
+    readers: dict[str, Callable[[str | os.PathLike[str]], pd.DataFrame]]
+    readers = {".parquet": load_parquet, ".csv": load_csv, ".jsonl": load_jsonl}
+    suffix = Path(path).suffix.lower()
+    if suffix not in readers:
+        remedy = f"name a file that ends in one of {', '.join(SUFFIXES)}"
+        raise InputError([Problem(os.fspath(path), "no such file", remedy)])
+    return readers[suffix](path)

@@ -1,0 +1,461 @@
+"""The answers table: one pandera schema, and checking a frame by it."""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import (
+    is_bool_dtype,
+    is_complex_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import normal_name
+
+if TYPE_CHECKING:
+    import pandera.pandas as pandera
+
+#: The columns that name one answer; a table never holds two rows with the same values in them.
+KEY_COLUMNS = (
+    "benchmark",
+    "benchmark_version",
+    "model",
+    "strategy",
+    "item_id",
+    "attribute",
+    "group",
+    "sample",
+)
+REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
+#: The columns of names that readers compare: they are kept in a normal form.
+NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
+#: The most problems of one table that are listed.
+MOST_PROBLEMS = 10_000
+_PART_ROWS = 10_000
+STATUSES = ("ok", "unparsed", "refused", "error")
+
+# Names end up in page titles, file names and table cells: a cap keeps a hostile file from flooding
+# them, and characters that control a terminal, or turn the direction of the text around them, have
+# no business in a name. What is left is what Python calls printable.
+_NAME_LENGTH = 200
+_RAW_LENGTH = 1_000_000
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+_INTEGERS = range(-(2**63), 2**63)
+
+
+def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
+    """A check of texts that looks at each distinct one once: a large column holds few."""
+    from fairstats._lib.pandera_without_spark import pa
+
+    def rows(texts: pd.Series) -> pd.Series:
+        wrong = [text for text in texts.dropna().unique() if not valid(text)]
+        return ~texts.isin(wrong)
+
+    return pa.Check(rows, error=error)
+
+
+def printable_check(most: int = _NAME_LENGTH) -> pandera.Check:
+    """Text that a page, a file name and a terminal can hold: by default a name."""
+    return text_check(
+        lambda text: 0 < len(text) <= most and text.isprintable(),
+        f"must be 1 to {most:,} printable characters",
+    )
+
+
+def sha256_check() -> pandera.Check:
+    """Hexadecimal digits, as `hashlib` gives them."""
+    return text_check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
+
+
+@cache
+def answers_schema() -> pandera.DataFrameSchema:
+    """The pandera schema of the answers table, the single definition of its columns.
+
+    Returns
+    -------
+    pandera.pandas.DataFrameSchema
+        Required and optional columns with their types and checks, the rule that an answer is
+        there exactly where ``status`` is ``ok``, and the uniqueness of `KEY_COLUMNS`.
+
+    Examples
+    --------
+    >>> sorted(name for name, column in answers_schema().columns.items() if not column.required)[:3]
+    ['answer_raw', 'collected_at', 'collector']
+    """
+    from fairstats._lib.pandera_without_spark import pa
+
+    def optional(dtype: str | type, *checks: pa.Check) -> pa.Column:
+        return pa.Column(dtype, list(checks), nullable=True, required=False)
+
+    name, sha256 = printable_check(), sha256_check()
+    letter = text_check(
+        lambda text: len(text) == 1 and text in string.ascii_uppercase,
+        "must be one capital letter, A to Z",
+    )
+    not_negative = pa.Check.ge(0, error="must not be negative")
+    raw = pa.Check.str_length(
+        max_value=_RAW_LENGTH, error=f"is longer than {_RAW_LENGTH:,} characters"
+    )
+    return pa.DataFrameSchema(
+        {
+            **{column: pa.Column(str, name) for column in KEY_COLUMNS if column != "sample"},
+            "sample": pa.Column("int64", not_negative),
+            "answer": pa.Column(str, letter, nullable=True),
+            "answer_key": pa.Column(str, letter),
+            "status": pa.Column(
+                str, pa.Check.isin(STATUSES, error=f"must be one of {', '.join(STATUSES)}")
+            ),
+            "snapshot": optional(str, name),
+            "answer_raw": optional(str, raw),
+            "prompt_sha256": optional(str, sha256),
+            # Which snippets stood in the prompt, see
+            # `fairstats.retrieval.retrievals_table.context_sha256`.
+            "context_sha256": optional(str, sha256),
+            "temperature": optional("float64", not_negative),
+            "max_tokens": optional("Int64", not_negative),
+            "seed": optional("Int64"),
+            "latency_s": optional("float64", not_negative),
+            "prompt_tokens": optional("Int64", not_negative),
+            "completion_tokens": optional("Int64", not_negative),
+            "collected_at": optional(
+                str, text_check(_TIME.fullmatch, "must be an ISO 8601 time with its offset")
+            ),
+            "collector": optional(str, name),
+        },
+        checks=pa.Check(
+            lambda frame: frame["answer"].notna() == (frame["status"] == "ok"),
+            name="status",
+            error="an answer must be there exactly where status is 'ok'",
+        ),
+        unique=list(KEY_COLUMNS),
+        report_duplicates="exclude_first",
+        strict=True,
+        coerce=True,
+    )
+
+
+def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
+    """Check a frame against the answers schema and give its columns their types.
+
+    Names of benchmarks, versions, models, strategies and snapshots are brought into the form of
+    `fairstats._lib.safe_names.normal_name`, so that spellings that print the same are the same
+    name.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The rows to check; not changed.
+    path : str
+        What to call the frame's file in problems.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows with the schema's types.
+
+    Raises
+    ------
+    InputError
+        With one `Problem` for each fault, up to `MOST_PROBLEMS`.
+    """
+    frame = answers.reset_index(drop=True)
+    problems = column_problems(frame.columns, path)
+    if problems:
+        raise InputError(problems)
+    if frame.empty:
+        raise InputError([Problem(path, "the table has no row", "collect or import it again")])
+    parts: list[pd.DataFrame] = []
+    problems = []
+    for start in range(0, len(frame), _PART_ROWS):
+        part = frame[start : start + _PART_ROWS].reset_index(drop=True)
+        checked, found = _check_part(part, path)
+        parts.append(checked)
+        problems += [
+            problem if problem.row is None else replace(problem, row=problem.row + start)
+            for problem in found
+        ]
+        if len(problems) >= MOST_PROBLEMS:
+            break
+    if not problems and len(parts) > 1:
+        problems = _repeated_answers(pd.concat(parts, ignore_index=True), path)
+    if problems:
+        problems.sort(key=lambda p: (p.row or 0, p.column or ""))
+        if len(problems) >= MOST_PROBLEMS:
+            message = f"has more problems than the {MOST_PROBLEMS:,} that are listed"
+            problems = [*problems[:MOST_PROBLEMS], Problem(path, message, "correct these first")]
+        raise InputError(problems)
+    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+
+
+def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Check some rows of a table: the problems of all rows of a large one would fill the memory."""
+    from pandera.errors import SchemaErrors
+
+    readable, problems = _to_text(frame, path)
+    numbered, more = _to_numbers(readable, path)
+    problems += more
+    try:
+        return answers_schema().validate(numbered, lazy=True), problems
+    except SchemaErrors as error:
+        found = {(problem.row, problem.column) for problem in problems}
+        problems += [
+            problem
+            for problem in _schema_problems(error.failure_cases, frame, path)
+            # Of a cell that was filled to go on, the first fault is the true one.
+            if (problem.row, problem.column) not in found
+        ]
+    return numbered, problems
+
+
+def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
+    """Find answers that are repeated anywhere in a table."""
+    again = frame.duplicated(list(KEY_COLUMNS)).to_numpy().nonzero()[0][:MOST_PROBLEMS].tolist()
+    keys = frame.loc[again, list(KEY_COLUMNS)].to_dict("records")
+    message, remedy = _explain("multiple_fields_uniqueness")
+    return [
+        Problem(path, message, remedy, row + 1, "key", _key_text(key))
+        for row, key in zip(again, keys, strict=True)
+    ]
+
+
+def column_problems(columns: pd.Index, path: str) -> list[Problem]:
+    """Columns that are missing, unknown or there twice, by their names alone.
+
+    Parameters
+    ----------
+    columns : pandas.Index
+        The names.
+    path : str
+        What to call their file.
+    """
+    known = list(answers_schema().columns)
+    if not set(REQUIRED_COLUMNS) & set(columns):
+        found = ", ".join(map(str, columns[:8]))
+        remedy = "see `fairstats import --help` and `fairstats schema`"
+        return [Problem(path, f"is no answers table; its columns are {found}", remedy)]
+    twice = columns[columns.duplicated()].unique()
+    if len(twice):
+        return [
+            Problem(path, "the column stands there more than once", "drop one", column=str(name))
+            for name in twice
+        ]
+    problems = [
+        Problem(path, "required column is missing", "add it (see `fairstats schema`)", column=name)
+        for name in REQUIRED_COLUMNS
+        if name not in columns
+    ]
+    problems += [
+        Problem(path, "unknown column", f"drop or rename it; known: {', '.join(known)}", column=c)
+        for c in map(str, columns)
+        if c not in known
+    ]
+    return problems
+
+
+def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
+    """Answers that stand in more than one of `frames`, each of which is free of duplicates.
+
+    Parameters
+    ----------
+    frames : sequence of pandas.DataFrame
+        Checked answers.
+    paths : sequence of str
+        The name of each frame's file.
+    """
+    if len(frames) < 2:
+        return []
+    keys = list(KEY_COLUMNS)
+    rows = pd.concat(
+        [
+            frame[keys].assign(_path=path, _row=range(1, len(frame) + 1))
+            for frame, path in zip(frames, paths, strict=True)
+        ],
+        ignore_index=True,
+    )
+    repeated = rows[rows.duplicated(keys)]
+    first = rows.drop_duplicates(keys).rename(columns={"_path": "_first"}).drop(columns="_row")
+    problems = []
+    for (path, earlier), group in repeated.merge(first, on=keys).groupby(["_path", "_first"]):
+        problems.append(
+            Problem(
+                str(path),
+                f"{len(group)} answers stand in more than one of the files, here and in {earlier}",
+                "leave one of the files out, or give its answers another model, strategy or sample",
+                int(group["_row"].iloc[0]),
+                "key",
+                _key_text(group.iloc[0].to_dict()),
+            )
+        )
+    return problems
+
+
+def _key_text(row: Mapping[Hashable, object]) -> str:
+    return ", ".join(f"{column}={row[column]}" for column in KEY_COLUMNS)
+
+
+def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Find what is not text in text columns, and bring names into their normal form.
+
+    Lists, times, true and false would become texts that look like names. Half of a surrogate
+    pair, which JSON may bring, is text that no file can hold.
+    """
+    problems: list[Problem] = []
+    columns: dict[str, pd.Series] = {}
+    for name, column in answers_schema().columns.items():
+        if name not in frame or str(column.dtype).lower() in ("int64", "float64"):
+            continue
+        given = frame[name]
+        kind = given.dtype
+        kind = kind.categories.dtype if isinstance(kind, pd.CategoricalDtype) else kind
+        if not (is_object_dtype(kind) or is_string_dtype(kind) or _is_number(kind)):
+            message, remedy = f"has the type {kind}", "write it as text"
+            problems.append(Problem(path, message, remedy, column=name))
+            columns[name] = pd.Series("-", index=frame.index, dtype="str")
+            continue
+        if is_object_dtype(given.dtype):
+            wrong = given.map(_not_text)
+            problems += [
+                Problem(path, message, "write it as text", row, name, "not shown")
+                for row, message in enumerate(wrong, start=1)
+                if message
+            ]
+            given = columns[name] = given.mask(wrong != "", "-")
+        if name in NAME_COLUMNS:
+            other = {n: normal_name(n) for n in given.unique() if isinstance(n, str)}
+            other = {n: normal for n, normal in other.items() if n != normal}
+            columns[name] = given.replace(other) if other else given
+    return frame.assign(**columns), problems
+
+
+def _is_number(kind: object) -> bool:
+    return bool(is_numeric_dtype(kind) and not is_bool_dtype(kind) and not is_complex_dtype(kind))
+
+
+def _not_text(value: object) -> str:
+    """Say why a value is not text; empty for text, a number, which is written as one, or a null."""
+    if isinstance(value, str):
+        return "" if _is_unicode(value) else "is not Unicode text"
+    if value is None or value is pd.NA or value is pd.NaT:
+        return ""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        return f"has the type {type(value).__name__}"
+    return ""
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
+    """Give number columns their type; a cell that is no number becomes a problem.
+
+    Done ahead of pandera, which cannot run its other checks on a column with such a cell. The
+    cells found here are filled with values that pass, so that the remaining faults are found too.
+    """
+    problems: list[Problem] = []
+    columns: dict[str, pd.Series] = {}
+    for name, column in answers_schema().columns.items():
+        whole = str(column.dtype).lower() == "int64"
+        if name not in frame.columns or not (whole or str(column.dtype) == "float64"):
+            continue
+        given, numbers = frame[name], []
+        for row, value in enumerate(given, start=1):
+            if pd.api.types.is_scalar(value) and pd.isna(value):
+                number = None
+                wrong = "" if column.nullable else "must not be empty"
+            else:
+                number = _whole_number(value) if whole else _number(value)
+                wrong = "" if number is not None else f"is not a {'whole ' * whole}number"
+                if whole and number is not None and number not in _INTEGERS:
+                    wrong = "is too large"
+            if wrong:
+                problems.append(Problem(path, wrong, "write a number", row, name, str(value)))
+                # Distinct fillers: equal samples would look like the same answer given twice.
+                number = 10**12 + row
+            numbers.append(number)
+        dtype = "Int64" if whole else "float64"
+        columns[name] = pd.Series(pd.array(numbers, dtype=dtype), index=frame.index)
+    return frame.assign(**columns), problems
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip()):
+        return int(value)
+    number = _number(value)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, str, np.integer, np.floating)
+    ):
+        return None
+    # float() also takes "1_000" and the digits of every script.
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
+    """Say pandera's failure cases as problems, one a cell."""
+    found: dict[tuple[int | None, str | None], Problem] = {}
+    # Of an answer that stands there again pandera gives a case a column.
+    again = cases["check"] == "multiple_fields_uniqueness"
+    cases = cases[~again | ~cases.duplicated(["index", "check"])]
+    keys = frame[list(KEY_COLUMNS)].to_dict("records") if again.any() else []
+    # Column checks first: what they find says more than the checks across columns.
+    for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
+        row = None if pd.isna(case["index"]) else int(case["index"])
+        check, column = str(case["check"]), str(case["column"])
+        message, remedy = _explain(check)
+        value = str(case["failure_case"])
+        if row is not None:
+            if check == "multiple_fields_uniqueness":
+                column, value = "key", _key_text(keys[row])
+            elif case["schema_context"] == "DataFrameSchema":
+                column = "status"
+                answer = frame.at[row, "answer"]
+                shown = "no answer" if pd.isna(answer) else f"answer {answer}"
+                value = f"{frame.at[row, 'status']}, beside {shown}"
+            else:
+                value = str(frame.at[row, column])
+        number = None if row is None else row + 1
+        found.setdefault((number, column), Problem(path, message, remedy, number, column, value))
+    return list(found.values())
+
+
+def _explain(check: str) -> tuple[str, str]:
+    if check == "multiple_fields_uniqueness":
+        return "the same answer stands here a second time", "drop one, or number the samples"
+    if check == "not_nullable":
+        return "must not be empty", "fill it in"
+    if check.startswith(("coerce_dtype", "dtype(")):
+        return "has another type than the schema's", "see `fairstats schema`"
+    return check, "correct the value"

@@ -1,0 +1,104 @@
+"""The names of strategies: the prompt, what was retrieved for it, and whether answers voted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairstats._lib.safe_names import fold_name
+from fairstats.benchmarks.declaration import PLAIN
+
+MAJORITY_VOTE = "majority_vote"
+_RETRIEVED = re.compile(
+    r"(?P<prompt>.+)\+(?P<retriever>[a-z0-9][a-z0-9_.-]*)@(?P<top_k>[1-9][0-9]{0,3})"
+)
+_VOTED = re.compile(rf"{MAJORITY_VOTE}(?P<clustered>_open)?(\((?P<of>.+)\))?")
+# Names that readers take for one of a vote, once folded.
+_LIKE_VOTED = re.compile(r"majority-?vote(-?open)?-?(\(.*\))?-?(\+.*)?")
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How a model was asked.
+
+    Parameters
+    ----------
+    prompt : str
+        The prompt's name, e.g. ``"plain"`` or ``"cot"``.
+    retriever : str or None
+        The retriever whose snippets stood in the prompt; None where there were none.
+    top_k : int or None
+        How many snippets stood there at most.
+    voted : bool
+        Whether the answers are the majority's over the item's demographic variants.
+    clustered : bool
+        Whether it was replies that voted, by what they say, and not letters.
+
+    Examples
+    --------
+    >>> Strategy("cot", "bm25", 10).name
+    'cot+bm25@10'
+    >>> Strategy("plain", "bm25", 10, voted=True).name
+    'majority_vote+bm25@10'
+    >>> Strategy("cot", voted=True).name
+    'majority_vote(cot)'
+    """
+
+    prompt: str
+    retriever: str | None = None
+    top_k: int | None = None
+    voted: bool = False
+    clustered: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name as it stands in the answers table."""
+        name = self.prompt
+        if self.voted:
+            vote = f"{MAJORITY_VOTE}_open" if self.clustered else MAJORITY_VOTE
+            name = vote if self.prompt == PLAIN else f"{vote}({self.prompt})"
+        return name if self.retriever is None else f"{name}+{self.retriever}@{self.top_k}"
+
+
+def votes_among(names: Iterable[str]) -> list[str]:
+    """Return those of these strategies whose answers are votes, each once.
+
+    Other spellings of a vote's name count as votes, see `fairstats._lib.safe_names.fold_name`.
+
+    Examples
+    --------
+    >>> votes_among(["plain", "majority_vote", "plain+bm25@10", "majority_vote"])
+    ['majority_vote']
+    >>> votes_among(["Majority-Vote ", "majority_vote(plain)", "my majority_vote"])
+    ['Majority-Vote ', 'majority_vote(plain)']
+    """
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if read_strategy(name).voted or _LIKE_VOTED.fullmatch(fold_name(name))
+    ]
+
+
+def read_strategy(name: str) -> Strategy:
+    """What the name of a strategy says; any other name is that of a prompt.
+
+    A prompt whose own name ends in ``+name@number`` cannot be told from one with snippets: a
+    strategy of one's own is better not called so.
+
+    Examples
+    --------
+    >>> read_strategy("majority_vote+bm25@10")
+    Strategy(prompt='plain', retriever='bm25', top_k=10, voted=True, clustered=False)
+    >>> read_strategy("my own way + more")
+    Strategy(prompt='my own way + more', retriever=None, top_k=None, voted=False, clustered=False)
+    """
+    rest, retriever, top_k = name, None, None
+    if found := _RETRIEVED.fullmatch(name):
+        rest, retriever, top_k = found["prompt"], found["retriever"], int(found["top_k"])
+    prompt, voted, clustered = rest, False, False
+    if found := _VOTED.fullmatch(rest):
+        prompt, voted, clustered = found["of"] or PLAIN, True, found["clustered"] is not None
+    read = Strategy(prompt, retriever, top_k, voted, clustered)
+    # One name for each: what is written otherwise is somebody's own prompt.
+    return read if read.name == name else Strategy(name)

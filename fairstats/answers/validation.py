@@ -1,0 +1,287 @@
+"""Check answers against what their benchmark declares: every problem, none of them fatal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import has_hidden_characters, posing_letters, same_looking
+from fairstats.answers.files import answer_files, join_answers, read_answer_file
+from fairstats.answers.schema import duplicate_problems
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, by_name, load_benchmarks
+
+_NAMES = ("benchmark_version", "model", "strategy")
+#: What is listed of a large table: rows for each kind of problem, answer sets, groups of names.
+_MOST_ROWS = 10_000
+_MOST_UNITS = 1_000
+_MOST_NAMES = 20
+_UNIT = ["benchmark", "benchmark_version", "model", "strategy", "sample"]
+
+
+def validate_files(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> list[Problem]:
+    """Every problem of these answer files.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        As for `fairstats.read_answers`.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    list of Problem
+        Empty when the files can be published.
+    """
+    try:
+        read_valid(answer_files(source), benchmarks=benchmarks)
+    except InputError as error:
+        return list(error.problems)
+    return []
+
+
+def read_valid(
+    files: Iterable[str | os.PathLike[str]],
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Read answer files that have no problem, each once.
+
+    Parameters
+    ----------
+    files : iterable of path or FileBytes
+        Files, no folders. Of `fairstats._lib.untrusted_files.FileBytes` the bytes are used.
+    benchmarks : iterable of Benchmark
+        As for `validate_files`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The answers that were validated, as `fairstats.read_answers` gives them.
+
+    Raises
+    ------
+    InputError
+        With every problem that `validate_files` lists.
+    """
+    given = by_name(benchmarks)
+    problems: list[Problem] = []
+    frames: list[pd.DataFrame] = []
+    names: list[str] = []
+    for path in files:
+        try:
+            frames.append(read_answer_file(path))
+        except InputError as error:
+            problems.extend(error.problems)
+        else:
+            names.append(os.fspath(path))
+            known = _known(frames[-1], given)
+            problems.extend(_cell_problems(frames[-1], path=names[-1], known=known))
+    problems.extend(duplicate_problems(frames, names))
+    if frames:
+        # A unit may be spread over files, and names of two files may look the same.
+        rows = pd.concat(
+            [frame.assign(_path=name) for frame, name in zip(frames, names, strict=True)],
+            ignore_index=True,
+        )
+        problems.extend(_same_looking_problems(rows))
+        problems.extend(_missing_items(rows, _known(rows, given)))
+    if problems:
+        raise InputError(problems)
+    return join_answers(frames)
+
+
+def validate_answers(
+    answers: pd.DataFrame,
+    *,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    path: str = "<frame>",
+) -> list[Problem]:
+    """Every way in which answers differ from what their benchmark declares.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers that keep to the schema, as `fairstats.read_answers` gives them.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+    path : str
+        What to call the answers' file.
+
+    Returns
+    -------
+    list of Problem
+        Names with hidden characters, or that look like one another or like a name in Latin letters,
+        unknown benchmark, version, attribute, group, item or option
+        letter, a key other than the benchmark's, and variants without a row. Empty when there is
+        none. The original and the neutralized variants may be without a row if all of them are.
+    """
+    known = _known(answers, by_name(benchmarks))
+    answers = answers.reset_index(drop=True)
+    rows = answers.assign(_path=path)
+    return [
+        *_cell_problems(answers, path=path, known=known),
+        *_same_looking_problems(rows),
+        *_missing_items(rows, known),
+    ]
+
+
+def _known(answers: pd.DataFrame, given: Mapping[str, Benchmark]) -> dict[str, Benchmark | None]:
+    known: dict[str, Benchmark | None] = {}
+    for name in answers["benchmark"].unique():
+        try:
+            known |= load_benchmarks([name], given)
+        except InputError:
+            known[name] = None
+    return known
+
+
+def _cell_problems(
+    answers: pd.DataFrame, *, path: str, known: Mapping[str, Benchmark | None]
+) -> list[Problem]:
+    found: list[tuple[int, Problem]] = []
+
+    def report(rows: pd.Series, column: str, message: str, remedy: str) -> None:
+        wrong = answers.index[rows]
+        for index in wrong[:_MOST_ROWS]:
+            value = str(answers.at[index, column])
+            found.append((index, Problem(path, message, remedy, index + 1, column, value)))
+        if len(wrong) > _MOST_ROWS:
+            more = f"{message} (in {len(wrong) - _MOST_ROWS:,} more rows)"
+            found.append((wrong[-1], Problem(path, more, remedy, column=column)))
+
+    for column in _NAMES:
+        hidden = {name for name in answers[column].unique() if has_hidden_characters(str(name))}
+        report(
+            answers[column].isin(list(hidden)),
+            column,
+            "has blanks at its ends, or characters that cannot be seen",
+            "remove them: names that look the same must be the same",
+        )
+        posing = {n: posing_letters(str(n)) for n in answers[column].unique()}
+        by_letters = {name: letters for name, letters in posing.items() if letters}
+        codes = _codes("".join(dict.fromkeys("".join(by_letters.values()))))
+        report(
+            answers[column].isin(list(by_letters)),
+            column,
+            f"has letters that look like Latin ones but are not: {codes}",
+            "write Latin letters",
+        )
+    for name, benchmark in known.items():
+        own = answers["benchmark"] == name
+        if benchmark is None:
+            report(own, "benchmark", "unknown benchmark", "name its file with --benchmark-file")
+            continue
+        report(
+            own & ~answers["benchmark_version"].isin(list(benchmark.versions)),
+            "benchmark_version",
+            "unknown version",
+            f"{name} declares {', '.join(benchmark.versions)}",
+        )
+        attributes = list(benchmark.attributes)
+        report(
+            own & ~answers["attribute"].isin(attributes),
+            "attribute",
+            "unknown attribute",
+            f"{name} declares {', '.join(attributes)}",
+        )
+        for attribute in benchmark.attributes.values():
+            report(
+                own
+                & (answers["attribute"] == attribute.name)
+                & ~answers["group"].isin(list(attribute.groups)),
+                "group",
+                "unknown group",
+                f"{name} declares {', '.join(attribute.groups)} for {attribute.name}",
+            )
+        options = ", ".join(benchmark.options)
+        for column in ("answer", "answer_key"):
+            report(
+                own & answers[column].notna() & ~answers[column].isin(benchmark.options),
+                column,
+                "is not an option letter",
+                f"{name} has {options}",
+            )
+        keys = answers["item_id"].map(dict(benchmark.answer_keys))
+        report(own & keys.isna(), "item_id", "unknown item", f"{name} has no such item")
+        wrong = (
+            own
+            & keys.notna()
+            & answers["answer_key"].isin(benchmark.options)
+            & (answers["answer_key"] != keys)
+        )
+        for index in answers.index[wrong][:_MOST_ROWS]:
+            message = f"disagrees with the benchmark's key {keys[index]}"
+            remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
+            value = str(answers.at[index, "answer_key"])
+            found.append((index, Problem(path, message, remedy, index + 1, "answer_key", value)))
+    return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
+
+
+def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
+    """Find names that readers of a board would take for one another, in any of the files."""
+    problems = []
+    for column in ("benchmark", *_NAMES):
+        for group in same_looking(map(str, answers[column].unique()))[:_MOST_NAMES]:
+            rows = answers[answers[column].isin(group)]
+            shown = " and ".join(f"{name!r}{_codes(name, ' ({})')}" for name in group[:4])
+            problems.append(
+                Problem(
+                    ", ".join(sorted(rows["_path"].unique())),
+                    f"look the same to a reader: {shown}",
+                    "if they are the same, write them the same way; if not, rename one",
+                    column=column,
+                )
+            )
+    return problems
+
+
+def _codes(text: str, form: str = "{}") -> str:
+    """Give the code points of the characters that are not ASCII; empty if all are."""
+    other = dict.fromkeys(sign for sign in text if not sign.isascii())
+    return form.format(", ".join(f"U+{ord(sign):04X}" for sign in other)) if other else ""
+
+
+def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
+    """One problem a unit whose variants do not all have a row."""
+    problems: list[Problem] = []
+    for keys, rows in answers.groupby(_UNIT, sort=False):
+        unit = dict(zip(_UNIT, keys, strict=True))
+        benchmark = known[str(unit["benchmark"])]
+        if benchmark is None:
+            continue
+        # The original and the neutralized variants may be left out, but not one of them alone.
+        left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
+        variants = [variant for variant in benchmark.variants if variant[0] != left_out]
+        expected = pd.MultiIndex.from_tuples(
+            [(item, *variant) for item in benchmark.answer_keys for variant in variants]
+        )
+        there = pd.MultiIndex.from_frame(rows[["item_id", "attribute", "group"]])
+        missing = expected.difference(there, sort=False)
+        if missing.empty:
+            continue
+        if len(problems) == _MOST_UNITS:
+            paths = ", ".join(sorted(answers["_path"].unique()))
+            message = f"has more answer sets that are not whole than the {_MOST_UNITS:,} listed"
+            return [*problems, Problem(paths, message, "correct these first", column="item_id")]
+        items = len(benchmark.answer_keys)
+        whole = items - missing.get_level_values(0).nunique()
+        item, attribute, group = missing[0]
+        where = ", ".join(f"{column}={unit[column]}" for column in _UNIT[1:])
+        problems.append(
+            Problem(
+                ", ".join(sorted(rows["_path"].unique())),
+                f"only {whole} of {items} items are whole ({where}): {len(missing)} of "
+                f"{len(expected)} variants have no row, first item {item}, {attribute}, {group}",
+                "collect the rest; an answer that could not be had is a row with its status",
+                column="item_id",
+            )
+        )
+    return problems

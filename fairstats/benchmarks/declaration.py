@@ -1,0 +1,580 @@
+"""Benchmark files: what was asked, of which groups, and how its figures are to be read."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.resources import resource
+from fairstats._lib.safe_names import FoldedNames
+from fairstats._lib.toml_types import (
+    is_number,
+    is_pairs,
+    is_table,
+    is_table_of_lists,
+    is_table_of_texts,
+    is_text,
+    is_texts,
+    refuse_other_types,
+)
+from fairstats._lib.untrusted_files import file_inside, load_csv, read_json_lines, read_text
+
+MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
+MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
+#: How comparisons of two models treat missing answers; by default by the pairs both answered.
+COMMON = "common"
+ComparisonPolicy = Literal["common", "available", "complete", "incorrect", "bounds"]
+COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
+Family = Literal["model", "board", "release"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+#: The attribute that compares the original vignette with the neutralized one.
+BASELINE = "baseline"
+NEUTRALIZED = "neutralized"
+#: The strategy that the others are compared with.
+PLAIN = "plain"
+#: What stands for the attribute and the groups of all demographic pairs of an item together.
+POOLED = "pooled"
+POOLED_GROUPS = ("privileged", "unprivileged")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An axis that the benchmark varies.
+
+    Parameters
+    ----------
+    name : str
+        E.g. ``"race"``.
+    label : str
+        The name as readers see it.
+    groups : Mapping[str, str]
+        Each group's name and its label, in the declared order; any number of them.
+    pairs : tuple of (str, str)
+        The pairs that are compared, the privileged group first.
+    crosses : tuple of str
+        The attributes that this one crosses, e.g. ``("race", "sex")``; empty for most.
+    levels : Mapping[str, tuple of str]
+        For an attribute that crosses others, each group's group of each of these.
+    """
+
+    name: str
+    label: str
+    groups: Mapping[str, str]
+    pairs: tuple[tuple[str, str], ...]
+    crosses: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def pair_label(self, pair: tuple[str, str]) -> str:
+        """The pair as readers see it, e.g. ``"White − Black"``."""
+        return " − ".join(self.groups.get(group, group) for group in pair)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A set of items with its declared attributes, groups, pairs and missing-answer policy.
+
+    Parameters
+    ----------
+    name, title, description : str
+        Its key in the answers table, its title, and what it is in a sentence or two.
+    versions : Mapping[str, str]
+        Each version (set of variants) with its description.
+    attributes : Mapping[str, Attribute]
+        The varied attributes and, under ``"baseline"``, original against neutralized.
+    options : tuple of str
+        The option letters.
+    answer_keys : Mapping[str, str]
+        The key of each item by its ``item_id``.
+    missing : {"available", "complete", "incorrect", "bounds"}
+        The policy for missing answers that its figures are published under.
+    equivalence_margin : float
+        The margin δ: a signed accuracy difference inside ±δ counts as equivalent.
+    same_variants_odds_ratio : float or None
+        The smallest odds ratio of shared flips at which two answer sets are of the same variants
+        (`fairstats.estimates.same_variants`); None if it has not been derived, and then no verdict
+        is given.
+    selected_on : Mapping[str, str]
+        Models that took part in selecting the items, each with how. Their own figures on this
+        benchmark say nothing about them. Look-ups also find other spellings of a name, see
+        `fairstats._lib.safe_names.FoldedNames`.
+    family : {"model", "board", "release"}
+        Which tests are adjusted together: those of one answer set, of one board (version and
+        strategy), or of everything that is analysed in one call.
+    largest_missing : float
+        The largest share of missing answers, among the variants of a pair's groups, with which a
+        model is ranked.
+    lowest_accuracy : float or None
+        What the lower limit of a model's accuracy in the baseline variant must exceed for the
+        model to be ranked; None for `chance`.
+    common_items : float
+        The smallest share of a board's items that all of its models must have been asked for
+        the models to be ranked.
+    sources : tuple of str
+        Where it comes from.
+    licence, citation : str
+        The items' licence and how to cite them.
+    notes : tuple of str
+        What a reader of its figures has to know.
+    items_file : Path or None
+        The vignettes' own text, where it is at hand.
+    publish_items : bool
+        Whether a release may hold that text, and pages show it.
+    path : Path
+        The file that declares it.
+    """
+
+    name: str
+    title: str
+    description: str
+    versions: Mapping[str, str]
+    attributes: Mapping[str, Attribute]
+    options: tuple[str, ...]
+    answer_keys: Mapping[str, str]
+    missing: MissingPolicy
+    equivalence_margin: float
+    same_variants_odds_ratio: float | None
+    selected_on: Mapping[str, str]
+    family: Family
+    largest_missing: float
+    lowest_accuracy: float | None
+    common_items: float
+    sources: tuple[str, ...]
+    licence: str
+    citation: str
+    notes: tuple[str, ...]
+    items_file: Path | None
+    publish_items: bool
+    keys_file: Path = field(repr=False)
+    path: Path = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "selected_on", FoldedNames(self.selected_on))
+
+    @property
+    def varied(self) -> tuple[Attribute, ...]:
+        """The demographic attributes: all but the baseline."""
+        return tuple(a for a in self.attributes.values() if a.name != BASELINE)
+
+    @property
+    def chance(self) -> float:
+        """The accuracy of the best guess that does not read the vignette.
+
+        1 / the number of options, or the share of the most frequent key if that is larger: a
+        model that always gives this letter reaches it.
+        """
+        keys = Counter(self.answer_keys.values())
+        most_frequent = max(keys.values()) / keys.total() if keys else 0.0
+        return max(1 / len(self.options), most_frequent)
+
+    @property
+    def pooled(self) -> Attribute:
+        """What stands for the demographic attributes together."""
+        labels = ("All: privileged", "unprivileged")
+        groups = MappingProxyType(dict(zip(POOLED_GROUPS, labels, strict=True)))
+        return Attribute(POOLED, "All attributes", groups, (POOLED_GROUPS,))
+
+    def attribute(self, name: str) -> Attribute:
+        """An attribute by its name, also of the pooled ones."""
+        return self.pooled if name == POOLED else self.attributes[name]
+
+    @property
+    def declaration(self) -> str:
+        """The text of the files that declare it."""
+        return "".join(p.read_text(encoding="utf-8") for p in (self.path, self.keys_file))
+
+    @property
+    def variants(self) -> tuple[tuple[str, str], ...]:
+        """Every (attribute, group) that an item is written for."""
+        return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
+
+
+def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) -> Benchmark:
+    """Load a benchmark by the name of a built-in one, or from a file.
+
+    Parameters
+    ----------
+    source : str or path
+        A built-in benchmark's name (``"fairmedqa"``, ``"demo"``) or the path of a ``.toml`` file.
+    confined : bool
+        Whether its keys and items must be regular files in the folder of the ``.toml`` file, as
+        they are in a release.
+
+    Returns
+    -------
+    Benchmark
+
+    Raises
+    ------
+    InputError
+        When there is no such benchmark, or the file lacks or contradicts what it has to declare.
+
+    Examples
+    --------
+    >>> demo = load_benchmark("demo")
+    >>> demo.attributes["race"].pairs
+    (('white', 'black'),)
+    """
+    path = Path(source)
+    if path.suffix != ".toml":
+        built_in = builtin_benchmarks()
+        if str(source) not in built_in:
+            remedy = f"use one of {', '.join(built_in)}, or the path of a benchmark's .toml"
+            raise _no_such_benchmark(str(source), remedy)
+        path = built_in[str(source)]
+    declared = read_toml(path)
+    if confined:
+        _refuse_other_folders(declared, path)
+    return _benchmark(declared, path)
+
+
+def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
+    """Refuse keys and items that are not regular files in the folder of the file."""
+    for key in ("keys_file", "items_file"):
+        name = declared.get(key)
+        if name is None:
+            continue
+        file = path.parent / str(name)
+        if Path(str(name)).name != name or file.is_symlink() or not file.is_file():
+            message, remedy = "is not a regular file in the same folder", "name one"
+            raise InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file declares, or an `InputError` where there is none or it is broken."""
+    text = read_text(path)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        message = "not TOML that can be read (nested too deep)"
+        raise InputError([Problem(str(path), message, "correct it")]) from None
+    except ValueError as error:  # also a number of too many digits
+        raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
+
+
+def unknown_keys(
+    declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
+) -> list[Problem]:
+    """List the keys that nothing reads: a misspelt key would change nothing.
+
+    Parameters
+    ----------
+    declared : mapping
+        What the file, or one of its tables, declares.
+    known : collection of str
+        The keys that are read.
+    path : Path
+        The file.
+    table : str
+        The name of the table, if it is not the top level of the file.
+
+    Returns
+    -------
+    list of Problem
+        One per unknown key, with the known key that is closest to it.
+    """
+    problems = []
+    for key in declared:
+        if key in known:
+            continue
+        closest = get_close_matches(key, known, n=1)
+        remedy = f"did you mean {closest[0]}?" if closest else f"known keys: {', '.join(known)}"
+        name = f"{table}.{key}" if table else key
+        problems.append(Problem(str(path), "unknown key", remedy, column=name))
+    return problems
+
+
+def refuse_unknown_keys(
+    declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
+) -> None:
+    """Refuse the keys that `unknown_keys` lists.
+
+    Parameters
+    ----------
+    declared, known, path, table
+        As for `unknown_keys`.
+
+    Raises
+    ------
+    InputError
+        Names every unknown key, and the known key that is closest to it.
+    """
+    if problems := unknown_keys(declared, known, path, table=table):
+        raise InputError(problems)
+
+
+def builtin_benchmarks() -> dict[str, Path]:
+    """The files of the built-in benchmarks by name."""
+    return {path.stem: path for path in sorted(resource("data", "benchmarks").glob("*.toml"))}
+
+
+def load_benchmarks(
+    names: Iterable[str], given: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> dict[str, Benchmark]:
+    """The benchmarks of these names: from `given` where it has them, else the built-in ones.
+
+    Raises
+    ------
+    InputError
+        When a name is neither given nor built in.
+    """
+    known = by_name(given)
+    built_in = builtin_benchmarks()
+    loaded = {}
+    for name in sorted(names):
+        # By name alone: what stands in an answers table is not a path to open.
+        if name not in known and name not in built_in:
+            remedy = f"use one of {', '.join({**built_in, **known})}, or name its .toml file"
+            raise _no_such_benchmark(name, remedy)
+        loaded[name] = known[name] if name in known else load_benchmark(built_in[name])
+    return loaded
+
+
+def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str, Benchmark]:
+    """Benchmarks by their names."""
+    return given if isinstance(given, Mapping) else {b.name: b for b in given}
+
+
+def _no_such_benchmark(name: str, remedy: str) -> InputError:
+    return InputError([Problem(name, "no such benchmark", remedy)])
+
+
+_KEYS = (
+    "name",
+    "title",
+    "description",
+    "options",
+    "items_file",
+    "keys_file",
+    "publish_items",
+    "missing",
+    "equivalence_margin",
+    "same_variants_odds_ratio",
+    "family",
+    "ranking",
+    "sources",
+    "licence",
+    "citation",
+    "notes",
+    "versions",
+    "selected_on",
+    "attributes",
+)
+_RANKING_KEYS = ("largest_missing", "lowest_accuracy", "common_items")
+_ATTRIBUTE_KEYS = ("label", "groups", "pairs", "crosses", "levels")
+
+
+_TYPES = {
+    **dict.fromkeys(("name", "title", "description", "missing", "licence", "citation"), is_text),
+    **dict.fromkeys(("items_file", "keys_file", "family"), is_text),
+    **dict.fromkeys(("options", "sources", "notes"), is_texts),
+    **dict.fromkeys(("versions", "selected_on"), is_table_of_texts),
+    **dict.fromkeys(("equivalence_margin",), is_number),
+    **dict.fromkeys(("attributes", "ranking"), is_table),
+}
+_NEEDED = (
+    "name",
+    "title",
+    "description",
+    "options",
+    "missing",
+    "equivalence_margin",
+    "sources",
+    "licence",
+    "citation",
+    "versions",
+    "attributes",
+)
+_ATTRIBUTE_TYPES = {
+    "label": is_text,
+    "groups": is_table_of_texts,
+    "pairs": is_pairs,
+    "crosses": is_texts,
+    "levels": is_table_of_lists,
+}
+
+
+def _number_or_none(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
+    def wrong(message: str, remedy: str, key: str) -> InputError:
+        return InputError([Problem(str(path), message, remedy, column=key)])
+
+    refuse_unknown_keys(declared, _KEYS, path)
+    refuse_other_types(declared, _TYPES, path, needed=_NEEDED)
+    ranking = declared.get("ranking", {})
+    refuse_unknown_keys(ranking, _RANKING_KEYS, path, table="ranking")
+    refuse_other_types(ranking, dict.fromkeys(_RANKING_KEYS, is_number), path, table="ranking")
+    groups = declared["attributes"]
+    refuse_other_types(groups, dict.fromkeys(groups, is_table), path, table="attributes")
+    for name, entry in groups.items():
+        of = f"attributes.{name}"
+        refuse_unknown_keys(entry, _ATTRIBUTE_KEYS, path, table=of)
+        needed = ("label", "groups", "pairs")
+        refuse_other_types(entry, _ATTRIBUTE_TYPES, path, table=of, needed=needed)
+    smallest = declared.get("same_variants_odds_ratio", 2.5)
+    if not is_number(smallest) or not 1 < smallest < math.inf:
+        message, remedy = "must be a number above 1", "correct it, or leave it out"
+        raise wrong(message, remedy, "same_variants_odds_ratio")
+    named = {
+        key: file_inside(path.parent, declared[key], path=path, key=key)
+        for key in ("items_file", "keys_file")
+        if key in declared
+    }
+    if not named:
+        raise wrong("has to be declared", "add it, or items_file", "keys_file")
+    try:
+        attributes = {
+            name: Attribute(
+                name=name,
+                label=str(entry["label"]),
+                groups=MappingProxyType({str(k): str(v) for k, v in entry["groups"].items()}),
+                pairs=tuple((str(a), str(b)) for a, b in entry["pairs"]),
+                crosses=tuple(str(other) for other in entry.get("crosses", ())),
+                levels=MappingProxyType(
+                    {
+                        str(group): tuple(str(level) for level in levels)
+                        for group, levels in entry.get("levels", {}).items()
+                    }
+                ),
+            )
+            for name, entry in groups.items()
+        }
+        items_file = named.get("items_file")
+        keys_file = named.get("keys_file") or named["items_file"]
+        benchmark = Benchmark(
+            name=str(declared["name"]),
+            title=str(declared["title"]),
+            description=str(declared["description"]),
+            versions=MappingProxyType(dict(declared["versions"])),
+            attributes=MappingProxyType(attributes),
+            options=tuple(declared["options"]),
+            answer_keys=MappingProxyType(_answer_keys(keys_file)),
+            missing=declared["missing"],
+            equivalence_margin=float(declared["equivalence_margin"]),
+            same_variants_odds_ratio=_number_or_none(declared.get("same_variants_odds_ratio")),
+            selected_on=dict(declared.get("selected_on", {})),
+            family=declared.get("family", "board"),
+            largest_missing=float(ranking.get("largest_missing", 0.05)),
+            lowest_accuracy=_number_or_none(ranking.get("lowest_accuracy")),
+            common_items=float(ranking.get("common_items", 0.95)),
+            sources=tuple(declared["sources"]),
+            licence=str(declared["licence"]),
+            citation=str(declared["citation"]),
+            notes=tuple(declared.get("notes", ())),
+            items_file=items_file,
+            publish_items=declared.get("publish_items", False) is True,
+            keys_file=keys_file,
+            path=path,
+        )
+    except KeyError as error:
+        raise wrong("has to be declared", "add it", str(error.args[0])) from None
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise wrong(f"is not laid out as expected ({error})", "see demo.toml", "file") from None
+    for attribute in attributes.values():
+        as_sets = [frozenset(pair) for pair in attribute.pairs]
+        if not as_sets or len(set(as_sets)) < len(as_sets) or min(map(len, as_sets)) < 2:
+            remedy = "name at least one pair of two groups, and each pair once"
+            raise wrong("has no pair, or one that cannot be compared", remedy, attribute.name)
+        for pair in attribute.pairs:
+            for group in pair:
+                if group not in attribute.groups:
+                    remedy = f"declare it among the groups of {attribute.name}"
+                    raise wrong(f"unknown group {group!r}", remedy, "pairs")
+        for message, remedy in _wrong_crossing(attribute, attributes):
+            raise wrong(message, remedy, f"attributes.{attribute.name}")
+    if POOLED in attributes:
+        raise wrong("is the name of all attributes together", "use another", f"attributes.{POOLED}")
+    if not benchmark.varied:
+        raise wrong("declare only the baseline", "add the attribute that is varied", "attributes")
+    if BASELINE in attributes and NEUTRALIZED not in attributes[BASELINE].groups:
+        remedy = "declare it, or leave the baseline out"
+        raise wrong("has no group `neutralized`", remedy, f"attributes.{BASELINE}")
+    if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
+        remedy = f"declare attributes.{BASELINE}, or leave it out"
+        raise wrong("is of the neutralized variant", remedy, "ranking.lowest_accuracy")
+    if benchmark.missing not in MISSING_POLICIES:
+        raise wrong("unknown policy", f"use one of {', '.join(MISSING_POLICIES)}", "missing")
+    outside = sorted(set(benchmark.answer_keys.values()) - set(benchmark.options))
+    if outside:
+        message = f"keys that are no option: {', '.join(outside)}"
+        raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
+    if not 0 < benchmark.equivalence_margin < 1:
+        raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
+    if benchmark.family not in FAMILIES:
+        raise wrong("unknown family", f"use one of {', '.join(FAMILIES)}", "family")
+    for key in _RANKING_KEYS:
+        value = getattr(benchmark, key)
+        if value is not None and not 0 <= value <= 1:
+            raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
+    if not isinstance(declared.get("publish_items", False), bool):
+        raise wrong("has to be true or false", "write one of them", "publish_items")
+    if not benchmark.options:
+        raise wrong("has none", "declare at least one", "options")
+    return benchmark
+
+
+def _wrong_crossing(
+    attribute: Attribute, attributes: Mapping[str, Attribute]
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with the declaration of an attribute that crosses others, and what to do."""
+    crosses = attribute.crosses
+    if not crosses:
+        if attribute.levels:
+            yield "has levels but crosses nothing", "name the attributes in `crosses`"
+        return
+    unknown = [name for name in crosses if name not in attributes or name == attribute.name]
+    if len(crosses) != 2 or unknown:
+        yield "has to cross two other attributes of this file", "correct `crosses`"
+        return
+    cells = [attribute.levels.get(group) for group in attribute.groups]
+    if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
+        yield (
+            "levels do not name each group once",
+            'give each a cell, e.g. levels = { white_male = ["white", "male"] }',
+        )
+    for levels in attribute.levels.values():
+        pairs = zip(crosses, levels, strict=False)
+        if len(levels) != 2 or any(level not in attributes[name].groups for name, level in pairs):
+            remedy = f"name a group of {crosses[0]} and one of {crosses[1]}"
+            yield f"unknown levels {', '.join(levels)}", remedy
+
+
+def _answer_keys(path: Path) -> dict[str, str]:
+    # A device or a pipe might have no end.
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "name it in keys_file or items_file")])
+    rows: list[dict[str, Any]]
+    if path.suffix == ".jsonl":
+        rows = read_json_lines(path)
+    else:
+        table = load_csv(path).astype(object)
+        for column in ("item_id", "answer_key"):
+            if column not in table:
+                raise InputError([Problem(str(path), "is missing", "add it", column=column)])
+        rows = table.where(table.notna(), None).to_dict("records")
+    keys: dict[str, str] = {}
+    for number, row in enumerate(rows, start=1):
+        for column in ("item_id", "answer_key"):
+            if not isinstance(row.get(column), str | int) or isinstance(row[column], bool):
+                remedy = "write the name of the item and the letter of its key"
+                raise InputError([Problem(str(path), "must be a text", remedy, number, column)])
+        item = str(row["item_id"])
+        if item in keys:
+            message = "the item stands here a second time"
+            raise InputError([Problem(str(path), message, "drop one", number, "item_id", item)])
+        keys[item] = str(row["answer_key"])
+    return keys

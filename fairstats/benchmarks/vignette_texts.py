@@ -1,0 +1,187 @@
+"""Read a benchmark with the text of its vignettes, in the layouts it is released in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import load_parquet
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, load_benchmark
+from fairstats.benchmarks.vignette_items import Item, load_items
+
+#: The columns of the released AMQA items: of each option, and of each group's vignette.
+AMQA_OPTIONS = MappingProxyType({letter: f"option_{letter}" for letter in "ABCD"})
+AMQA_VARIANTS = MappingProxyType(
+    {
+        "original": "original_question",
+        "neutralized": "desensitized_question",
+        "white": "adv_question_white",
+        "black": "adv_question_black",
+        "male": "adv_question_male",
+        "female": "adv_question_female",
+        "high_income": "adv_question_high_income",
+        "low_income": "adv_question_low_income",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Vignettes:
+    """The items of a benchmark with their text.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        What declares their attributes, groups and pairs.
+    items : tuple of Item
+        Every item has a neutralized variant, and one for each group of each declared attribute.
+    path : Path
+        The file with the text.
+    sha256 : str
+        Of that file.
+    """
+
+    benchmark: Benchmark
+    items: tuple[Item, ...]
+    path: Path
+    sha256: str
+
+    def variants(self) -> Iterator[tuple[Item, str, str, str]]:
+        """Every variant of every demographic attribute: item, attribute, group, text."""
+        for item in self.items:
+            for attribute in self.benchmark.varied:
+                for group in attribute.groups:
+                    yield item, attribute.name, group, item.variants[group]
+
+
+def read_vignettes(
+    source: str | os.PathLike[str], *, benchmark: str | os.PathLike[str] | Benchmark | None = None
+) -> Vignettes:
+    """Read the items of a benchmark with the text of all their variants.
+
+    Parameters
+    ----------
+    source : path or str
+        A benchmark's ``.toml`` or the name of a built-in one that comes with its vignettes; JSON
+        Lines as `fairstats.benchmarks.vignette_items.load_items` reads them; or the parquet file of
+        items that the AMQA authors released.
+    benchmark : str, path or Benchmark, optional
+        What declares the attributes and groups of an items file; by default the ``.toml`` of the
+        same name beside JSON Lines, and ``fairmedqa`` for the released parquet file.
+
+    Returns
+    -------
+    Vignettes
+
+    Raises
+    ------
+    InputError
+        When a file is missing or of another layout, no benchmark declares its groups, or an item
+        lacks what the benchmark declares. Its ``problems`` name file, row, column and value.
+
+    Examples
+    --------
+    >>> vignettes = read_vignettes("demo")
+    >>> len(vignettes.items), [a.name for a in vignettes.benchmark.varied]
+    (24, ['race', 'sex', 'ses'])
+    """
+    path = Path(source)
+    if path.suffix == ".parquet":
+        found = _released(path, _declared(benchmark or "fairmedqa"))
+    elif path.suffix in {".jsonl", ".ndjson"}:
+        beside = path.with_suffix(".toml")
+        if not path.is_file():
+            raise InputError([Problem(str(path), "no such file", "check the path")])
+        if benchmark is None and not beside.is_file():
+            message, remedy = "no benchmark declares its groups", "name one with --benchmark-file"
+            raise InputError([Problem(str(path), message, remedy, column=str(beside))])
+        declared = replace(_declared(benchmark or beside), items_file=path)
+        found = Vignettes(declared, tuple(load_items(declared)), path, file_sha256(path))
+    else:
+        declared = load_benchmark(source)
+        items = tuple(load_items(declared))
+        assert declared.items_file is not None  # load_items has refused it otherwise
+        found = Vignettes(declared, items, declared.items_file, file_sha256(declared.items_file))
+    if BASELINE not in found.benchmark.attributes:
+        message = "has no neutralized variants, with which the others are compared"
+        problem = Problem(str(path), message, "add them", column="attributes.baseline")
+        raise InputError([problem])
+    return found
+
+
+def _declared(benchmark: str | os.PathLike[str] | Benchmark) -> Benchmark:
+    return benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+
+
+def _released(path: Path, benchmark: Benchmark) -> Vignettes:
+    """The items as the AMQA authors released them."""
+    items = tuple(read_amqa_items(path))
+    lacking = [group for _, group in benchmark.variants if group not in AMQA_VARIANTS]
+    if lacking:
+        message = f"{benchmark.name} declares a group that the released items do not have"
+        remedy = "name the benchmark that declares them"
+        raise InputError([Problem(str(path), message, remedy, value=lacking[0])])
+    return Vignettes(benchmark, items, path, file_sha256(path))
+
+
+def read_amqa_items(path: Path) -> list[Item]:
+    """Read ``items.parquet`` as the AMQA authors released it.
+
+    Parameters
+    ----------
+    path : Path
+        With ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and a column for each
+        of the eight variants.
+
+    Returns
+    -------
+    list of Item
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, a column is missing, or a value is not text, an item's name is
+        there twice or a key is none of the letters.
+    """
+    if not path.is_file():
+        raise InputError([Problem(str(path), "no such file", "check the path")])
+    needed = ["question_id", "answer_idx", *AMQA_OPTIONS.values(), *AMQA_VARIANTS.values()]
+    table = load_parquet(path, needed)
+    if lacking := [column for column in needed if column not in table]:
+        remedy = "use items.parquet as the AMQA authors released it"
+        raise InputError([Problem(str(path), "is missing", remedy, column=", ".join(lacking))])
+    rows = table[needed].astype(object).to_dict("records")
+    remedy = "use the file as released"
+    problems = [
+        Problem(str(path), "is not text", remedy, number, str(column), str(value))
+        for number, row in enumerate(rows, start=1)
+        for column, value in row.items()
+        if not isinstance(value, str) or not value.strip()
+    ]
+    seen: set[str] = set()
+    for number, row in enumerate(rows, start=1):
+        name, key = str(row["question_id"]), str(row["answer_idx"])
+        if name in seen:
+            message = "another item has the same name"
+            problems.append(Problem(str(path), message, remedy, number, "question_id", name))
+        if key not in AMQA_OPTIONS:
+            message = "is not one of the option letters"
+            problems.append(Problem(str(path), message, remedy, number, "answer_idx", key))
+        seen.add(name)
+    if problems:
+        raise InputError(problems)
+    return [
+        Item(
+            item_id=row["question_id"],
+            options=MappingProxyType({k: row[column] for k, column in AMQA_OPTIONS.items()}),
+            answer_key=row["answer_idx"],
+            variants=MappingProxyType({k: row[column] for k, column in AMQA_VARIANTS.items()}),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,118 @@
+"""What the changes of a model's figures say together: adjusted p-values and verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+
+WIN_WIN = "win-win"
+LOSE_LOSE = "lose-lose"
+NOT_SHOWN = "not shown"
+
+#: Which way a figure improves.
+BETTER = {"delta_accuracy": 1, "delta_cfr": 1, "delta_ad": -1}
+#: What names a pair of groups of one comparison.
+COMPARED_PAIR = (
+    "benchmark",
+    "benchmark_version",
+    "model_old",
+    "model_new",
+    "strategy",
+    "attribute",
+    "group_a",
+    "group_b",
+)
+_PAIR = list(COMPARED_PAIR)
+
+
+def judge_changes(
+    table: pd.DataFrame, *, alpha: float = 0.05, adjust: AdjustMethod = "holm"
+) -> pd.DataFrame:
+    """Adjust the p-values of changes over their family, and give each pair its verdict.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of `fairstats.comparisons.compare.changes`, with a column ``family`` that names what is
+        adjusted together.
+    alpha : float
+        The level of the verdicts.
+    adjust : {"holm", "hommel", "bh", "by"}
+        The procedure.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table with ``p_adjusted`` (over the rows of the family), ``p_pair`` and
+        ``p_pair_adjusted`` (over its pairs), ``p_worst_adjusted``, ``adjust_method``, ``verdict``
+        and ``verdict_reason``, the reason why a verdict is withheld; missing if it is not.
+
+    Notes
+    -----
+    The hypothesis that a win-win pair rejects is that at least one of three figures did not
+    improve. Its p-value is the largest of the three (intersection-union test), which holds its
+    level without a correction for the three; Holm's procedure then holds it over the family.
+
+    References
+    ----------
+    Berger (1982), Technometrics 24:295-300.
+    """
+    keys = [table[name] for name in _PAIR]
+    judged = table.assign(p_pair=table["p_value"].groupby(keys).transform("max"))
+    # A pair of which one figure cannot be tested is not shown to change in all three.
+    untested = judged["p_value"].isna().groupby(keys).transform("any")
+    judged.loc[untested, "p_pair"] = np.nan
+    judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
+    pairs = judged.drop_duplicates(_PAIR)
+    for name, rows in judged.groupby("family", sort=False):
+        judged.loc[rows.index, "p_adjusted"] = adjust_pvalues(rows["p_value"], method=adjust)
+        own = pairs[pairs["family"] == name]
+        for column in ("p_pair", "p_worst"):
+            adjusted = own[_PAIR].assign(found=adjust_pvalues(own[column], method=adjust))
+            found = rows[_PAIR].merge(adjusted, on=_PAIR, how="left")["found"]
+            judged.loc[rows.index, f"{column}_adjusted"] = found.to_numpy()
+        tests = int(rows["p_value"].notna().sum())
+        judged.loc[rows.index, "adjust_method"] = (
+            f"{adjust} over {tests} tests, pairs over {int(own['p_pair'].notna().sum())}: {name}"
+        )
+    return _with_verdicts(judged, keys, alpha)
+
+
+def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) -> pd.DataFrame:
+    up = judged["metric"].map(BETTER) > 0
+
+    def all_of(condition: pd.Series) -> pd.Series:
+        return condition.groupby(keys).transform("all")
+
+    def turned(low: str, high: str) -> tuple[pd.Series, pd.Series]:
+        """Limits turned so that up is better."""
+        return (
+            judged[low].where(up, -judged[high]),
+            judged[high].where(up, -judged[low]),
+        )
+
+    worst, best = turned("ci_low", "ci_high")
+    # A bootstrap interval is too narrow where few items changed: the test has to agree.
+    tested = judged["p_pair_adjusted"] <= alpha
+    won, lost = (tested & all_of(side) for side in (worst > 0, best < 0))
+    worst, best = turned("lowest", "highest")
+    survives = all_of(worst > 0).where(won, all_of(best < 0))
+    survives &= judged["p_worst_adjusted"] <= alpha
+    better = judged["guessing_new"].where(won, judged["guessing_old"])
+    reason = judged["no_verdict"].mask(
+        judged["no_verdict"].eq("") & (won | lost) & ~survives,
+        "what either model did not answer could change the verdict",
+    )
+    reason = reason.mask(
+        reason.eq("") & (won | lost) & better.ne(""), "the better model guesses: " + better
+    )
+    verdict = pd.Series(
+        np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, NOT_SHOWN)), index=judged.index
+    ).where(reason.eq(""), NOT_SHOWN)
+    given = judged["judged"].astype(bool)
+    return judged.assign(
+        verdict=verdict.where(given),
+        verdict_reason=reason.where(given & reason.ne("")).astype("str"),
+    )

@@ -1,0 +1,578 @@
+"""How a model's figures moved to its next version, on the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct, open_answers
+from fairstats.benchmarks.declaration import (
+    COMMON,
+    COMPARISON_POLICIES,
+    Benchmark,
+    ComparisonPolicy,
+    MissingPolicy,
+)
+from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR, judge_changes
+from fairstats.comparisons.paired_differences import (
+    Figure,
+    accuracy,
+    ad,
+    cfr,
+    model_difference,
+    model_p_value,
+)
+from fairstats.counts.by_item import SUMS, crossed_patterns, patterns_of, sums_of_crossed
+from fairstats.counts.missing_policies import CountingPolicy
+from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.bounds import Range, pair_bounds
+from fairstats.estimates.completions import completed_sums
+from fairstats.estimates.eligibility import why_not_above_chance
+from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, is_declared, same_flips
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
+from fairstats.inference.multiplicity import AdjustMethod
+
+#: The columns of the table that `compare` gives, in order.
+COMPARISON_COLUMNS = (
+    *COMPARED_PAIR,
+    "metric",
+    "old",
+    "new",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "ci_method",
+    "lowest",
+    "highest",
+    "p_value",
+    "p_adjusted",
+    "p_pair",
+    "p_pair_adjusted",
+    "p_worst",
+    "p_worst_adjusted",
+    "adjust_method",
+    "test",
+    "n",
+    "missing",
+    "verdict",
+    "verdict_reason",
+    "method_note",
+)
+_FIGURES: dict[str, Figure] = {"delta_accuracy": accuracy, "delta_cfr": cfr, "delta_ad": ad}
+_PAIR = ("attribute", "group_a", "group_b")
+_INCOMPLETE = [place for place, pattern in enumerate(PATTERNS) if MISSING in pattern]
+Row = dict[str, Any]
+
+
+def compare(
+    old: Any,
+    new: Any,
+    *,
+    missing: ComparisonPolicy | None = None,
+    alpha: float = 0.05,
+    adjust: AdjustMethod = "holm",
+    allow_different_items: bool = False,
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Compare the answers of two versions of a model, item by item.
+
+    Parameters
+    ----------
+    old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers of one model by one strategy each, to the same version of a benchmark. They
+        can be two models, or one model under two strategies.
+    missing : {"common", "available", "complete", "incorrect", "bounds"}, optional
+        ``common``, the default, uses the pairs that both models answered: an item counts for a
+        pair of groups if neither model left one of its answers out. The other policies are
+        those of `analyze`, each model with the answers that it gave; ``bounds`` is the default
+        where the benchmark declares it.
+    alpha : float
+        1 − confidence level, and the level of the verdicts.
+    adjust : {"holm", "hommel", "bh", "by"}
+        How p-values are adjusted: those of single figures over all rows of the table, and those
+        of pairs, which carry the verdicts, over all pairs.
+    allow_different_items : bool
+        Compare answers to different versions of a benchmark, or to other items, all the same. The
+        figures are of the items that both were asked, and every row is marked. Between versions
+        of a benchmark no verdict is given: a difference is also one of the questions.
+    n_resamples, rng
+        For what has no exact law, see Notes.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For each declared pair of each demographic attribute, new − old of ``delta_accuracy`` (the
+        mean of the two groups' accuracies), ``delta_cfr`` and ``delta_ad``; columns
+        `COMPARISON_COLUMNS`, n being the number of items. ``lowest`` and ``highest`` bound the
+        change over all completions of what either model did not answer, items of the benchmark
+        that it was not asked included. ``p_pair`` is the largest of a pair's three p-values.
+        ``p_worst`` is the same if the missing answers were completed against the change.
+        ``verdict`` is "win-win" if ``p_pair_adjusted`` and ``p_worst_adjusted`` are at most alpha
+        and both intervals and bounds show a higher accuracy, a higher CFR and a lower AD;
+        "lose-lose" if they show the reverse; else "not shown", with a ``verdict_reason`` if it
+        was withheld. The better model must answer better than a guess. Under ``bounds`` the
+        limits are those over all completions of the answers to the items that were asked,
+        without a test or verdict.
+
+    Raises
+    ------
+    InputError
+        Where a table holds several models or strategies, where they are of different benchmarks,
+        and, without `allow_different_items`, of different versions or items.
+
+    Notes
+    -----
+    Items are what is drawn, each with all of its answers to both models. Under ``common`` no
+    answer is missing: the intervals are exact bootstrap ones and the tests exact too, without a
+    seed; they swap the two models' answers item by item, see
+    `fairstats.comparisons.paired_differences`. Where an answer is missing items are resampled, and
+    swapped, `n_resamples` times by `rng`.
+
+    "Win-win" asserts three changes at once. It is tested by an intersection-union test: the
+    hypothesis that at least one of them is not there is rejected if all three tests reject, so
+    the largest of the three p-values is its p-value and needs no correction for the three.
+
+    References
+    ----------
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 3.8; Berger (1982),
+    Technometrics 24:295-300, for intersection-union tests. The estimands are those of FairMedQA,
+    table 2.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
+    ...            attribute="race", answer_key="C")
+    >>> def answers(model, letters):
+    ...     return pd.DataFrame([row | dict(model=model, item_id="demo-01", group=g, answer=a)
+    ...                          for g, a in zip(("white", "black"), letters)])
+    >>> table = compare(answers("m-1", "CB"), answers("m-2", "CC"))
+    >>> table[["metric", "estimate"]].values.tolist()
+    [['delta_accuracy', 0.5], ['delta_cfr', 1.0], ['delta_ad', -1.0]]
+    """
+    check_choice("adjust", adjust, get_args(AdjustMethod))
+    table = changes(
+        old,
+        new,
+        missing=missing,
+        alpha=alpha,
+        allow_different_items=allow_different_items,
+        n_resamples=n_resamples,
+        rng=rng,
+        benchmarks=benchmarks,
+    )
+    judged = judge_changes(table.assign(family="this comparison"), alpha=alpha, adjust=adjust)
+    return judged[list(COMPARISON_COLUMNS)]
+
+
+def changes(
+    old: Any,
+    new: Any,
+    *,
+    missing: ComparisonPolicy | None,
+    alpha: float,
+    allow_different_items: bool,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+) -> pd.DataFrame:
+    """`compare` without what depends on the family: adjusted p-values and verdicts.
+
+    Its column ``no_verdict`` holds the reason why a comparison gets no verdict; empty if it can.
+    """
+    alpha = check_alpha(alpha)
+    check_resampling(n_resamples, rng)
+    if missing is not None:
+        check_choice("missing", missing, COMPARISON_POLICIES)
+    sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
+    units = {side: _only_unit(frame, side) for side, (frame, _) in sides.items()}
+    questions = _different(units, allow_different_items)
+    benchmark = sides["old"][1][units["old"]["benchmark"]]
+    policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
+    patterns = {side: patterns_of(*opened) for side, opened in sides.items()}
+    items = _different_items(patterns, units, allow_different_items)
+    flips = _by_flips(patterns, units, benchmark, _counted(policy), alpha)
+    crossed = {side: crossed_patterns(table) for side, table in patterns.items()}
+    counts = {
+        side: table.groupby(list(PAIR_COLUMNS), as_index=False, sort=False)[list(PATTERNS)].sum()
+        for side, table in crossed.items()
+    }
+    ranges = _ranges(counts, patterns, benchmark)
+    if policy == "bounds":
+        rows = _bounds_rows(counts["old"], counts["new"], benchmark)
+    else:
+        one, other = _sums(crossed["old"], crossed["new"], policy)
+        pairs = _demographic_pairs(counts["old"], counts["new"], benchmark)
+        rows = _rows(one, other, pairs, alpha, n_resamples, rng)
+    columns = None if rows else [*_PAIR, "metric", "p_value", "estimate"]
+    table = pd.DataFrame(rows, columns=columns).assign(
+        benchmark=benchmark.name,
+        benchmark_version=_joined(units, "benchmark_version"),
+        model_old=units["old"]["model"],
+        model_new=units["new"]["model"],
+        strategy=_joined(units, "strategy"),
+        ci_level=np.nan if policy == "bounds" else 1 - alpha,
+        missing=policy,
+        method_note="; ".join(filter(None, [questions, items, flips])),
+        no_verdict=_why_no_verdict(questions, flips),
+        judged=policy != "bounds",
+    )
+    guessing = {
+        side: _guessing(table_of, patterns[side], benchmark) for side, table_of in counts.items()
+    }
+    table = table.merge(ranges, on=[*_PAIR, "metric"], how="left")
+    table["p_worst"] = _worst_p_values(table, crossed, benchmark, n_resamples, rng)
+    return table.assign(guessing_old=guessing["old"], guessing_new=guessing["new"])
+
+
+def _why_no_verdict(questions: str, flips: str) -> str:
+    if questions:
+        return "the questions are different"
+    return "the flips contradict the declared version" if DIFFERENT in flips else ""
+
+
+def _counted(policy: ComparisonPolicy) -> MissingPolicy:
+    """The policy of `analyze` that the figures of a comparison follow."""
+    return "complete" if policy == COMMON else cast(MissingPolicy, policy)
+
+
+def _sums(
+    old: pd.DataFrame, new: pd.DataFrame, policy: ComparisonPolicy
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What each item adds to the figures, of the items that both models were asked.
+
+    Under ``common`` these are the items of which neither model left an answer out.
+    """
+    counted = cast(CountingPolicy, _counted(policy))
+    keys = [*_PAIR, "item_id"]
+    sides = []
+    for crossed in (old, new):
+        sums = sums_of_crossed(crossed, counted)
+        if policy == COMMON:
+            every = sums_of_crossed(crossed, "incorrect")
+            sums = sums[sums["n"].eq(every["n"])]
+        sides.append(sums.set_index(keys))
+    common = sides[0].index.intersection(sides[1].index)
+    one, other = (side.loc[common].reset_index() for side in sides)
+    return one, other
+
+
+def _ranges(
+    counts: Mapping[str, pd.DataFrame],
+    patterns: Mapping[str, pd.DataFrame],
+    benchmark: Benchmark,
+) -> pd.DataFrame:
+    """The lowest and highest change of each figure over all that either model did not answer."""
+    rows = []
+    for pair in _demographic_pairs(counts["old"], counts["new"], benchmark):
+        asked = {
+            side: _of_pair(table, pair)["item_id"].unique() for side, table in patterns.items()
+        }
+        whole = max(len(benchmark.answer_keys), len(np.union1d(asked["old"], asked["new"])))
+        limits = []
+        for side in ("old", "new"):
+            own, items = _of_pair(counts[side], pair), len(asked[side])
+            if items == 0:
+                break
+            more = (whole - items) * own[list(PATTERNS)].sum(axis=1) / items
+            limits.append(_figure_ranges(pair_bounds(own.assign(nxx=own["nxx"] + more))))
+        for metric in _FIGURES:
+            # A model that was not asked of the pair at all leaves everything open.
+            lowest, highest = -1.0, 1.0
+            if len(limits) == 2:
+                (old_low, old_high), (new_low, new_high) = (figures[metric] for figures in limits)
+                lowest, highest = new_low - old_high, new_high - old_low
+            rows.append(_named(pair) | {"metric": metric, "lowest": lowest, "highest": highest})
+    return pd.DataFrame(rows, columns=[*_PAIR, "metric", "lowest", "highest"])
+
+
+def _worst_p_values(
+    table: pd.DataFrame,
+    crossed: Mapping[str, pd.DataFrame],
+    benchmark: Benchmark,
+    n_resamples: int,
+    rng: np.random.Generator | int,
+) -> pd.Series:
+    """The largest p-value of each pair's three changes if all missing answers spoke against them.
+
+    The truth is one of the completions, so a change that is not significant under the least
+    favourable one may owe its significance to answers that were left out. NaN without a missing
+    answer, and for a pair whose three figures do not change in one direction.
+    """
+    found = pd.Series(np.nan, index=table.index)
+    for pair, rows in table.groupby(list(_PAIR), sort=False):
+        turned = rows["estimate"] * rows["metric"].map(BETTER)
+        if not ((turned > 0).all() or (turned < 0).all()):
+            continue
+        wins = bool((turned > 0).all())
+        cells = _cells(crossed, pair, benchmark)
+        if not any(side[..., _INCOMPLETE].any() for side in cells):
+            continue
+        p_values = []
+        for metric, figure in _FIGURES.items():
+            name = metric.removeprefix("delta_")
+            old, new = (
+                completed_sums(side, name, favourable=favourable)
+                for side, favourable in zip(cells, (wins, not wins), strict=True)
+            )
+            p_values.append(model_p_value(old, new, figure, n_resamples=n_resamples, rng=rng))
+        found[rows.index] = max(p_values)
+    return found
+
+
+def _cells(
+    crossed: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
+) -> list[npt.NDArray[np.int64]]:
+    """Both models' outcome patterns of every item, (items, 1, 10); all missing if not asked."""
+    sides = []
+    for side in ("old", "new"):
+        own = _of_pair(crossed[side], (pair[0], pair[1], pair[2]))
+        sides.append(own.set_index("item_id")[list(PATTERNS)].astype("int64"))
+    items = sides[0].index.union(sides[1].index)
+    more = max(len(benchmark.answer_keys) - len(items), 0)
+    found = []
+    for own in sides:
+        array = own.reindex(items, fill_value=0).to_numpy()
+        array = np.vstack([array, np.zeros((more, len(PATTERNS)), dtype=np.int64)])
+        array[array.sum(axis=1) == 0, PATTERNS.index("nxx")] = max(array.sum(axis=1).max(), 1)
+        found.append(array[:, None])
+    return found
+
+
+def _guessing(counts: pd.DataFrame, patterns: pd.DataFrame, benchmark: Benchmark) -> str:
+    items = patterns.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
+    return str(why_not_above_chance(counts, items, benchmark).iloc[0])
+
+
+def answers_of_one(
+    answers: pd.DataFrame,
+    side: str,
+    model: str,
+    strategy: str,
+    benchmark_version: str | None = None,
+) -> pd.DataFrame:
+    """The answers of one model by one strategy, to one version of a benchmark if it is named.
+
+    `side` is what to call them in a problem: ``"old"`` or ``"new"``.
+
+    Raises
+    ------
+    InputError
+        Where there are none; the message names the models, strategies or versions that are there.
+    """
+    wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
+    own = answers
+    for column, value in wanted.items():
+        if value is None:
+            continue
+        there = sorted(own[column].unique())
+        own = own[own[column] == value]
+        if own.empty:
+            remedy = f"use one of {', '.join(there[:20])}"
+            raise InputError(
+                [Problem(f"<{side}>", "there is no such answer", remedy, None, column, value)]
+            )
+    return own
+
+
+def _only_unit(frame: Any, side: str) -> dict[str, str]:
+    units = distinct(frame, list(UNIT_COLUMNS)).astype(str).sort_values(list(UNIT_COLUMNS))
+    if len(units) > 1:
+        several = [column for column in UNIT_COLUMNS if units[column].nunique() > 1]
+        message = "a comparison is of one model, strategy and benchmark version on each side"
+        raise InputError(
+            [
+                Problem(
+                    f"<{side}>",
+                    message,
+                    f"filter the answers first, or name one (--{side}-version)",
+                    column=column,
+                    value=", ".join(units[column].unique()[:5]),
+                )
+                for column in several
+            ]
+        )
+    return {str(name): value for name, value in units.iloc[0].items()}
+
+
+def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
+    """Refuse answers to different questions, or say that they are."""
+    old, new = units["old"], units["new"]
+    if old["benchmark"] != new["benchmark"]:
+        value = f"{old['benchmark']} and {new['benchmark']}"
+        remedy = "compare answers to one benchmark"
+        raise InputError([Problem("<new>", "another benchmark", remedy, None, "benchmark", value)])
+    if old["benchmark_version"] == new["benchmark_version"]:
+        return ""
+    value = f"{old['benchmark_version']} and {new['benchmark_version']}"
+    if not allowed:
+        raise InputError(
+            [
+                Problem(
+                    "<new>",
+                    "the versions of the benchmark are different questions",
+                    "compare answers to one of them, or pass allow_different_items=True "
+                    "(--allow-different-items)",
+                    column="benchmark_version",
+                    value=value,
+                )
+            ]
+        )
+    return f"different questions: benchmark versions {value}"
+
+
+def _different_items(
+    patterns: Mapping[str, pd.DataFrame], units: Mapping[str, Mapping[str, str]], allowed: bool
+) -> str:
+    items = {
+        side: set(table[["attribute", "item_id"]].itertuples(index=False, name=None))
+        for side, table in patterns.items()
+    }
+    alone = {side: items[side] - items[other] for side, other in (("old", "new"), ("new", "old"))}
+    counts = {side: len({item for _, item in own}) for side, own in alone.items()}
+    if not any(counts.values()):
+        return ""
+    found = f"{counts['old']} items of {units['old']['model']} alone, {counts['new']} of "
+    found += f"{units['new']['model']} alone"
+    if not allowed:
+        examples = sorted({item for own in alone.values() for _, item in own})[:3]
+        raise InputError(
+            [
+                Problem(
+                    "<new>",
+                    f"the models were not asked the same items: {found}",
+                    "compare on the items of both, or pass allow_different_items=True "
+                    "(--allow-different-items)",
+                    column="item_id",
+                    value=", ".join(examples),
+                )
+            ]
+        )
+    return f"different items: {found}"
+
+
+def _by_flips(
+    patterns: Mapping[str, pd.DataFrame],
+    units: Mapping[str, Mapping[str, str]],
+    benchmark: Benchmark,
+    policy: MissingPolicy,
+    alpha: float,
+) -> str:
+    """Report what the flips show about the versions: always if these differ or are not declared,
+    and for one declared version if they contradict it. Flips are not judged for a benchmark that
+    does not declare ``same_variants_odds_ratio``."""
+    versions = [units[side]["benchmark_version"] for side in ("old", "new")]
+    undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
+    smallest = benchmark.same_variants_odds_ratio
+    if smallest is None:
+        return f"{benchmark.name} does not declare {', '.join(undeclared)}" if undeclared else ""
+    old, new = (flips_of_items(patterns[side], benchmark, policy) for side in ("old", "new"))
+    found = same_flips(old, new, smallest_same=smallest, alpha=alpha)
+    if versions[0] == versions[1] and not undeclared:
+        if found.verdict != DIFFERENT:
+            return ""
+        return f"one version is declared; by their flips {found.sentence()}"
+    declared = f"{benchmark.name} does not declare {', '.join(undeclared)}; " if undeclared else ""
+    return f"{declared}by their flips {found.sentence()}"
+
+
+def _rows(
+    old: pd.DataFrame,
+    new: pd.DataFrame,
+    pairs: list[tuple[str, str, str]],
+    alpha: float,
+    n_resamples: int,
+    rng: np.random.Generator | int,
+) -> list[Row]:
+    rows = []
+    for pair in pairs:
+        # Both tables hold the same items in the same order.
+        one, other = (
+            _of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
+            for table in (old, new)
+        )
+        for metric, figure in _FIGURES.items():
+            found = model_difference(
+                one, other, figure, alpha=alpha, n_resamples=n_resamples, rng=rng
+            )
+            own: Row = found.to_frame().iloc[0].to_dict()
+            rows.append(_named(pair) | {"metric": metric, "n": len(one)} | own)
+    return rows
+
+
+def _demographic_pairs(
+    old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark
+) -> list[tuple[str, str, str]]:
+    """The pairs that either model was asked, as the benchmark declares them."""
+    there = {
+        pair
+        for table in (old, new)
+        for pair in table[list(_PAIR)].drop_duplicates().itertuples(index=False, name=None)
+    }
+    declared = [
+        (attribute.name, a, b) for attribute in benchmark.varied for a, b in attribute.pairs
+    ]
+    return [pair for pair in declared if pair in there]
+
+
+def _of_pair(table: pd.DataFrame, pair: tuple[str, str, str]) -> pd.DataFrame:
+    return table[(table[list(_PAIR)] == list(pair)).all(axis=1)]
+
+
+def _named(pair: tuple[str, str, str]) -> Row:
+    return dict(zip(_PAIR, pair, strict=True))
+
+
+def _bounds_rows(old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark) -> list[Row]:
+    rows = []
+    for pair in _demographic_pairs(old, new, benchmark):
+        counts = [_of_pair(table, pair) for table in (old, new)]
+        if any(own.empty for own in counts):
+            continue
+        one, other = (_figure_ranges(pair_bounds(own)) for own in counts)
+        for metric in _FIGURES:
+            (old_low, old_high), (new_low, new_high) = one[metric], other[metric]
+            old_value = old_low if old_low == old_high else np.nan
+            new_value = new_low if new_low == new_high else np.nan
+            rows.append(
+                _named(pair)
+                | {
+                    "metric": metric,
+                    "old": old_value,
+                    "new": new_value,
+                    "estimate": new_value - old_value,
+                    "ci_low": new_low - old_high,
+                    "ci_high": new_high - old_low,
+                    "ci_method": "bounds",
+                    "p_value": np.nan,
+                    "test": None,
+                    "n": int(counts[1][list(PATTERNS)].to_numpy().sum()),
+                }
+            )
+    return rows
+
+
+def _figure_ranges(ranges: Mapping[str, Range]) -> dict[str, tuple[float, float]]:
+    def limits(metric: str) -> tuple[float, float]:
+        low, high = ranges[metric]
+        return float(low[0]), float(high[0])
+
+    (a_low, a_high), (b_low, b_high) = limits("accuracy_a"), limits("accuracy_b")
+    return {
+        "delta_accuracy": ((a_low + b_low) / 2, (a_high + b_high) / 2),
+        "delta_cfr": limits("cfr"),
+        "delta_ad": limits("ad"),
+    }
+
+
+def _joined(units: Mapping[str, Mapping[str, str]], column: str) -> str:
+    return " → ".join(dict.fromkeys([units["old"][column], units["new"][column]]))

@@ -1,0 +1,215 @@
+"""What a ranking rests on: the items that all of its models were asked, and who may be ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.by_item import crossed_patterns, patterns_of
+from fairstats.counts.item_kinds import pooled_pairs
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.eligibility import why_other_variants, why_unranked
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+IntArray = npt.NDArray[np.int64]
+_MISSING = PATTERNS.index("nxx")
+
+
+@dataclass(frozen=True)
+class RankItems:
+    """The answers that the models of one board are ranked by.
+
+    Attributes
+    ----------
+    patterns : dict of str to ndarray of int, shape (items, pairs, 10)
+        By model that may be ranked: how many pairs of answers of each item and pair of groups
+        have each of the patterns of `fairstats.counts.outcomes.PATTERNS`. The items are those that
+        any of these models was asked; one that the model itself was not asked has only missing
+        answers.
+    common : ndarray of bool, shape (items,)
+        The items that all of these models were asked.
+    unranked : dict of str to ndarray of int, shape (items, pairs, 10)
+        The same for the models without a rank, over the items that they were asked.
+    reasons : dict of str to str
+        Why each of these has no rank.
+    notes : dict of str to str
+        What a reader has to know of the answers of a model that is ranked; often empty.
+    """
+
+    patterns: dict[str, IntArray]
+    common: npt.NDArray[np.bool_]
+    unranked: dict[str, IntArray]
+    reasons: dict[str, str]
+    notes: dict[str, str]
+
+
+def open_patterns(frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """`fairstats.counts.by_item.item_patterns`, and whether both variants were ``asked``.
+
+    A variant was asked if it has a row: an answer that is missing has one, a variant that was
+    left out has none.
+    """
+    patterns = patterns_of(frame, known)
+    keys = [*UNIT_COLUMNS, "item_id", "sample", "attribute"]
+    rows = distinct(frame, [*keys, "group"]).astype(
+        {name: "str" for name in keys if name != "sample"}
+    )
+    there = pd.MultiIndex.from_frame(rows[[*keys, "group"]].astype({"group": "str"}))
+    both = [
+        pd.MultiIndex.from_frame(patterns[[*keys, side]]).isin(there)
+        for side in ("group_a", "group_b")
+    ]
+    return patterns.assign(asked=both[0] & both[1])
+
+
+def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> RankItems:
+    """Find the items that all models of a board were asked, and the models that may be ranked.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The rows of `open_patterns` of one benchmark version and strategy.
+    benchmark : Benchmark
+        Declares the pairs, and who is ranked.
+    alpha : float
+        As for `fairstats.estimates.eligibility.why_unranked`.
+
+    Returns
+    -------
+    RankItems
+
+    Raises
+    ------
+    InputError
+        If the items that all these models were asked are fewer than `benchmark.common_items` of
+        those that any of them was asked; names each model that lacks items.
+
+    Notes
+    -----
+    A model was asked an item if it has a row for both groups of every pair that any model was
+    asked of this item. A model without a rank has no say in which items these are. Of several
+    samples, a model's ranks rest on as many as all of these items have, the first ones: extra
+    samples of chosen items would give those items more weight.
+    """
+    reasons = _reasons(rows, benchmark, alpha)
+    declared = {(a.name, *pair): i for i, (a, pair) in enumerate(pooled_pairs(benchmark))}
+    of_rows = zip(rows["attribute"], rows["group_a"], rows["group_b"], strict=True)
+    cells = rows.assign(pair=[declared.get(pair, -1) for pair in of_rows])
+    cells = cells[cells["pair"] >= 0]
+    may = cells["model"].map(reasons).eq("")
+    asked, others = cells[may & cells["asked"]], cells[~may]
+    pairs = sorted((others if asked.empty else asked)["pair"].unique())
+    ranked = sorted(model for model, reason in reasons.items() if not reason)
+    if asked.empty:
+        reasons |= dict.fromkeys(ranked, "no pair of groups was asked")
+        ranked = []
+    others = others[others["pair"].isin(pairs)]
+    unranked = {}
+    for model in sorted(set(reasons) - set(ranked)):
+        own = others[others["model"] == model]
+        unranked[model] = _array(own, pd.Index(own["item_id"].unique()), pairs)
+    why = {model: reason for model, reason in reasons.items() if reason}
+    if not ranked:
+        return RankItems({}, np.zeros(0, dtype=bool), unranked, why, {})
+
+    items = pd.Index(asked["item_id"].unique()).sort_values()
+    whole = _whole_samples(asked)
+    samples = _samples(whole).reindex(index=items, columns=ranked, fill_value=0)
+    common = (samples > 0).all(axis=1).to_numpy()
+    if common.sum() < benchmark.common_items * len(items) - 1e-9:
+        raise InputError(_lacking(samples, common, rows, benchmark))
+    # With common_items = 0 there may be no such item.
+    used = samples[common].min() if common.any() else samples.max()
+    number = whole.groupby(["model", "item_id", "pair"]).cumcount()
+    first = whole[number < whole["model"].map(used)]
+    any_asked = np.zeros((len(items), len(pairs)), dtype=bool)
+    any_asked[items.get_indexer(asked["item_id"]), np.searchsorted(pairs, asked["pair"])] = True
+    patterns = {}
+    for model in ranked:
+        array = _array(first[first["model"] == model], items, pairs)
+        # Each answer of one group with each of the other.
+        array[..., _MISSING] += any_asked * int(used[model]) ** 2 - array.sum(axis=-1)
+        patterns[model] = array
+    notes = {model: _note(samples[model], int(used[model])) for model in ranked}
+    return RankItems(patterns, common, unranked, why, notes)
+
+
+def _whole_samples(asked: pd.DataFrame) -> pd.DataFrame:
+    """The samples that were asked of every pair of their item, in order."""
+    keys = ["model", "item_id", "sample"]
+    pairs = asked.groupby("item_id")["pair"].nunique()
+    whole = asked.groupby(keys)["pair"].transform("size") == asked["item_id"].map(pairs)
+    return asked[whole].sort_values(keys, kind="stable")
+
+
+def _samples(whole: pd.DataFrame) -> pd.DataFrame:
+    """How many samples each item (row) has of each model (column)."""
+    rows = whole.drop_duplicates(["model", "item_id", "sample"])
+    return rows.groupby(["item_id", "model"]).size().unstack(fill_value=0)
+
+
+def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str, str]:
+    """Why each model has no rank; empty if it has one."""
+    counts = rows.groupby([*PAIR_COLUMNS, "pattern"]).size().unstack(fill_value=0)
+    counts = counts.reindex(columns=list(PATTERNS), fill_value=0).reset_index()
+    items = rows.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
+    found = why_unranked(counts, items, benchmark, alpha=alpha)
+    reasons = dict(zip(found.index.get_level_values("model"), found, strict=True))
+    may = rows[rows["model"].map(reasons).eq("")]
+    return reasons | why_other_variants(may, benchmark, alpha=alpha)
+
+
+def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:
+    """How many pairs of answers each item, pair of groups and pattern has."""
+    array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
+    for pair, own in rows.groupby("pair"):
+        crossed = crossed_patterns(own)
+        place = items.get_indexer(crossed["item_id"])
+        array[place, pairs.index(int(pair))] = crossed[list(PATTERNS)].to_numpy()
+    return array
+
+
+def _lacking(
+    samples: pd.DataFrame, common: npt.NDArray[np.bool_], rows: pd.DataFrame, benchmark: Benchmark
+) -> list[Problem]:
+    version, strategy = rows["benchmark_version"].iloc[0], rows["strategy"].iloc[0]
+    board = f"{benchmark.name} {version}, {strategy}"
+    lacking = (samples == 0).sum()
+    return [
+        Problem(
+            "<answers>",
+            f"was not asked {number:,} of the {len(samples):,} items that models of this board "
+            f"({board}) were asked; all models were asked {int(common.sum()):,}, less than "
+            f"{benchmark.common_items:.0%}",
+            "ask it the other items, leave it out, or lower `common_items` in the benchmark's "
+            "[ranking]",
+            column="model",
+            value=str(model),
+        )
+        for model, number in lacking[lacking > 0].items()
+    ]
+
+
+def _note(samples: pd.Series, used: int) -> str:
+    """What is particular about the items and samples of a ranked model."""
+    notes = []
+    if lacking := int((samples == 0).sum()):
+        notes.append(
+            f"{lacking:,} item{'s' if lacking > 1 else ''} that other models were asked "
+            f"count{'' if lacking > 1 else 's'} as not answered"
+        )
+    if samples.max() > used:
+        notes.append(
+            f"{used} of up to {samples.max()} samples per item used: not every item has more"
+        )
+    return "; ".join(notes)

@@ -1,0 +1,61 @@
+"""What the units were asked, and whether they answer better than a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import POOLED, Benchmark
+from fairstats.counts.item_kinds import pooled_pairs
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the units were asked, and whether they answer better than a guess.
+
+    Attributes
+    ----------
+    rows : pandas.Series
+        The number of rows of each group, by `UNIT_COLUMNS`, attribute and group.
+    items : pandas.Series
+        The number of items of each attribute, by `UNIT_COLUMNS` and attribute.
+    guessing : pandas.Series
+        By `UNIT_COLUMNS`, the reason why a model counts as guessing, see
+        `fairstats.estimates.eligibility.why_not_above_chance`; empty if it does not.
+    """
+
+    rows: pd.Series
+    items: pd.Series
+    guessing: pd.Series
+
+    def unasked(self, counts: pd.DataFrame, benchmark: Benchmark) -> tuple[IntArray, IntArray]:
+        """Count the items that each pair was not asked, and the items it should have been.
+
+        Parameters
+        ----------
+        counts : pandas.DataFrame
+            One row per unit and pair of groups of the benchmark.
+        benchmark : Benchmark
+            Declares the items.
+
+        Returns
+        -------
+        (ndarray, ndarray)
+            Items without a row, and all items; for the pooled pairs summed over the attributes
+            that the unit was asked.
+        """
+        whole, pooled = len(benchmark.answer_keys), [one.name for one, _ in pooled_pairs(benchmark)]
+        found = np.zeros((len(counts), 2), dtype=np.int64)
+        columns = counts[[*UNIT_COLUMNS, "attribute"]].itertuples(index=False, name=None)
+        for place, (*unit, attribute) in enumerate(columns):
+            for name in pooled if attribute == POOLED else [attribute]:
+                asked = int(self.items.get((*unit, name), 0))
+                if asked:
+                    found[place] += max(whole - asked, 0), max(whole, asked)
+        return found[:, 0], found[:, 1]

@@ -1,0 +1,189 @@
+"""The answers item by item, for what cannot be told from counts: models compared on their items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers, refuse_repeated
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, GroupAnswers, crossed
+from fairstats.counts.sample_weights import common_copies, pair_weights
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+#: The sums of an item's answers to a pair that figures are quotients of.
+SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
+_ITEM = [*UNIT_COLUMNS, "item_id"]
+
+
+def item_patterns(
+    answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> pd.DataFrame:
+    """The outcome pattern of every counterfactual pair.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `PAIR_COLUMNS`, ``item_id``, ``sample``, ``letter_a``, ``letter_b`` (empty if missing),
+        ``answer_key`` and ``pattern``, one of `fairstats.counts.outcomes.PATTERNS`. As long as the
+        answers: for large ones `count_outcomes` is enough. With several samples of an item, a row
+        has the first answer of either group, the next row the second, and ``sample`` is the lower
+        of their numbers; `item_sums` and `crossed_patterns` count every answer of one group with
+        every answer of the other.
+
+    Raises
+    ------
+    InputError
+        As `count_outcomes`.
+    """
+    return patterns_of(*open_answers(answers, benchmarks))
+
+
+def patterns_of(frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """`item_patterns` of an answers table that `open_answers` opened."""
+    import narwhals as nw
+
+    tables = []
+    for benchmark in known.values():
+        for attribute in benchmark.attributes.values():
+            rows = (
+                frame.filter(
+                    nw.col("benchmark") == benchmark.name, nw.col("attribute") == attribute.name
+                )
+                .select(*_ITEM, "group", "sample", "answer", "answer_key")
+                .collect()
+                .to_pandas()
+            )
+            items = _in_turn(rows, attribute)
+            for a, b in attribute.pairs:
+                pair = items[[*_ITEM, "sample", "answer_key"]].assign(
+                    attribute=attribute.name,
+                    group_a=a,
+                    group_b=b,
+                    letter_a=items[f"letter {a}"],
+                    letter_b=items[f"letter {b}"],
+                )
+                tables.append(pair.assign(pattern=_pattern(pair)))
+    columns = [*PAIR_COLUMNS, "item_id", "sample", "letter_a", "letter_b", "answer_key", "pattern"]
+    return pd.concat(tables, ignore_index=True)[columns]
+
+
+def _in_turn(rows: pd.DataFrame, attribute: Attribute) -> pd.DataFrame:
+    """Put the first answers of an item's groups in one row, the second ones in the next, etc."""
+    text = [*_ITEM, "group", "answer_key"]
+    rows = rows.astype(dict.fromkeys(text, "str"))
+    rows = rows.assign(answer=rows["answer"].astype("str").fillna(NO_LETTER))
+    keys = [*_ITEM, "group"]
+    repeated = rows.groupby([*keys, "sample"])["answer"].transform("size")
+    refuse_repeated(rows.assign(repeated=repeated, items=1), attribute.name)
+    rows = rows.sort_values("sample", kind="stable")
+    rows = rows.assign(place=rows.groupby(keys).cumcount())
+    place = [*_ITEM, "place"]
+    table = rows.groupby(place).agg(sample=("sample", "min"), answer_key=("answer_key", "max"))
+    for group in attribute.groups:
+        own = rows[rows["group"] == group].set_index(place)["answer"]
+        table[f"letter {group}"] = own.reindex(table.index).fillna(NO_LETTER)
+    return table.reset_index()
+
+
+def _pattern(pair: pd.DataFrame) -> npt.NDArray[np.str_]:
+    key, a, b = (pair[name].to_numpy(dtype=str) for name in ("answer_key", "letter_a", "letter_b"))
+    sign_a, sign_b = (
+        np.where(letter == NO_LETTER, "x", np.where(letter == key, "1", "0")) for letter in (a, b)
+    )
+    pattern = np.char.add(np.char.add("n", sign_a), sign_b)
+    return np.where(
+        pattern == "n00", np.where(a == b, "n00_same", "n00_different"), pattern
+    ).astype(str)
+
+
+def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
+    """Count the outcome patterns of every answer of group a with every answer of b, item by item.
+
+    Parameters
+    ----------
+    patterns : pandas.DataFrame
+        From `item_patterns`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `PAIR_COLUMNS`, ``item_id``, a column per pattern of `fairstats.counts.outcomes.PATTERNS`,
+        and ``copies``; weighted as the counts of `fairstats.counts.outcomes.count_outcomes`.
+    """
+    keys = [*PAIR_COLUMNS, "item_id"]
+    if patterns.empty:
+        return patterns[keys].reindex(columns=[*keys, *PATTERNS, "copies"])
+    key = patterns["answer_key"]
+    numbers = {}
+    for side in ("a", "b"):
+        letter = patterns[f"letter_{side}"]
+        numbers[f"right_{side}"] = (letter == key).astype("int64")
+        numbers[f"missing_{side}"] = (letter == NO_LETTER).astype("int64")
+    letters = sorted(set(patterns["letter_a"]) | set(patterns["letter_b"]) - {NO_LETTER})
+    for place, option in enumerate(letters):
+        for side in ("a", "b"):
+            numbers[f"{place}_{side}"] = (patterns[f"letter_{side}"] == option).astype("int64")
+    table = pd.concat([patterns[keys], pd.DataFrame(numbers)], axis=1).assign(samples=1)
+    items = table.groupby(keys, as_index=False, sort=True).sum()
+
+    def answers(side: str) -> GroupAnswers:
+        right, missing = items[f"right_{side}"], items[f"missing_{side}"]
+        return GroupAnswers(right, items["samples"] - right - missing, missing, None)
+
+    same = sum(
+        (items[f"{place}_a"] * items[f"{place}_b"] for place, o in enumerate(letters) if o),
+        pd.Series(0, index=items.index),
+    )
+    units = [items[name] for name in (*UNIT_COLUMNS, "attribute")]
+    copies = items["samples"].groupby(units).transform(common_copies).astype("int64")
+    weights = pair_weights(copies, items["samples"])
+    cells = crossed(answers("a"), answers("b"), same)
+    return items[keys].assign(
+        **{name: cell * weights for name, cell in cells.items()}, copies=copies
+    )
+
+
+def item_sums(patterns: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
+    """Sum what each item adds to the figures of each pair, under a policy for missing answers.
+
+    Parameters
+    ----------
+    patterns : pandas.DataFrame
+        From `item_patterns`.
+    missing : {"available", "complete", "incorrect"}
+        The policy.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `PAIR_COLUMNS`, ``item_id``, `SUMS`, ``difference`` (n10 − n01) and ``copies``. The sums are
+        over every answer of group a with every answer of b, weighted as in `crossed_patterns`, so
+        correct_a / n_a, correct_b / n_b and same / n are the figures of `fairstats.analyze`.
+    """
+    return sums_of_crossed(crossed_patterns(patterns), missing)
+
+
+def sums_of_crossed(table: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
+    """Sum as `item_sums`, from the patterns that `crossed_patterns` counted."""
+    one = of_each_pattern(missing)
+    cells = table[list(PATTERNS)].to_numpy(dtype=np.int64)
+    values = {name: cells @ getattr(one, name) for name in SUMS}
+    sums = table[[*PAIR_COLUMNS, "item_id"]].assign(
+        **values, difference=cells @ (one.n10 - one.n01)
+    )
+    return sums.assign(copies=table["copies"])

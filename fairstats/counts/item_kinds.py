@@ -1,0 +1,251 @@
+"""Fold answers into the kinds of items there are: the outcome counts of all pairs of an item.
+
+Where an item is answered more than once (several samples, all attributes pooled) its answers are
+alike, and items are what is independent. Items with the same counts are one row here, so that this
+table is small too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import combinations
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairstats.answers.engine_frames import (
+    UNIT_COLUMNS,
+    distinct,
+    item_answers,
+    letter_columns,
+    open_answers,
+)
+from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Attribute, Benchmark
+from fairstats.counts.outcomes import (
+    PAIR_COLUMNS,
+    PATTERNS,
+    Folds,
+    GroupAnswers,
+    answers_of_groups,
+    crossed,
+    crossed_kinds,
+    fold,
+)
+from fairstats.counts.sample_weights import common_copies, pair_weights
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+def count_items(
+    answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> pd.DataFrame:
+    """Count the items of every unit by the outcome patterns of all their pairs.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `PAIR_COLUMNS`, how many pairs with each of the patterns of
+        `fairstats.counts.outcomes.PATTERNS` an item has (every answer of one group with every
+        answer of the other, weighted, see `count_outcomes`), ``copies``, in how many of them each
+        answer is, and ``items``, the number of items of that kind. The attribute ``pooled`` holds
+        the declared pairs of all demographic attributes, where there are several; attributes that
+        cross others are not part of it.
+
+    Raises
+    ------
+    InputError
+        As `count_outcomes`.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain",
+    ...            item_id="demo-01", attribute="race", answer_key="C")
+    >>> samples = [row | dict(sample=s, group=g, answer=a)
+    ...            for s, a in enumerate("CB") for g in ("white", "black")]
+    >>> items = count_items(pd.DataFrame(samples)).set_index("attribute")
+    >>> items.loc["race", ["n11", "n10", "n01", "n00_same", "copies"]].tolist()
+    [1, 1, 1, 1, 2]
+    """
+    frame, known = open_answers(answers, benchmarks)
+    folds = fold(frame, known)
+    return pd.concat([pair_items(folds), fold_pooled(frame, folds)], ignore_index=True)
+
+
+def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = False) -> pd.DataFrame:
+    """Return the kinds of items of pairs of groups, from answers that are folded.
+
+    Parameters
+    ----------
+    folds : Folds
+        From `fairstats.counts.outcomes.fold_answers`.
+    all_groups : bool
+        Every two groups of the demographic attributes; by default the declared pairs of all.
+    answerable : bool
+        Count each pair of answers once for every right answer to the item's neutralized variant.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `count_items`, but for the pooled ones.
+    """
+    tables = [_NO_ITEMS]
+    for (name, attribute_name), kinds in folds.kinds.items():
+        benchmark = folds.benchmarks[name]
+        attribute = benchmark.attributes[attribute_name]
+        if all_groups and attribute_name == BASELINE:
+            continue
+        groups = answers_of_groups(kinds, benchmark, attribute)
+        places = {group: place for place, group in enumerate(attribute.groups)}
+        pairs = combinations(attribute.groups, 2) if all_groups else attribute.pairs
+        for a, b in pairs:
+            cells = crossed_kinds(kinds, groups[places[a]], groups[places[b]])
+            copies = kinds["copies"]
+            if answerable:
+                weights = pair_weights(kinds["neutral_copies"], kinds["neutral"])
+                cells = cells.mul(weights * kinds["neutral_right"], axis=0)
+                copies = copies * kinds["neutral_copies"]
+            table = pd.concat([kinds[[*UNIT_COLUMNS, "items"]], cells], axis=1)
+            table = table.assign(attribute=attribute_name, group_a=a, group_b=b, copies=copies)
+            if answerable:
+                table = table[kinds["neutral_right"] > 0]
+            keys = [*PAIR_COLUMNS, *PATTERNS, "copies"]
+            tables.append(table.groupby(keys, as_index=False, sort=True)["items"].sum())
+    return pd.concat(tables, ignore_index=True)[list(_NO_ITEMS)]
+
+
+def fold_pooled(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
+    """Return the rows of `count_items` that pool the attributes, of an open answers table."""
+    tables = [_NO_ITEMS]
+    for benchmark in folds.benchmarks.values():
+        pooled = pooled_pairs(benchmark)
+        if len(pooled) > 1:
+            table = _fold_pooled(frame, folds, benchmark, pooled)
+            tables.append(table.merge(_asked_of_several(frame, pooled)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _asked_of_several(
+    frame: nw.LazyFrame[Any], pooled: Sequence[tuple[Attribute, tuple[str, str]]]
+) -> pd.DataFrame:
+    """The units that have more than one pair to pool."""
+    asked = distinct(frame, [*UNIT_COLUMNS, "attribute"])
+    pairs = pd.Series([attribute.name for attribute, _ in pooled]).value_counts()
+    number = asked["attribute"].map(pairs).fillna(0)
+    units = number.groupby([asked[column].astype("str") for column in UNIT_COLUMNS]).sum()
+    return units[units > 1].index.to_frame(index=False)
+
+
+_NO_ITEMS = pd.DataFrame(
+    {
+        **{name: pd.Series(dtype="str") for name in PAIR_COLUMNS},
+        **{name: pd.Series(dtype="int64") for name in (*PATTERNS, "copies", "items")},
+    }
+)
+
+
+def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]]:
+    """The declared pairs of all demographic attributes, but of those that cross others."""
+    return [
+        (attribute, pair)
+        for attribute in benchmark.attributes.values()
+        if attribute.name != BASELINE and not attribute.crosses
+        for pair in attribute.pairs
+    ]
+
+
+def _fold_pooled(
+    frame: nw.LazyFrame[Any],
+    folds: Folds,
+    benchmark: Benchmark,
+    pairs: Sequence[tuple[Attribute, tuple[str, str]]],
+) -> pd.DataFrame:
+    import narwhals as nw
+
+    attributes = {attribute.name for attribute, _ in pairs}
+    kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
+    if kinds.empty:
+        return _NO_ITEMS
+    # One scale for all units while the engine counts, and each unit's own afterwards.
+    sizes = sorted({int(size) for size in kinds["samples"]})
+    scale = common_copies(sizes)
+    units = [kinds[name] for name in UNIT_COLUMNS]
+    own = kinds["samples"].groupby(units).agg(common_copies).rename("copies").reset_index()
+    patterns = list(PATTERNS)
+    answered = [
+        _crossed(item_answers(frame, benchmark, attribute), benchmark, attribute, pair, sizes)
+        for attribute, pair in pairs
+    ]
+    table = (
+        nw.concat(answered, how="vertical")
+        .group_by(*UNIT_COLUMNS, "item_id")
+        .agg(*(nw.col(pattern).sum() for pattern in patterns))
+        .group_by(*UNIT_COLUMNS, *patterns)
+        .agg(items=nw.len())
+        .collect()
+        .to_pandas()
+    )
+    table = table.astype(dict.fromkeys([*patterns, "items"], "int64"))
+    table = table.astype(dict.fromkeys(UNIT_COLUMNS, "str")).merge(own, on=list(UNIT_COLUMNS))
+    # A rounded scale has no smaller one.
+    exact = scale % table["copies"] == 0
+    table["copies"] = table["copies"].where(exact, scale).astype("int64")
+    table[patterns] = table[patterns].floordiv(scale // table["copies"], axis=0)
+    a, b = POOLED_GROUPS
+    table = table.assign(attribute=POOLED, group_a=a, group_b=b)
+    return table[list(_NO_ITEMS)].sort_values([*PAIR_COLUMNS, *patterns], ignore_index=True)
+
+
+def _crossed(
+    items: nw.LazyFrame[Any],
+    benchmark: Benchmark,
+    attribute: Attribute,
+    pair: tuple[str, str],
+    sizes: Sequence[int],
+) -> nw.LazyFrame[Any]:
+    """Count each item's pairs of answers by outcome pattern, weighted, in the engine."""
+    import narwhals as nw
+
+    columns = letter_columns(attribute, benchmark)
+    order = list(attribute.groups)
+    sides = {side: columns[order.index(group)] for side, group in zip("ab", pair, strict=True)}
+    right = {
+        f"right_{side}": sum_horizontal(
+            nw.col(name) * (nw.col("answer_key") == letter).cast(nw.Int64)
+            for name, letter in zip(names, benchmark.options, strict=True)
+        )
+        for side, names in sides.items()
+    }
+    answered = {
+        f"answered_{side}": sum_horizontal(nw.col(name) for name in names)
+        for side, names in sides.items()
+    }
+    same = sum_horizontal(nw.col(x) * nw.col(y) for x, y in zip(*sides.values(), strict=True))
+    scale = common_copies(sizes)
+    weight = sum_horizontal(
+        (nw.col("samples") == size).cast(nw.Int64) * int(pair_weights(scale, size))
+        for size in sizes
+    )
+    counted = items.with_columns(**right, **answered, same=same, weight=weight)
+
+    def answers(side: str) -> GroupAnswers:
+        right, answered = nw.col(f"right_{side}"), nw.col(f"answered_{side}")
+        return GroupAnswers(right, answered - right, nw.col("samples") - answered, None)
+
+    cells = crossed(answers("a"), answers("b"), nw.col("same"))
+    weighted = {name: cell * nw.col("weight") for name, cell in cells.items()}
+    return counted.with_columns(**weighted).select(*UNIT_COLUMNS, "item_id", *PATTERNS)
+
+
+def sum_horizontal(terms: Iterable[Any]) -> Any:
+    """Add expressions up."""
+    return reduce(add, terms)

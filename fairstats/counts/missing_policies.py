@@ -1,0 +1,184 @@
+"""The four policies for missing answers: from outcome patterns to the counts a figure uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats.benchmarks.declaration import POOLED
+from fairstats.counts.outcomes import PATTERNS
+from fairstats.counts.sample_weights import per_answer
+from fairstats.inference._checks import check_choice, check_counts, check_parts
+
+IntArray = npt.NDArray[np.int64]
+
+#: The policies that give counts; `bounds` gives a range of figures instead.
+CountingPolicy = Literal["available", "complete", "incorrect"]
+
+
+@dataclass(frozen=True)
+class PairedCounts:
+    """The counts that the figures of a pair of groups are computed from, one element a unit.
+
+    Attributes
+    ----------
+    n11, n10, n01, n00 : ndarray of int
+        The paired table, over the pairs that paired figures use: both correct, only a, only b,
+        neither.
+    same : ndarray of int
+        Of these pairs, those whose two answers are the same letter.
+    correct_a, n_a, correct_b, n_b : ndarray of int
+        Correct answers of each group and the number of its answers that count.
+    copies : ndarray of int
+        With several samples per item all of these are numbers of pairs of answers, in so many of
+        which each answer is.
+    """
+
+    n11: IntArray
+    n10: IntArray
+    n01: IntArray
+    n00: IntArray
+    same: IntArray
+    correct_a: IntArray
+    n_a: IntArray
+    correct_b: IntArray
+    n_b: IntArray
+    copies: IntArray | int = 1
+
+    @property
+    def n(self) -> IntArray:
+        """The number of pairs."""
+        return self.n11 + self.n10 + self.n01 + self.n00
+
+    @property
+    def own(self) -> dict[str, IntArray]:
+        """Each group's own answers by name, as the intervals take them."""
+        return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")} | {
+            "copies": np.asarray(self.copies, dtype=np.int64)
+        }
+
+
+def paired_counts(
+    n11: npt.ArrayLike,
+    n10: npt.ArrayLike,
+    n01: npt.ArrayLike,
+    n00: npt.ArrayLike,
+    *,
+    same: npt.ArrayLike | None = None,
+) -> PairedCounts:
+    """The counts of pairs of which no answer is missing.
+
+    Parameters
+    ----------
+    n11, n10, n01, n00 : array_like of int
+        Pairs with both correct, only a, only b, neither; broadcast against each other.
+    same : array_like of int, optional
+        Pairs with the same letter; by default those with both correct.
+
+    Returns
+    -------
+    PairedCounts
+
+    Raises
+    ------
+    ValueError
+        For a count that is not one, and fewer pairs with the same letter than with both correct,
+        or more than with both correct or both wrong.
+    """
+    n11, n10, n01, n00, alike = check_counts(
+        n11=n11, n10=n10, n01=n01, n00=n00, same=n11 if same is None else same
+    )
+    check_parts("n11", n11, "same", alike)
+    check_parts("same", alike, "n11 + n00", n11 + n00)
+    n = n11 + n10 + n01 + n00
+    return PairedCounts(n11, n10, n01, n00, alike, n11 + n10, n, n11 + n01, n)
+
+
+def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
+    """Fold the ten outcome patterns into the counts that a policy uses.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        With the columns of `fairstats.counts.outcomes.PATTERNS`, one row per unit. Rows of the
+        attribute ``pooled`` follow `pooled_policy`.
+    missing : {"available", "complete", "incorrect"}
+        ``available``: paired figures use the pairs with both answers, each group's accuracy its
+        own answers; ``complete``: everything uses the pairs with both answers; ``incorrect``: a
+        missing answer is wrong, and the same as no other answer, a second missing one included.
+
+    Returns
+    -------
+    PairedCounts
+
+    Raises
+    ------
+    ValueError
+        For another policy.
+    """
+    check_choice("missing", missing, get_args(CountingPolicy))
+    c = {name: counts[name].to_numpy(dtype=np.int64) for name in counts if name.startswith("n")}
+    n11, n10, n01 = c["n11"], c["n10"], c["n01"]
+    n00 = c["n00_same"] + c["n00_different"]
+    same = n11 + c["n00_same"]
+    if missing == "incorrect":
+        n10 = n10 + c["n1x"]
+        n01 = n01 + c["nx1"]
+        n00 = n00 + c["n0x"] + c["nx0"] + c["nxx"]
+    correct_a, correct_b = n11 + n10, n11 + n01
+    n_a = n_b = n11 + n10 + n01 + n00
+    if missing == "available":
+        own = np.ones(len(counts), dtype=np.int64)
+        if "attribute" in counts:
+            own = (counts["attribute"] != POOLED).to_numpy().astype(np.int64)
+        correct_a, n_a = correct_a + own * c["n1x"], n_a + own * (c["n1x"] + c["n0x"])
+        correct_b, n_b = correct_b + own * c["nx1"], n_b + own * (c["nx1"] + c["nx0"])
+    copies = copies_of(counts)
+    return PairedCounts(n11, n10, n01, n00, same, correct_a, n_a, correct_b, n_b, copies)
+
+
+def pooled_policy(missing: CountingPolicy) -> CountingPolicy:
+    """Return the policy for the pooled attributes: ``complete`` in place of ``available``.
+
+    Attributes differ in accuracy. If a group has fewer answers in one of them, the groups' own
+    answers would be a different mix of attributes, and differ where no pair does.
+    """
+    return "complete" if missing == "available" else missing
+
+
+def copies_of(counts: pd.DataFrame) -> IntArray:
+    """Return in how many pairs each answer is, one number per row; 1 if the table has none."""
+    if "copies" not in counts:
+        return np.ones(len(counts), dtype=np.int64)
+    return counts["copies"].to_numpy(dtype=np.int64)
+
+
+def per_sample(counts: pd.DataFrame) -> pd.DataFrame:
+    """Scale outcome counts down to one pair per answer, rounded, for a test of single pairs."""
+    cells = per_answer(counts[list(PATTERNS)], copies_of(counts)[:, None])
+    return pd.DataFrame(cells, index=counts.index, columns=list(PATTERNS))
+
+
+def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    """How many pairs have no answer of group a, and how many no answer of group b."""
+    a = counts["nx1"] + counts["nx0"] + counts["nxx"]
+    b = counts["n1x"] + counts["n0x"] + counts["nxx"]
+    return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)
+
+
+def of_each_pattern(missing: CountingPolicy) -> PairedCounts:
+    """What one pair of each outcome pattern adds to the counts, in the order of `PATTERNS`."""
+    one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=np.int64), columns=list(PATTERNS))
+    return apply_policy(one_of_each, missing)
+
+
+def missing_flags(counts: pd.DataFrame) -> PairedCounts:
+    """The paired table of missing answers: "correct" is missing."""
+    only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
+    there = counts[["n11", "n10", "n01", "n00_same", "n00_different"]].sum(axis=1)
+    cells = (np.asarray(cell, dtype=np.int64) for cell in (counts["nxx"], only_a, only_b, there))
+    return paired_counts(*cells)

@@ -1,0 +1,1 @@
+"""From outcome counts to the estimates table, its verdicts and their sensitivity."""

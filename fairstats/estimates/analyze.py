@@ -1,0 +1,400 @@
+"""From answers to the estimates table, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct, open_answers
+from fairstats.benchmarks.declaration import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
+from fairstats.counts.asked import Asked
+from fairstats.counts.item_kinds import fold_pooled, pair_items, pooled_pairs
+from fairstats.counts.missing_policies import CountingPolicy
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold, pair_counts
+from fairstats.estimates.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
+from fairstats.estimates.design_effects import design_effects
+from fairstats.estimates.eligibility import why_not_above_chance
+from fairstats.estimates.pair_estimates import (
+    OF_BOTH_GROUPS,
+    bounds_tables,
+    counted_tables,
+    difference_tables,
+)
+from fairstats.estimates.sample_estimates import same_prompt_table
+from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS, typed
+from fairstats.estimates.verdicts import families, join_notes, with_adjusted, with_verdicts
+from fairstats.estimates.westfall_young import joint_pvalues
+from fairstats.inference._checks import check_alpha, check_choice, check_resampling
+from fairstats.inference.multiplicity import AdjustMethod
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+def analyze(
+    answers: Any,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    *,
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int = 1,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Estimate every figure of every unit.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        The policy for missing answers; by default the one that each benchmark declares.
+    alpha : float
+        1 − confidence level of the intervals, and the level of the verdicts; below 0.5, since
+        equivalence is read from the 1 − 2 alpha interval.
+    adjust : {"holm", "hommel", "bh", "by", "max_t"}
+        How p-values are adjusted over their family: see `adjust_pvalues`, and `max_t` for the
+        last, which flips the items that the tests share and so is a test of its own, in the
+        place of either version of McNemar's.
+    n_resamples, rng
+        The flips of ``max_t``; nothing else is random.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an estimate, columns `ESTIMATE_COLUMNS`. An estimate that has no answer to rest on
+        is NaN, with the whole range of the estimand as its interval. The attribute ``pooled``
+        holds the pairs of all demographic attributes together, where there are several.
+
+    Raises
+    ------
+    InputError
+        For an unknown benchmark, attribute or group, and for an answer that stands there twice.
+    ValueError
+        For an unknown policy or procedure, or alpha outside (0, 0.5).
+
+    Notes
+    -----
+    p-values of McNemar's test are adjusted over a family of tests: by default the demographic
+    pairs of all models on one board, that is one benchmark version and strategy. A benchmark
+    can declare another `family`. Each version of the test is adjusted separately, the pooled
+    pairs are a family of their own, and the baseline pair is part of none. `adjust_method`
+    names the family and its size.
+
+    Items are the independent units. If one is answered more than once (several samples, or
+    pooled attributes) intervals are widened by the design effect, and the test flips items. Of
+    several samples every answer of one group is paired with every answer of the other, so their
+    numbering does not matter; see `fairstats.count_outcomes`.
+
+    There is no verdict for a model that took part in selecting the items, where a group has no
+    answer, and where the groups were not asked the same. A verdict does not depend on answers
+    that are not there: "disparity shown" requires that the test rejects for every completion of
+    the missing answers, and "equivalent" that the interval lies inside the margin for every
+    completion and that the model answers better than a guess; items of the benchmark that were
+    not asked count as missing. If not, the verdict is "inconclusive". `verdict_reason` says why.
+    "Equivalent" is decided for each pair separately; it is not adjusted over the family.
+    """
+    _check_level(alpha)
+    check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))
+    check_resampling(n_resamples, rng)
+    if missing is not None and missing not in MISSING_POLICIES:
+        raise ValueError(
+            f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
+        )
+    folded = fold_for_estimates(answers, benchmarks)
+    joint = None
+    if adjust == "max_t":
+        joint = joint_pvalues(folded.frame, folded.known, missing, n_resamples=n_resamples, rng=rng)
+    return estimates_of(folded, missing, alpha, adjust=adjust, joint=joint)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What the estimates of every policy rest on, folded once.
+
+    Attributes
+    ----------
+    frame, known
+        The open answers and their benchmarks, from `fairstats.answers.engine_frames.open_answers`.
+    folds : Folds
+        The outcome patterns and letters.
+    facts : pandas.DataFrame
+        Each unit's snapshots and the highest number of samples of an item.
+    items : pandas.DataFrame
+        The kinds of items of the pairs whose answers are clustered.
+    counts : pandas.DataFrame
+        The outcome counts of the declared pairs and of the pooled ones.
+    asked : Asked
+        What each unit was asked, and which units answer no better than a guess.
+    """
+
+    frame: nw.LazyFrame[Any]
+    known: dict[str, Benchmark]
+    folds: Folds
+    facts: pd.DataFrame
+    items: pd.DataFrame
+    counts: pd.DataFrame
+    asked: Asked
+
+
+def fold_for_estimates(
+    answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> Folded:
+    """Fold answers into all that `estimates_of` needs, whatever the policy.
+
+    Raises
+    ------
+    InputError
+        As `analyze`.
+    """
+    frame, known = open_answers(answers, benchmarks)
+    folds = fold(frame, known)
+    facts = _unit_facts(frame, folds)
+    items = _clustered_items(frame, folds, facts)
+    counts = pair_counts(folds.outcomes, known)
+    asked = _asked(frame, counts, known)
+    pooled = _pooled_counts(items)
+    counts = pd.concat([counts, pooled], ignore_index=True)
+    return Folded(frame, known, folds, facts, items, counts, asked)
+
+
+def estimates_of(
+    folded: Folded,
+    missing: MissingPolicy | None,
+    alpha: float,
+    *,
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+    joint: pd.Series | None = None,
+    whole: bool = True,
+) -> pd.DataFrame:
+    """The estimates table of `analyze`, from answers that are folded.
+
+    `joint` holds the adjusted p-values by `PAIR_COLUMNS` where `adjust` is "max_t". Without
+    `whole` only the rows that verdicts rest on are sure to be there, the accuracy differences and
+    McNemar's tests, at a quarter of the cost; they are the same.
+    """
+    alpha, known = _check_level(alpha), folded.known
+    family = families(folded.counts, known)
+    in_family = family.map(family.value_counts()).fillna(1).astype("int64")
+    effects = {}
+    tables = []
+    for name, rows in folded.counts.groupby("benchmark", sort=False):
+        benchmark = known[str(name)]
+        policy = missing or benchmark.missing
+        own = rows.reset_index(drop=True)
+        outcomes, letters, kinds = (
+            table[table["benchmark"] == name]
+            for table in (folded.folds.outcomes, folded.folds.letters, folded.items)
+        )
+        if policy == "bounds":
+            found = bounds_tables(own, kinds, letters, alpha)
+            if whole:
+                found.append(attribute_bounds(outcomes, benchmark))
+        else:
+            sizes = design_effects(own, kinds, policy)
+            effects[name] = sizes["accuracy_difference"]
+            if whole:
+                tests = in_family[rows.index].to_numpy()
+                found = counted_tables(own, kinds, letters, policy, alpha, sizes, tests)
+                by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
+                found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
+                found.append(same_prompt_table(folded.folds, benchmark, policy, alpha))
+            else:
+                found = difference_tables(own, kinds, policy, alpha, sizes)
+        tables += [table.assign(missing=policy) for table in found]
+    estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
+    estimates = _with_snapshots(estimates, folded.facts)
+    estimates = _with_pooled_notes(estimates, folded.counts, known)
+    estimates = _in_order(estimates, known)
+    estimates = with_adjusted(estimates, known, adjust, joint)
+    estimates = with_verdicts(
+        estimates, folded.counts, known, missing, alpha, folded.asked, effects, adjust
+    )
+    return estimates[list(ESTIMATE_COLUMNS)]
+
+
+def _check_level(alpha: float) -> float:
+    alpha = check_alpha(alpha)
+    if alpha >= 0.5:
+        raise ValueError(f"alpha={alpha!r} must be below 0.5: equivalence needs 1 - 2 alpha")
+    return alpha
+
+
+def _clustered_items(frame: nw.LazyFrame[Any], folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
+    """The kinds of items of the pooled pairs, and of all pairs of units with several samples."""
+    pooled = fold_pooled(frame, folds)
+    several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
+    if several.empty:
+        return pooled
+    return pd.concat([pooled, pair_items(folds).merge(several)], ignore_index=True)
+
+
+def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
+    """The outcome counts of the pooled pairs."""
+    pooled = items[items["attribute"] == POOLED]
+    cells = pooled[list(PATTERNS)].mul(pooled["items"], axis=0)
+    keys = [*PAIR_COLUMNS, "copies"]
+    return pooled[keys].assign(**cells).groupby(keys, as_index=False, sort=False).sum()
+
+
+def _attribute_effects(
+    folds: Folds, benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
+) -> dict[str, PairEffects]:
+    """The design effects of every two groups, of units with several samples of an item."""
+    several = facts.loc[
+        (facts["samples"] > 1) & (facts["benchmark"] == benchmark.name), list(UNIT_COLUMNS)
+    ]
+    if several.empty:
+        return {}
+    found: dict[str, PairEffects] = {}
+    for name, answerable in (("effects", False), ("answerable_effects", True)):
+        items = pair_items(folds, all_groups=True, answerable=answerable).merge(several)
+        units = items[[*PAIR_COLUMNS, "copies"]].drop_duplicates()
+        sizes = design_effects(units, items, policy)["accuracy_difference"]
+        by_unit: dict[tuple[str, ...], dict[tuple[int, int], float]] = {}
+        keys = units[list(PAIR_COLUMNS)].itertuples(index=False, name=None)
+        for key, size in zip(keys, sizes, strict=True):
+            *unit, a, b = key
+            groups = list(benchmark.attributes[unit[-1]].groups)
+            pair = (groups.index(a), groups.index(b))
+            by_unit.setdefault(tuple(unit), {})[pair] = float(size)
+        found[name] = by_unit
+    return found
+
+
+def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
+    """Each unit's snapshots and the highest number of samples of an item."""
+    kinds = pd.concat(
+        [
+            table[[*UNIT_COLUMNS, "samples"]].assign(_weighted=table["copies"] != table["samples"])
+            for table in folds.kinds.values()
+        ]
+    )
+    samples = kinds.groupby(list(UNIT_COLUMNS), as_index=False).agg(
+        samples=("samples", "max"), _weighted=("_weighted", "max")
+    )
+    columns = [*UNIT_COLUMNS]
+    has_snapshot = "snapshot" in frame.collect_schema().names()
+    if has_snapshot:
+        columns.append("snapshot")
+    facts = distinct(frame, columns)
+    if not has_snapshot:
+        facts["snapshot"] = None
+    facts["snapshot"] = facts["snapshot"].astype("str")
+    snapshots = facts.groupby(list(UNIT_COLUMNS), as_index=False).agg(
+        snapshot=("snapshot", lambda s: ", ".join(sorted(s.dropna().unique())) or None)
+    )
+    text = dict.fromkeys(UNIT_COLUMNS, "str")
+    return snapshots.astype(text).merge(samples.astype(text), on=list(UNIT_COLUMNS))
+
+
+def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> Asked:
+    """Count the rows of each group and the items of each attribute, unit by unit."""
+    import narwhals as nw
+
+    def number(grouped: nw.LazyFrame[Any], keys: list[str]) -> pd.Series:
+        table = grouped.group_by(*keys).agg(rows=nw.len()).collect().to_pandas()
+        return table.astype(dict.fromkeys(keys, "str")).set_index(keys)["rows"].astype("int64")
+
+    attribute = [*UNIT_COLUMNS, "attribute"]
+    of_items = frame.group_by(*attribute, "item_id").agg(answers=nw.len())
+    items = number(of_items, attribute)
+    guessing = [
+        why_not_above_chance(rows, items, known[str(name)])
+        for name, rows in counts.groupby("benchmark", sort=False)
+    ]
+    return Asked(number(frame, [*attribute, "group"]), items, pd.concat(guessing))
+
+
+def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    joined = estimates.drop(columns="snapshot").merge(facts, on=list(UNIT_COLUMNS), how="left")
+    several = joined["samples"] > 1
+    note = (
+        joined["samples"].astype(str)
+        + " samples per item, every answer of one group with every answer of the other"
+        + joined["_weighted"].map({True: ", weighted so that answers count the same", False: ""})
+        + "; items are the independent units"
+    )
+    joined.loc[several, "method_note"] = join_notes(
+        joined.loc[several, "method_note"], note[several]
+    )
+    joined["snapshot"] = joined["snapshot"].astype("str")
+    return joined
+
+
+def _with_pooled_notes(
+    estimates: pd.DataFrame, counts: pd.DataFrame, known: Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """State which answers a pooled difference rests on, if some are missing."""
+    attributes = {
+        (name, attribute.name, *pair): (attribute, pair)
+        for name, benchmark in known.items()
+        for attribute, pair in pooled_pairs(benchmark)
+    }
+    empty: dict[tuple[str, ...], list[str]] = {}
+    for row in counts.to_dict("records"):
+        key = tuple(row[name] for name in ("benchmark", "attribute", "group_a", "group_b"))
+        both = sum(row[pattern] for pattern in PATTERNS if "x" not in pattern)
+        if key in attributes and both == 0:
+            attribute, pair = attributes[key]
+            unit = tuple(row[name] for name in UNIT_COLUMNS)
+            label = f"{attribute.label}, {attribute.pair_label(pair)}"
+            empty.setdefault(unit, []).append(f"{label} has no such pair and adds nothing")
+    here = (
+        (estimates["attribute"] == POOLED)
+        & (estimates["missing"] == "available")
+        & estimates["metric"].isin(["accuracy_a", "accuracy_b", *OF_BOTH_GROUPS])
+        & (estimates["n_missing_a"].gt(0) | estimates["n_missing_b"].gt(0))
+    ).fillna(False)
+    notes = [
+        "; ".join(["over the pairs with both answers", *empty.get(tuple(unit), [])])
+        for unit in estimates.loc[here, list(UNIT_COLUMNS)].itertuples(index=False, name=None)
+    ]
+    estimates = estimates.copy()
+    found = pd.Series(notes, index=estimates.index[here], dtype="str")
+    estimates.loc[here, "method_note"] = join_notes(estimates.loc[here, "method_note"], found)
+    return estimates
+
+
+def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    attributes = {
+        (name, attribute): number
+        for name, benchmark in known.items()
+        for number, attribute in enumerate([*benchmark.attributes, POOLED])
+    }
+    position = [
+        attributes[key] for key in zip(estimates["benchmark"], estimates["attribute"], strict=True)
+    ]
+    metric = estimates["metric"].map({name: i for i, name in enumerate(METRICS)})
+    places = {
+        (name, attribute.name, group): place
+        for name, benchmark in known.items()
+        for attribute in benchmark.attributes.values()
+        for place, group in enumerate(attribute.groups)
+    }
+    groups = {
+        f"_{side}": [
+            places.get(key, -1)
+            for key in zip(
+                estimates["benchmark"], estimates["attribute"], estimates[side], strict=True
+            )
+        ]
+        for side in ("group_a", "group_b")
+    }
+    # What is of a whole attribute stands behind its pairs.
+    whole = estimates["group_a"].isna() | estimates["metric"].eq("interaction")
+    ordered = estimates.assign(
+        _attribute=position, _metric=metric, _whole=whole, **groups
+    ).sort_values(
+        [*UNIT_COLUMNS, "_attribute", "_whole", "_group_a", "_group_b", "_metric", "test"],
+        kind="stable",
+        ignore_index=True,
+        na_position="last",
+    )
+    return ordered.drop(columns=["_attribute", "_metric", "_whole", *groups])

@@ -1,0 +1,166 @@
+"""What verdicts would be if the missing answers were there: the extreme completions of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.asked import Asked
+from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.inference.mcnemar import mcnemar
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.inference.tango import tango
+
+IntArray = npt.NDArray[np.int64]
+_INCOMPLETE = [pattern for pattern in PATTERNS if MISSING in pattern]
+
+
+def completions(
+    counts: pd.DataFrame,
+    p_values: pd.Series,
+    families: pd.Series,
+    known: Mapping[str, Benchmark],
+    asked: Asked,
+    effects: Mapping[str, FloatArray],
+    *,
+    alpha: float,
+    adjust: AdjustMethod = "holm",
+) -> pd.DataFrame:
+    """Give the range of a pair's difference, interval and p-value over all completions.
+
+    Items of the benchmark that a unit was not asked count as missing: a model that was asked
+    chosen items alone must not gain by it.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        The pairs' outcome counts.
+    p_values : pandas.Series
+        The p-values of the test that carries the verdict, by `PAIR_COLUMNS`.
+    families : pandas.Series
+        The family of each row of `counts`, see `fairstats.estimates.verdicts.families`.
+    known, asked
+        The benchmarks, and what the units were asked.
+    effects : mapping of str to ndarray
+        The design effects of the differences by benchmark, in the order of its rows.
+    alpha : float
+        The level of the verdicts.
+    adjust : {"holm", "hommel", "bh", "by"}
+        How the p-values are adjusted over their families.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By `PAIR_COLUMNS`: ``lowest`` and ``highest`` difference; ``inner_low`` and ``inner_high``,
+        the outermost limits of Tango's 1 − 2 alpha intervals, NaN if no answer is missing;
+        ``p_lowest`` and ``p_highest``, adjusted; ``unasked`` and ``items``; and ``open``: is any
+        answer missing.
+
+    Notes
+    -----
+    The difference is lowest if every incomplete pair counts for b as far as it can, and highest if
+    it counts for a. McNemar's p-value falls the farther the discordant counts are apart and is
+    highest where they come nearest to balance. Counts of clustered answers are divided by their
+    design effect first, as in their intervals.
+
+    References
+    ----------
+    Manski (2003), Partial Identification of Probability Distributions.
+    """
+    tables = []
+    for name, rows in counts.groupby("benchmark", sort=False):
+        effect = np.broadcast_to(effects.get(str(name), np.ones(len(rows))), len(rows))
+        unasked, items = asked.unasked(rows, known[str(name)])
+        found = _of_pairs(rows, unasked, items, effect, alpha)
+        found["family"] = families[rows.index].to_numpy()
+        tables.append(found.set_index(pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])))
+    table = pd.concat(tables)
+    own = p_values.reindex(table.index)
+    # Without a missing answer there is one completion, with the p-value that is published.
+    table["p_lowest"] = np.where(table["open"], np.fmin(table["p_lowest"], own), own)
+    table["p_highest"] = np.where(table["open"], np.fmax(table["p_highest"], own), own)
+    for column in ("p_lowest", "p_highest"):
+        for _, family in table.groupby("family", sort=False):
+            table.loc[family.index, column] = adjust_pvalues(family[column], method=adjust)
+    return table
+
+
+def _of_pairs(
+    rows: pd.DataFrame, unasked: IntArray, items: IntArray, effect: FloatArray, alpha: float
+) -> pd.DataFrame:
+    """The extreme completions of each row, its p-values not adjusted."""
+    c = {name: rows[name].to_numpy(dtype=np.int64) for name in PATTERNS}
+    answered = np.asarray(sum(c.values()))
+    # With several samples an item has several pairs, whether it was asked or not.
+    more = np.rint(answered * unasked / np.maximum(items - unasked, 1)).astype(np.int64)
+    for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
+    for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
+    n10, n01, n = c["n10"], c["n01"], answered + more
+    low = tango(n10, n01 + for_b, n, alpha=2 * alpha, design_effect=effect).low
+    high = tango(n10 + for_a, n01, n, alpha=2 * alpha, design_effect=effect).high
+
+    def p_value(only_a: IntArray, only_b: IntArray) -> FloatArray:
+        single = (np.floor(side / effect).astype(np.int64) for side in (only_a, only_b))
+        return np.asarray(mcnemar(*single).p_value)
+
+    towards_a = np.clip(n01 - n10, 0, for_a)
+    towards_b = np.clip(n10 - n01, 0, for_b)
+    is_open = (unasked > 0) | (rows[_INCOMPLETE].sum(axis=1) > 0).to_numpy()
+    return pd.DataFrame(
+        {
+            "lowest": (n10 - n01 - for_b) / np.maximum(n, 1),
+            "highest": (n10 + for_a - n01) / np.maximum(n, 1),
+            "inner_low": np.where(is_open, low, np.nan),
+            "inner_high": np.where(is_open, high, np.nan),
+            "p_lowest": np.fmin(p_value(n10 + for_a, n01), p_value(n10, n01 + for_b)),
+            "p_highest": p_value(n10 + towards_a, n01 + towards_b),
+            "unasked": unasked,
+            "items": items,
+            "open": is_open,
+        }
+    )
+
+
+def completed_sums(cells: IntArray, figure: str, *, favourable: bool) -> IntArray:
+    """Complete a model's missing answers in its favour, or against it.
+
+    Parameters
+    ----------
+    cells : ndarray of int, shape (items, pairs, 10)
+        How many pairs of answers of each item and pair of groups have each of `PATTERNS`.
+    figure : {"accuracy", "cfr", "ad"}
+        The figure that the completion is for: a high accuracy and CFR and a low AD are good.
+    favourable : bool
+        In its favour, or against it.
+
+    Returns
+    -------
+    ndarray of int, shape (items, pairs, 6)
+        The sums of `fairstats.counts.by_item.SUMS`. For AD every missing answer moves the signed
+        difference the same way, towards 0 if favourable; where it would pass 0 the smallest AD is 0
+        and lies between.
+    """
+    c = {name: cells[..., place] for place, name in enumerate(PATTERNS)}
+    n = cells.sum(axis=-1)
+    right_a, right_b = c["n11"] + c["n10"] + c["n1x"], c["n11"] + c["n01"] + c["nx1"]
+    missing_a = c["nx1"] + c["nx0"] + c["nxx"]
+    missing_b = c["n1x"] + c["n0x"] + c["nxx"]
+    same = c["n11"] + c["n00_same"]
+    if figure == "ad":
+        totals = [
+            (right_a + missing_a).sum(axis=0) - right_b.sum(axis=0),
+            right_a.sum(axis=0) - (right_b + missing_b).sum(axis=0),
+        ]
+        larger = np.abs(totals[0]) >= np.abs(totals[1])
+        to_a = larger != favourable
+        right_a = right_a + np.where(to_a, missing_a, 0)
+        right_b = right_b + np.where(to_a, 0, missing_b)
+    elif favourable:
+        right_a, right_b = right_a + missing_a, right_b + missing_b
+        same = same + sum(c[name] for name in _INCOMPLETE)
+    return np.stack([right_a, n, right_b, n, same, n], axis=-1)

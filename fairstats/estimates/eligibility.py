@@ -1,0 +1,207 @@
+"""Which models a board ranks: those that answered enough, and better than a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.safe_names import named_in
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.counts.missing_policies import apply_policy, missing_per_group
+from fairstats.counts.outcomes import PATTERNS
+from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, same_flips
+from fairstats.inference.intervals import wilson
+
+_UNIT = list(UNIT_COLUMNS)
+
+
+def why_unranked(
+    counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, *, alpha: float = 0.05
+) -> pd.Series:
+    """Give the reason why a model is listed without a rank.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        The outcome counts of one benchmark's declared pairs, see
+        `fairstats.counts.outcomes.pair_counts`.
+    items : pandas.Series
+        The number of items that each unit was asked, by `UNIT_COLUMNS` and attribute.
+    benchmark : Benchmark
+        Declares who is ranked: `selected_on`, `largest_missing` and `lowest_accuracy`.
+    alpha : float
+        1 − confidence level of the interval of accuracy.
+
+    Returns
+    -------
+    pandas.Series
+        A sentence without its full stop, by `UNIT_COLUMNS`; empty if the model is ranked.
+    """
+    guessing = why_not_above_chance(counts, items, benchmark, alpha=alpha)
+    missing = _too_many_missing(counts, benchmark).reindex(guessing.index, fill_value="")
+    models = guessing.index.get_level_values("model")
+    selected = np.where(
+        named_in(models, benchmark.selected_on), "model took part in selecting the items", ""
+    )
+    reasons = pd.DataFrame({"selected": selected, "missing": missing, "guessing": guessing})
+    return reasons.apply(lambda row: "; ".join(filter(None, row)), axis=1).astype("str")
+
+
+def why_not_above_chance(
+    counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, *, alpha: float = 0.05
+) -> pd.Series:
+    """Say which models answer no better than the benchmark asks of a model that is ranked.
+
+    A model that guesses is fair in the way a coin is: its accuracy does not depend on the group
+    because it does not depend on the vignette.
+
+    Parameters
+    ----------
+    counts, items, benchmark, alpha
+        As for `why_unranked`.
+
+    Returns
+    -------
+    pandas.Series
+        By `UNIT_COLUMNS`: the reason, or empty if the lower limit of the Wilson interval of
+        accuracy in the neutralized variant exceeds `benchmark.lowest_accuracy`, by default
+        `benchmark.chance`, and that of at least one group of every pair exceeds chance.
+
+    Notes
+    -----
+    A missing answer is wrong, and so is an item that was not asked: a model must not reach the
+    limit by leaving out what it does not know. Both groups of a pair are looked at because a
+    model could guess only if a group is named. Items are what is independent, so several samples
+    of an item count as one answer in the interval.
+    """
+    rows = []
+    for unit, own in counts.groupby(_UNIT, sort=False):
+        limits = [
+            _limits(own.iloc[[place]], int(items.get((*unit, name), 0)), benchmark, alpha)
+            for place, name in enumerate(own["attribute"])
+        ]
+        rows.append((*unit, "; ".join(_too_low(own, limits, benchmark))))
+    table = pd.DataFrame(rows, columns=[*_UNIT, "reason"])
+    return table.set_index(_UNIT)["reason"].astype("str")
+
+
+def why_other_variants(
+    patterns: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
+) -> dict[str, str]:
+    """Say which models of a board did not answer the variants that the others answered.
+
+    Answers to another version of the variants, given as answers to this one, would be ranked
+    against models that had a harder task.
+
+    Parameters
+    ----------
+    patterns : pandas.DataFrame
+        The patterns of `fairstats.counts.by_item.item_patterns` of the models of one board.
+    benchmark : Benchmark
+        Without a ``same_variants_odds_ratio`` of the benchmark no model is set aside.
+    alpha : float
+        1 − confidence level of the odds ratio.
+
+    Returns
+    -------
+    dict of str to str
+        The reason by model, for those whose flips do not fit. With fewer than three models nobody
+        can say which of them is the odd one out.
+
+    Notes
+    -----
+    `fairstats.estimates.same_variants` compares a model's flips with the direction in which most
+    other models flip. On FairMedQA's two boards of released answers none of the 10 sets is set
+    aside; each is if it is given as answers to the other version.
+    """
+    ratio = benchmark.same_variants_odds_ratio
+    if ratio is None:
+        return {}
+    flips = {
+        str(model): flips_of_items(own, benchmark)
+        for model, own in patterns.groupby("model", sort=True)
+    }
+    if len(flips) < 3:
+        return {}
+    marks = pd.concat(flips, names=["model"]).fillna(0)
+    total = marks.groupby("item_id").sum()
+    reasons = {}
+    for model, own in flips.items():
+        others = np.sign(total.sub(marks.loc[model], fill_value=0))
+        found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
+        if found.verdict == DIFFERENT:
+            reasons[model] = (
+                "its answers change on other items than those of the other models, as answers to "
+                "other variants and flips by chance alone do "
+                f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to {found.ci_high:.2f}; "
+                f"same variants reach {ratio:g})"
+            )
+    return reasons
+
+
+def _limits(
+    pair: pd.DataFrame, asked: int, benchmark: Benchmark, alpha: float
+) -> list[tuple[float, float]]:
+    """The accuracy of both groups of a pair and its lower limit, over all items."""
+    counts = apply_policy(pair.assign(attribute=""), "incorrect")
+    answers = int(counts.n[0])
+    if not answers or not asked:
+        return [(0.0, 0.0)] * 2
+    each = max(answers / asked, 1.0)
+    whole = round(each * max(asked, len(benchmark.answer_keys)))
+    found = []
+    for correct in (int(counts.correct_a[0]), int(counts.correct_b[0])):
+        low = wilson(correct, whole, alpha=alpha, design_effect=each).low
+        found.append((correct / whole, float(low)))
+    return found
+
+
+def _too_low(
+    own: pd.DataFrame, limits: list[list[tuple[float, float]]], benchmark: Benchmark
+) -> Iterator[str]:
+    """Where a model's accuracy is not above what is asked of it."""
+    least = benchmark.chance if benchmark.lowest_accuracy is None else benchmark.lowest_accuracy
+    # A benchmark that asks for less than chance in the baseline asks for no more elsewhere.
+    of_groups = min(least, benchmark.chance)
+    needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
+    for (_, row), both in zip(own.iterrows(), limits, strict=True):
+        groups = [row["group_a"], row["group_b"]]
+        if row["attribute"] != BASELINE:
+            accuracy, limit = max(both, key=lambda side: side[1])
+            label = benchmark.attributes[row["attribute"]].pair_label((groups[0], groups[1]))
+            if limit <= of_groups:
+                yield (
+                    f"accuracy for {label} is at most {accuracy:.1%} (lower limit {limit:.1%}), "
+                    f"not above the best guess, {of_groups:.1%}"
+                )
+        elif NEUTRALIZED in groups:
+            accuracy, limit = both[groups.index(NEUTRALIZED)]
+            if limit <= least:
+                yield (
+                    f"accuracy in the neutralized variant is {accuracy:.1%} (lower limit "
+                    f"{limit:.1%}), not above {needed} {least:.1%}"
+                )
+    neutral = own["attribute"].eq(BASELINE) & own[["group_a", "group_b"]].eq(NEUTRALIZED).any(
+        axis=1
+    )
+    if benchmark.lowest_accuracy is not None and not neutral.any():
+        yield (
+            f"no answer to a neutralized variant, in which the accuracy has to exceed {least:.1%}"
+        )
+
+
+def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:
+    own = counts[counts["attribute"].isin([a.name for a in benchmark.varied])]
+    missing_a, missing_b = missing_per_group(own)
+    share = (missing_a + missing_b) / (2 * own[list(PATTERNS)].sum(axis=1)).clip(lower=1)
+    labels = [
+        benchmark.attributes[name].pair_label((a, b))
+        for name, a, b in zip(own["attribute"], own["group_a"], own["group_b"], strict=True)
+    ]
+    over = own[_UNIT].assign(text=[f"{a} {b:.1%}" for a, b in zip(labels, share, strict=True)])
+    listed = over[share > benchmark.largest_missing].groupby(_UNIT, sort=False)["text"]
+    limit = f"more than {benchmark.largest_missing:.1%} of the answers are missing: "
+    return limit + listed.agg(", ".join).astype("str")

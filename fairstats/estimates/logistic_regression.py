@@ -1,0 +1,339 @@
+"""Logistic regression of right and wrong on the group, items being clusters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import FloatArray
+from fairstats.answers.engine_frames import open_answers
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.counts.by_item import patterns_of
+from fairstats.counts.missing_policies import CountingPolicy
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.inference._checks import check_alpha, check_choice
+from fairstats.inference.logit import separating_direction
+
+#: What names a variant: covariates that have these columns describe variants, not items.
+VARIANT_COLUMNS = ("item_id", "attribute", "group")
+#: How the names of covariates begin among a model's terms.
+COVARIATE = "covariate "
+#: The columns of the table that `gee_logistic` gives, in order.
+REGRESSION_COLUMNS = (
+    *PAIR_COLUMNS,
+    "term",
+    "estimate",
+    "std_error",
+    "odds_ratio",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "ci_method",
+    "statistic",
+    "p_value",
+    "test",
+    "n",
+    "n_items",
+    "missing",
+    "method_note",
+)
+
+
+def gee_logistic(
+    answers: Any,
+    *,
+    covariates: pd.DataFrame | None = None,
+    missing: CountingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Logistic regression of a correct answer on the group, by generalised estimating equations.
+
+    logit P(correct) = β₀ + β₁ [group a] + β' covariates, over the answers of each declared pair
+    of each unit. Answers to an item are a cluster: the working correlation is independence, the
+    standard errors are the robust ones.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    covariates : pandas.DataFrame, optional
+        Numbers that describe the items, such as length or difficulty: a column ``item_id``, or an
+        index of that name, and a column a covariate. With columns ``attribute`` and ``group``
+        besides they describe variants, such as what a text adds: each answer then has its own
+        variant's, which may differ between the groups.
+    missing : {"available", "complete", "incorrect"}, optional
+        The policy for missing answers; by default the benchmark's.
+    alpha : float
+        1 − confidence level.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a term of each pair's model, columns `REGRESSION_COLUMNS`: log odds ``estimate``
+        with its robust standard error, the ``odds_ratio`` and its Wald limits, and the test of 0.
+        The term ``group`` is the odds ratio of a correct answer for group a against b over all
+        items, which the paired (conditional) one of `odds_ratio` is not.
+
+    Raises
+    ------
+    InputError
+        Where no column or index is called ``item_id``, only one of ``attribute`` and ``group`` is
+        there, an item (or variant) that was asked has no covariate or stands there twice, or a
+        covariate is not a number.
+    ValueError
+        For the policy ``bounds`` or an unknown one, or alpha outside (0, 1).
+
+    Notes
+    -----
+    If right and wrong answers are separated by the terms (all answers are right, all of a group's
+    are, or all where a covariate is large), or if one term follows from the others (a constant or
+    doubled covariate), there is no estimate: the rows are NaN, and the note says why. With working
+    independence the estimates solve the same equations as an ordinary logistic regression, so
+    Albert and Anderson's condition decides whether they are finite, by linear programming
+    (`fairstats.inference.logit.separating_direction`).
+
+    A variant's covariate may lie between the group and the answer, as what its text adds does. The
+    term ``group`` is then what is left of the difference among variants alike in it, and rests on
+    the model wherever the groups' variants are not alike.
+
+    References
+    ----------
+    Liang & Zeger (1986), Biometrika 73:13-22; Albert & Anderson (1984), Biometrika 71:1-10, for
+    separation; computed by `statsmodels.api.GEE`, checked against
+    R's geepack (tests/r/gee.R).
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            attribute="race", answer_key="C")
+    >>> letters = ["CC"] * 6 + ["CB"] * 4 + ["BC"] * 2 + ["BB"] * 3
+    >>> answers = pd.DataFrame([row | dict(item_id=f"i{i}", group=g, answer=a)
+    ...                         for i, pair in enumerate(letters)
+    ...                         for g, a in zip(("white", "black"), pair)])
+    >>> table = gee_logistic(answers).set_index("term")
+    >>> round(float(table.loc["group", "odds_ratio"]), 4)  # (10 / 5) / (8 / 7)
+    1.75
+    """
+    alpha = check_alpha(alpha)
+    if missing is not None:
+        check_choice("missing", missing, get_args(MissingPolicy))
+    frame, known = open_answers(answers, benchmarks)
+    policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
+    if "bounds" in policies.values():
+        raise ValueError("missing='bounds' gives no answers to fit; name another policy")
+    patterns = patterns_of(frame, known)
+    if covariates is not None:
+        covariates = checked_covariates(covariates, patterns)
+    rows = []
+    for key, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
+        policy = policies[str(key[0])]
+        data = answer_rows(pairs, policy, covariates)
+        unit = dict(zip(PAIR_COLUMNS, key, strict=True))
+        shared = {
+            "ci_level": 1 - alpha,
+            "n": len(data),
+            "n_items": data["item_id"].nunique(),
+            "missing": policy,
+        }
+        rows += [unit | row | shared for row in _fit(data, alpha)]
+    return pd.DataFrame(rows).reindex(columns=list(REGRESSION_COLUMNS))
+
+
+def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:
+    """The covariates indexed by item, or by item, attribute and group where they are of variants.
+
+    By their own numbering they could be joined to others.
+    """
+    in_index = [n for n in covariates.index.names if n in VARIANT_COLUMNS and n not in covariates]
+    covariates = covariates.reset_index(in_index)
+    of_variants = {"attribute", "group"} & set(covariates)
+    keys = list(VARIANT_COLUMNS) if of_variants else ["item_id"]
+    remedy = "add it, or name the index so" if keys == ["item_id"] else "name each variant by all"
+    problems = [
+        Problem("<covariates>", "is not there", remedy, column=name)
+        for name in keys
+        if name not in covariates
+    ]
+    if problems:
+        raise InputError(problems)
+    covariates = covariates.astype(dict.fromkeys(keys, "str")).set_index(keys)
+    problems = [
+        Problem("<covariates>", "is not a number", "code it as numbers", column=str(name))
+        for name in covariates
+        if not pd.api.types.is_numeric_dtype(covariates[name])
+    ]
+    thing = "variant" if of_variants else "item"
+    known = set(covariates.dropna().index)
+    asked = {name for side in "ab" for name in _names(patterns, side, len(keys))}
+    for name in sorted(asked - known)[:10]:
+        value = name if isinstance(name, str) else ", ".join(name)
+        message, remedy = f"the {thing} has no covariates", f"give every covariate of every {thing}"
+        if of_variants:
+            remedy += ", or leave its answers out"
+        problems.append(Problem("<covariates>", message, remedy, None, " / ".join(keys), value))
+    if covariates.index.duplicated().any():
+        article = "a variant" if of_variants else "an item"
+        problems.append(Problem("<covariates>", f"{article} stands there twice", "drop one"))
+    if problems:
+        raise InputError(problems)
+    return covariates
+
+
+def _names(pairs: pd.DataFrame, side: str, levels: int) -> pd.Index:
+    """Whose covariates the answers of group a, or b, have: an item's, or a variant's."""
+    if levels == 1:
+        return pd.Index(pairs["item_id"])
+    return pd.MultiIndex.from_frame(pairs[["item_id", "attribute", f"group_{side}"]])
+
+
+def answer_rows(
+    pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """One row an answer of a pair of groups: item_id, correct, group (1 for group a), covariates.
+
+    `pairs` is of one unit and pair, from `fairstats.counts.by_item.patterns_of`; `covariates` from
+    `checked_covariates`, by the names of which a column begins with `COVARIATE`.
+    """
+    sides = []
+    for number, side, other in ((1.0, "a", "b"), (0.0, "b", "a")):
+        letter = pairs[f"letter_{side}"]
+        there = letter != ""
+        if policy == "complete":
+            there &= pairs[f"letter_{other}"] != ""
+        keep = there | (policy == "incorrect")
+        rows = pd.DataFrame(
+            {
+                "item_id": pairs["item_id"],
+                "correct": (letter == pairs["answer_key"]).astype(float),
+                "group": number,
+            }
+        )
+        if covariates is not None:
+            own = covariates.reindex(_names(pairs, side, covariates.index.nlevels))
+            rows = pd.concat([rows, own.add_prefix(COVARIATE).set_index(rows.index)], axis=1)
+        sides.append(rows[keep])
+    return pd.concat(sides).sort_values(["item_id", "group"], ignore_index=True, kind="stable")
+
+
+@dataclass(frozen=True)
+class GeeFit:
+    """Logistic regression by generalised estimating equations, or why there is none.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        The intercept, then the columns of the data but item_id and correct.
+    params : ndarray, shape (terms,)
+        Log odds, NaN without a fit.
+    influence : ndarray, shape (items, terms)
+        What each item adds to the estimates, linearised, in the order of the items' names. Its
+        cross product is the robust covariance.
+    reason : str
+        Why there is no fit; empty where there is one.
+    """
+
+    terms: tuple[str, ...]
+    params: FloatArray
+    influence: FloatArray
+    reason: str = ""
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The robust covariance of the estimates, items being clusters."""
+        return self.influence.T @ self.influence
+
+
+def fit_gee(data: pd.DataFrame) -> GeeFit:
+    """Fit ``correct`` on the other columns of `answer_rows`, items being clusters."""
+    import statsmodels.api as sm
+
+    terms = ("intercept", *(name for name in data if name not in ("item_id", "correct")))
+    nothing = np.full(len(terms), np.nan)
+    reason = _without_fit(data, list(terms))
+    if reason:
+        return GeeFit(terms, nothing, nothing[None], reason)
+    design = np.column_stack([np.ones(len(data)), data[list(terms[1:])].to_numpy(dtype=float)])
+    # Fitted on one scale, so that the covariates' units decide nothing.
+    units = np.where(design.std(axis=0) > 0, design.std(axis=0), 1.0)
+    design = design / units
+    correct = data["correct"].to_numpy()
+    model = sm.GEE(
+        correct,
+        design,
+        groups=data["item_id"].to_numpy(),
+        family=sm.families.Binomial(),
+        cov_struct=sm.cov_struct.Independence(),
+    )
+    with warnings.catch_warnings():
+        # A fit near separation may take fitted probabilities to 0 or 1 on its way.
+        warnings.simplefilter("ignore")
+        result = model.fit(cov_type="robust")
+    if not (result.converged and np.isfinite(result.bse).all()):
+        reason = "no estimate: the fit did not converge"
+        return GeeFit(terms, nothing, nothing[None], reason)
+    chance = result.fittedvalues
+    bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
+    scores = design * (correct - chance)[:, None]
+    by_item = pd.DataFrame(scores).groupby(data["item_id"].to_numpy()).sum().to_numpy()
+    return GeeFit(terms, result.params / units, by_item @ bread / units)
+
+
+def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
+    fit = fit_gee(data)
+    if fit.reason:
+        return [
+            {"term": term, "method_note": fit.reason, "ci_method": "none", "test": "none"}
+            for term in fit.terms
+        ]
+    params, errors = fit.params, np.sqrt(np.diag(fit.covariance))
+    half = stats.norm.isf(alpha / 2) * errors
+    z = params / errors
+    with np.errstate(over="ignore"):
+        limits = np.exp([params - half, params, params + half])
+    return [
+        {
+            "term": term,
+            "estimate": params[i],
+            "std_error": errors[i],
+            "odds_ratio": limits[1][i],
+            "ci_low": limits[0][i],
+            "ci_high": limits[2][i],
+            "ci_method": "wald, robust",
+            "statistic": z[i],
+            "p_value": 2 * stats.norm.sf(abs(z[i])),
+            "test": "wald, robust",
+            "method_note": "items are clusters; working independence",
+        }
+        for i, term in enumerate(fit.terms)
+    ]
+
+
+def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
+    """Why there is no finite estimate; empty where there may be one."""
+    rates = data.groupby("group")["correct"].agg(["mean", "size"])
+    if len(rates) < 2:
+        return "a group has no answer"
+    design = data[terms[1:]].to_numpy(dtype=float)
+    # Scaled, so that neither the rank nor the separation depends on the covariates' units.
+    spread = design.std(axis=0)
+    scaled = (design - design.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    with_intercept = np.column_stack([np.ones(len(scaled)), scaled])
+    if separating_direction(with_intercept, (data["correct"] == 1).to_numpy()) is not None:
+        if rates["mean"].isin([0, 1]).any():
+            return "no finite estimate: a group's answers are all right or all wrong"
+        return "no finite estimate: right and wrong are separated by the terms"
+    if data["item_id"].nunique() < 2:
+        return "one item alone has no standard error"
+    if np.linalg.matrix_rank(scaled) < design.shape[1]:
+        return "no estimate: a covariate is constant, or follows from the others"
+    return ""

@@ -1,0 +1,364 @@
+"""Are two answer sets answers to the same variants? Told from the answers, without the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.result_objects import Tabular
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
+from fairstats.counts.by_item import item_sums, patterns_of
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.matched_patterns import matched_patterns
+from fairstats.inference.mean_difference import mean_difference
+
+SAME, DIFFERENT, CANNOT_TELL = "same variants", "different variants", "cannot tell"
+#: The benchmark does not declare the odds ratio that separates the verdicts.
+NO_VERDICT = "no verdict"
+
+
+@dataclass(frozen=True)
+class SameVariants(Tabular):
+    """Whether two answer sets are of the same variants.
+
+    Attributes
+    ----------
+    verdict : str
+        `SAME`, `DIFFERENT` or `CANNOT_TELL`; `NO_VERDICT` if the benchmark does not declare
+        ``same_variants_odds_ratio``.
+    odds_ratio, ci_low, ci_high, ci_level, ci_method, p_value, test
+        Of `fairstats.inference.matched_patterns`: by how much the same attribute of an item
+        multiplies the odds of the same flip in the other set; 1 for unrelated variants.
+    shared, expected : int, float
+        Flips that both sets have, and how many are expected of unrelated variants.
+    matched, crossed : float
+        The correlation of flips of the same attribute, and of different attributes of an item:
+        what both sets owe to the item alone.
+    excess, excess_low, excess_high : float
+        matched − crossed and its limits, items being what is drawn.
+    attributes, n : int
+        Attributes and items that both sets were asked.
+    """
+
+    verdict: str
+    odds_ratio: float
+    ci_low: float
+    ci_high: float
+    ci_level: float
+    ci_method: str
+    p_value: float
+    test: str
+    shared: int
+    expected: float
+    matched: float
+    crossed: float
+    excess: float
+    excess_low: float
+    excess_high: float
+    attributes: int
+    n: int
+
+    def sentence(self) -> str:
+        """The finding in a sentence, with its figures."""
+        if self.verdict == NO_VERDICT:
+            why = f"{self.verdict}: the benchmark does not declare same_variants_odds_ratio"
+            return why if np.isnan(self.odds_ratio) else f"{why} ({self._figures()})"
+        if np.isnan(self.odds_ratio):
+            return f"{self.verdict} (no flips that could tell)"
+        figures = self._figures()
+        if self.verdict == DIFFERENT:
+            return f"{self.verdict}, or flips by chance alone ({figures})"
+        if self.verdict == CANNOT_TELL and self.ci_low > 1:
+            return f"{self.verdict}, more than chance and less than usual ({figures})"
+        return f"{self.verdict} ({figures})"
+
+    def _figures(self) -> str:
+        return (
+            f"{self.shared} flips shared where unrelated variants give {self.expected:.1f}, odds "
+            f"ratio {self.odds_ratio:.2f} ({self.ci_low:.2f} to {self.ci_high:.2f}), "
+            f"p = {self.p_value:.2g}"
+        )
+
+
+def same_variants(
+    old: Any,
+    new: Any,
+    *,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> SameVariants:
+    """Tell from their flips whether two answer sets are of the same variants.
+
+    A flip is an item and attribute of which only one group's answer is right. Models share flips
+    because they share items; where they also share the variants' text, a flip for race in one
+    goes with a flip for race in the other, and not as well with one for sex.
+
+    Parameters
+    ----------
+    old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers of one model by one strategy each, to the same items of one benchmark.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        By default the benchmark's. Under ``incorrect`` a missing answer is a wrong one; otherwise
+        an item with one in either set is left out.
+    alpha : float
+        1 − confidence level.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    SameVariants
+
+    Raises
+    ------
+    InputError
+        Where a table holds several answer sets, or they are of different benchmarks.
+
+    Notes
+    -----
+    The test permutes the sets' patterns of flips over the items that have the same flips in each,
+    whatever the attribute: see `fairstats.inference.matched_patterns`. Items may be as prone to
+    flips as they like. With r the benchmark's ``same_variants_odds_ratio``, the verdict is "same
+    variants" if the lower limit of the odds ratio is above 1 and the upper one not below r,
+    "different variants" if the upper limit is below r and the lower not above 1, and "cannot tell"
+    if neither holds. How far models share flips depends on the benchmark's variants, so r is
+    derived from answers to that benchmark (docs/benchmark-files.md), and without it there is no
+    verdict. The test takes two attributes; of one with several pairs of groups the first declared
+    pair counts, and of several samples of an item the group that is right
+    more often.
+
+    FairMedQA declares 2.5: of the 61 pairs of its 15 released answer sets that are of one version,
+    the smallest odds ratio is 2.47. All 61 are then judged the same; of 44 pairs across versions
+    none is, 35 are judged different, and 9 cannot be told. With r taken from the pairs without
+    either model the verdicts are the same but for two of these. FairMedQA's variants are
+    adversarial, and their text makes the flips. If variants differ by little more than a word, most
+    flips are chance, and two sets of the same ones may look different.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", strategy="plain", sample=0,
+    ...            answer_key="C")
+    >>> groups = {"race": ("white", "black"), "sex": ("male", "female")}
+    >>> def answers(model, flipped):
+    ...     return pd.DataFrame([row | dict(model=model, item_id=f"demo-{item:02}", attribute=name,
+    ...                                     group=group, answer="B" if wrong else "C")
+    ...                          for item in range(20) for name, pair in groups.items()
+    ...                          for group, wrong in zip(pair, (False, name == flipped[item]))])
+    >>> from dataclasses import replace
+    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> demo = replace(load_benchmark("demo"), answer_keys={}, same_variants_odds_ratio=2.5)
+    >>> one = ["race", "sex"] * 10
+    >>> same_variants(answers("m-1", one), answers("m-2", one), benchmarks=[demo]).verdict
+    'same variants'
+    """
+    sides = [open_answers(answers, benchmarks) for answers in (old, new)]
+    patterns = [patterns_of(*side) for side in sides]
+    for name, table in zip(("old", "new"), patterns, strict=True):
+        units = table[list(UNIT_COLUMNS)].drop_duplicates()
+        if len(units) > 1:
+            message, remedy = "several answer sets", "filter the answers, or use variant_sets"
+            raise InputError([Problem(f"<{name}>", message, remedy)])
+    names = [str(table["benchmark"].iloc[0]) for table in patterns]
+    if names[0] != names[1]:
+        remedy = "compare answers to one benchmark"
+        value = " and ".join(names)
+        raise InputError([Problem("<new>", "another benchmark", remedy, None, "benchmark", value)])
+    benchmark = sides[0][1][names[0]]
+    one, other = (flips_of_items(table, benchmark, missing) for table in patterns)
+    smallest = benchmark.same_variants_odds_ratio
+    return same_flips(one, other, smallest_same=smallest, alpha=alpha)
+
+
+def flips_of_items(
+    patterns: pd.DataFrame, benchmark: Benchmark, missing: MissingPolicy | None = None
+) -> pd.DataFrame:
+    """The flips of one answer set: a row an item, a column an attribute.
+
+    Parameters
+    ----------
+    patterns : pandas.DataFrame
+        From `fairstats.counts.by_item.item_patterns`, of one answer set.
+    benchmark : Benchmark
+        Its benchmark.
+    missing
+        As for `same_variants`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        1 where only group a's answer is right, −1 where only group b's is, else 0; NaN where an
+        answer that counts is missing. Of several samples every answer of a is compared with every
+        answer of b, and the group that is right more often counts. Only attributes that were asked.
+    """
+    wrong_if_missing = (missing or benchmark.missing) == "incorrect"
+    columns = {}
+    for attribute in benchmark.attributes.values():
+        if attribute.name == BASELINE:
+            continue
+        a, b = attribute.pairs[0]
+        own = patterns[
+            (patterns["attribute"] == attribute.name)
+            & (patterns["group_a"] == a)
+            & (patterns["group_b"] == b)
+        ]
+        if own.empty:
+            continue
+        sums = item_sums(own, "incorrect" if wrong_if_missing else "complete").set_index("item_id")
+        marks = np.sign(sums["difference"]).astype("float64")
+        columns[attribute.name] = marks.mask(sums["n"] == 0)
+    return pd.DataFrame(columns, dtype="float64").sort_index()
+
+
+def same_flips(
+    old: pd.DataFrame,
+    new: pd.DataFrame,
+    *,
+    smallest_same: float | None,
+    alpha: float = 0.05,
+) -> SameVariants:
+    """Judge flips that `flips_of_items` gave, as `same_variants` does answers.
+
+    Parameters
+    ----------
+    old, new : pandas.DataFrame
+        The flips of two answer sets.
+    smallest_same : float or None
+        The benchmark's ``same_variants_odds_ratio``; without one there is no verdict.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    SameVariants
+    """
+    alpha = check_alpha(alpha)
+    names = [name for name in old.columns if name in new.columns]
+    both = pd.concat([old[names], new[names]], axis=1, join="inner").dropna()
+    one, other = (
+        part.to_numpy(dtype=np.int64)
+        for part in (both.iloc[:, : len(names)], both.iloc[:, len(names) :])
+    )
+    found = matched_patterns(one, other, alpha=alpha)
+    verdict = NO_VERDICT
+    if smallest_same is not None:
+        above, below = found.ci_low > 1, found.ci_high < smallest_same
+        verdict = SAME if above and not below else DIFFERENT if below and not above else CANNOT_TELL
+    matched, crossed, differences = _correlations(one, other)
+    excess = mean_difference(differences, alpha=alpha)
+    return SameVariants(
+        verdict=verdict,
+        odds_ratio=found.odds_ratio,
+        ci_low=found.ci_low,
+        ci_high=found.ci_high,
+        ci_level=found.ci_level,
+        ci_method=found.ci_method,
+        p_value=found.p_value,
+        test=found.test,
+        shared=found.matched,
+        expected=found.expected,
+        matched=matched,
+        crossed=crossed,
+        excess=excess.estimate,
+        excess_low=excess.ci_low,
+        excess_high=excess.ci_high,
+        attributes=len(names),
+        n=len(both),
+    )
+
+
+def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Mean correlation of the same and of different attributes, and each item's excess.
+
+    An attribute without a flip in one of the sets has no correlation: it is left out.
+    """
+    nothing = np.nan, np.nan, np.empty(0)
+    if len(one) < 2:
+        return nothing
+    varies = (one.std(axis=0) > 0) & (other.std(axis=0) > 0)
+    x, y = (
+        (side[:, varies] - side[:, varies].mean(axis=0)) / side[:, varies].std(axis=0)
+        for side in (one, other)
+    )
+    size = x.shape[1]
+    if size == 0:
+        return nothing
+    same = (x * y).sum(axis=1)
+    matched = same / size
+    if size == 1:
+        return float(matched.mean()), np.nan, np.empty(0)
+    crossed = (x.sum(axis=1) * y.sum(axis=1) - same) / (size * (size - 1))
+    return float(matched.mean()), float(crossed.mean()), matched - crossed
+
+
+def is_declared(version: str, benchmark: Benchmark) -> bool:
+    """Whether a benchmark's file names this version of it; others, such as "unknown", do not say
+    what was asked."""
+    return version in benchmark.versions
+
+
+#: The columns of the table that `variant_sets` gives, in order.
+VARIANT_SET_COLUMNS = (
+    "benchmark",
+    "benchmark_version_a",
+    "model_a",
+    "strategy_a",
+    "benchmark_version_b",
+    "model_b",
+    "strategy_b",
+    "declared",
+    *SameVariants.__dataclass_fields__,
+)
+#: What two versions say of each other.
+ONE_VERSION, TWO_VERSIONS, UNDECLARED = "one version", "two versions", "undeclared"
+
+
+def variant_sets(
+    answers: Any,
+    *,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """`same_variants` of every two answer sets of a benchmark.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    missing, alpha, benchmarks
+        As for `same_variants`. The level is of each pair for itself.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `VARIANT_SET_COLUMNS`: one row two answer sets; ``declared`` is `ONE_VERSION`,
+        `TWO_VERSIONS`, or `UNDECLARED` where the benchmark names the version of one of them not.
+    """
+    frame, known = open_answers(answers, benchmarks)
+    patterns = patterns_of(frame, known)
+    rows = []
+    for name, own in patterns.groupby("benchmark", sort=True):
+        benchmark = known[str(name)]
+        flips = {
+            tuple(map(str, unit)): flips_of_items(table, benchmark, missing)
+            for unit, table in own.groupby(list(UNIT_COLUMNS), sort=True)
+        }
+        for (unit_a, one), (unit_b, other) in combinations(flips.items(), 2):
+            smallest = benchmark.same_variants_odds_ratio
+            found = same_flips(one, other, smallest_same=smallest, alpha=alpha)
+            versions = unit_a[1], unit_b[1]
+            declared = ONE_VERSION if versions[0] == versions[1] else TWO_VERSIONS
+            if not all(is_declared(version, benchmark) for version in versions):
+                declared = UNDECLARED
+            sides = (*unit_a, *unit_b[1:], declared)
+            keys = dict(zip(VARIANT_SET_COLUMNS, sides, strict=False))
+            rows.append(keys | {name: getattr(found, name) for name in found.__dataclass_fields__})
+    return pd.DataFrame(rows, columns=list(VARIANT_SET_COLUMNS))

@@ -1,0 +1,366 @@
+"""How an accuracy difference and its verdict move with the choices that an analyst makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, MissingPolicy
+from fairstats.counts.asked import Asked
+from fairstats.counts.missing_policies import CountingPolicy, PairedCounts, apply_policy
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.analyze import Folded, estimates_of, fold_for_estimates
+from fairstats.estimates.design_effects import design_effects
+from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.estimates.verdicts import completions_of, families, judge
+from fairstats.inference.equivalence import EQUIVALENT
+from fairstats.inference.mcnemar import McNemarMethod, mcnemar
+from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
+from fairstats.metrics.accuracy import accuracy_difference, proportion
+
+#: The columns of the table that `sensitivity_of` gives, in order.
+SENSITIVITY_COLUMNS = (
+    *PAIR_COLUMNS,
+    "aspect",
+    "choice",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "p_adjusted",
+    "verdict",
+    "published",
+)
+#: What is chosen, in the order the rows of a pair stand in.
+MISSING, INTERVAL, TEST, MARGIN = ASPECTS = ("missing", "interval", "test", "margin")
+INTERVALS: tuple[DifferenceMethod, ...] = get_args(DifferenceMethod)
+TESTS: tuple[McNemarMethod, ...] = get_args(McNemarMethod)
+#: The margins at which verdicts are given beside the benchmark's own.
+MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+#: The choice whose estimate is the smallest margin at which a pair counts as equivalent.
+SMALLEST = "smallest"
+
+_KEYS = list(PAIR_COLUMNS)
+_NUMBERS = ("estimate", "ci_low", "ci_high", "p_value", "p_adjusted")
+_DTYPES = (
+    dict.fromkeys(SENSITIVITY_COLUMNS, "str")
+    | dict.fromkeys(_NUMBERS, "float64")
+    | {"published": "bool"}
+)
+Limits = tuple[FloatArray, FloatArray]
+
+
+def sensitivity_of(
+    answers: pd.DataFrame,
+    missing: MissingPolicy | None,
+    alpha: float,
+    benchmarks: Mapping[str, Benchmark],
+) -> pd.DataFrame:
+    """Every pair's accuracy difference and verdict under each choice, the others as published.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The answers of a release.
+    missing : {"available", "complete", "incorrect", "bounds"} or None
+        The policy that the release publishes; None for the one that each benchmark declares.
+    alpha : float
+        1 − confidence level, and the level of the verdicts.
+    benchmarks : mapping of str to Benchmark
+        The benchmarks by name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `SENSITIVITY_COLUMNS`, one row a pair and choice, the pairs in the order of the estimates.
+        ``published`` marks the choice that was published: its figures are those of the estimates
+        table. ``aspect`` says what is chosen:
+
+        ``missing``
+            The policy for missing answers. Under ``bounds`` the limits are the range over all
+            fill-ins, p the highest, and there is no verdict.
+        ``interval``
+            The interval's method, `INTERVALS`, on the pairs that the policy's paired figures use:
+            those with both answers, or under ``incorrect`` all. p is the published test's; the
+            verdict takes equivalence from that method's 1 − 2 alpha interval. Where the published
+            figure rests on each group's own answers its method is a choice of its own, named as
+            in the estimates.
+        ``test``
+            McNemar's test, `TESTS`, adjusted by Holm's procedure over the published family. The
+            estimate and its limits are the published ones.
+        ``margin``
+            The equivalence margin, as a proportion: `MARGINS` and the benchmark's own. The figures
+            are the published ones. The choice ``smallest`` has another meaning: its estimate is
+            the margin above which the pair counts as equivalent, its limits are those of the
+            1 − 2 alpha interval, and its verdict is the one below that margin.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`.
+
+    Notes
+    -----
+    Another policy is one for the whole release: the p-values of all pairs are made under it and
+    adjusted together.
+
+    A pair without a published verdict (the baseline, a model that selected the items, groups that
+    were not asked the same) has none under another interval, test or margin either, and no
+    smallest margin. A verdict that another choice would give is "inconclusive" if missing
+    answers could change *it*. The intervals of all completions of the missing answers must lie
+    inside the smallest margin too. A model that guesses is not called equivalent at any margin.
+
+    Of answers that are clustered (several samples of an item, the pooled attributes) only those
+    choices are given that exist for clusters: the published interval, widened by its design
+    effect, and the tests that flip items, mid-p and exact. In the families of the other tests
+    they keep their mid-p. Where the release publishes ``bounds`` there is no interval, test or
+    margin to choose, and only the policies are given.
+
+    Examples
+    --------
+    >>> from fairstats.benchmarks.declaration import load_benchmark
+    >>> demo = load_benchmark("demo")
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            attribute="race")
+    >>> answers = pd.DataFrame(
+    ...     [row | dict(item_id=item, group=group, answer_key=key, answer=key if right else None)
+    ...      for place, (item, key) in enumerate(demo.answer_keys.items())
+    ...      for group, right in (("white", True), ("black", place > 7))])
+    >>> table = sensitivity_of(answers, None, 0.05, {"demo": demo})
+    >>> table.loc[table["aspect"] == "missing", ["choice", "estimate"]].round(3).values.tolist()
+    [['available', 0.0], ['complete', 0.0], ['incorrect', 0.333], ['bounds', nan]]
+    """
+    if answers.empty:
+        return pd.DataFrame(columns=list(SENSITIVITY_COLUMNS)).astype(_DTYPES)
+    folded = fold_for_estimates(answers, benchmarks)
+    estimates = estimates_of(folded, missing, alpha, whole=False)
+    published = _figures(estimates)
+    judged = list(_judged_pairs(folded, published, estimates, alpha))
+    tables = [
+        *_policies(folded, published, alpha),
+        *(table for pairs in judged for table in _intervals(pairs)),
+        *_tests(judged, published, estimates, folded.known),
+        *(table for pairs in judged for table in _margins(pairs)),
+    ]
+    place = pd.Series(np.arange(len(published)), index=published.index)
+    found = pd.concat([table.assign(_place=place.reindex(table.index)) for table in tables])
+    # The tables stand in the order of the aspects and choices; a stable sort keeps it in a pair.
+    found = found.sort_values("_place", kind="stable").reset_index()
+    return found[list(SENSITIVITY_COLUMNS)].astype(_DTYPES)
+
+
+def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Each pair's difference with its verdict and the test that carries it, by `PAIR_COLUMNS`."""
+    differences = estimates[estimates["metric"] == "accuracy_difference"].set_index(_KEYS)
+    shown = differences[["estimate", "ci_low", "ci_high", "ci_method", "missing", "verdict"]]
+    return shown.join(_test_rows(estimates, PRIMARY_TEST))
+
+
+def _test_rows(estimates: pd.DataFrame, test: str) -> pd.DataFrame:
+    own = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
+    return estimates[own].set_index(_KEYS)[["p_value", "p_adjusted"]]
+
+
+def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator[pd.DataFrame]:
+    for policy in MISSING_POLICIES:
+        own = published["missing"] == policy
+        table = published
+        if not own.all():
+            table = _figures(estimates_of(folded, policy, alpha, whole=False))
+            # Beside benchmarks of another policy the published p-values have another family.
+            table = pd.concat([published[own], table.reindex(published.index[~own])])
+        yield _rows(table, MISSING, policy, own.reindex(table.index))
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of one benchmark under a policy that gives counts, as they were published."""
+
+    counts: pd.DataFrame
+    published: pd.DataFrame
+    clustered: npt.NDArray[np.bool_]
+    missing: CountingPolicy
+    benchmark: Benchmark
+    asked: Asked
+    completed: pd.DataFrame
+    alpha: float
+    #: Limits of the published 1 − 2 alpha interval.
+    inner: Limits
+
+    @property
+    def margin(self) -> float:
+        """The published margin."""
+        return self.benchmark.equivalence_margin
+
+    @property
+    def paired(self) -> PairedCounts:
+        return apply_policy(self.counts, self.missing)
+
+    @property
+    def judged(self) -> pd.Series:
+        """Which have a published verdict."""
+        return self.published["verdict"].notna()
+
+    def verdicts(self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float) -> pd.Series:
+        """Verdicts from other figures than the published, left open by the same rules."""
+        found = self._judged_at(p_adjusted, inner, margin)
+        return pd.Series(found, index=self.published.index, dtype="str").where(self.judged)
+
+    @property
+    def never_equivalent(self) -> npt.NDArray[np.bool_]:
+        """Which are not called equivalent at any margin, e.g. because the model guesses."""
+        nothing = (np.zeros(len(self.published)),) * 2
+        found = self._judged_at(np.ones(len(self.published)), nothing, 1 - 1e-9)
+        return np.asarray(found != EQUIVALENT)
+
+    def _judged_at(
+        self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float
+    ) -> npt.NDArray[np.str_]:
+        return judge(
+            self.counts,
+            p_adjusted,
+            inner,
+            self.completed,
+            asked=self.asked,
+            margin=margin,
+            alpha=self.alpha,
+        )[0]
+
+
+def _judged_pairs(
+    folded: Folded, published: pd.DataFrame, estimates: pd.DataFrame, alpha: float
+) -> Iterator[_Pairs]:
+    counts = folded.counts.set_index(_KEYS)
+    policies = published["missing"].groupby(level="benchmark").first()
+    effects = {}
+    for name, rows in folded.counts.groupby("benchmark", sort=False):
+        if policies[str(name)] != "bounds":
+            kinds = folded.items[folded.items["benchmark"] == name]
+            found = design_effects(rows, kinds, policies[str(name)])
+            effects[str(name)] = found["accuracy_difference"]
+    completed = completions_of(estimates, folded.counts, folded.known, alpha, folded.asked, effects)
+    for name, figures in published.groupby("benchmark", sort=False):
+        policy = figures["missing"].iloc[0]
+        if policy == "bounds":
+            continue
+        own = counts.loc[figures.index].reset_index()
+        kinds = folded.items[folded.items["benchmark"] == name]
+        effect = design_effects(own, kinds, policy)["accuracy_difference"]
+        paired = apply_policy(own, policy)
+        inner = accuracy_difference(paired, alpha=2 * alpha, design_effect=effect)
+        yield _Pairs(
+            counts=own,
+            published=figures,
+            clustered=figures.index.isin(pd.MultiIndex.from_frame(kinds[_KEYS])),
+            missing=policy,
+            benchmark=folded.known[str(name)],
+            asked=folded.asked,
+            completed=completed.loc[figures.index],
+            alpha=alpha,
+            inner=(inner.ci_low, inner.ci_high),
+        )
+
+
+def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
+    published, paired = pairs.published, pairs.paired
+    method_used = published["ci_method"]
+    # What none of the methods below gives: each group's own answers, and clusters.
+    other = ~method_used.isin(INTERVALS) | pairs.clustered
+    yield _rows(published, INTERVAL, method_used, True)[other]
+    cells = (paired.n11, paired.n10, paired.n01, paired.n00)
+    # As the published one is computed, so that it is the same to its last bit.
+    right_a, right_b = paired.n11 + paired.n10, paired.n11 + paired.n01
+    estimate = proportion(right_a, paired.n) - proportion(right_b, paired.n)
+    for method in INTERVALS:
+        shown, inner = (
+            (interval.low, interval.high)
+            for interval in (
+                difference_interval(*cells, method=method, alpha=level)
+                for level in (pairs.alpha, 2 * pairs.alpha)
+            )
+        )
+        table = published.assign(
+            estimate=estimate,
+            ci_low=shown[0],
+            ci_high=shown[1],
+            verdict=pairs.verdicts(published["p_adjusted"], inner, pairs.margin),
+        )
+        yield _rows(table, INTERVAL, method, method_used == method)[~pairs.clustered]
+
+
+def _tests(
+    judged: list[_Pairs],
+    published: pd.DataFrame,
+    estimates: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+) -> Iterator[pd.DataFrame]:
+    for test in TESTS:
+        if test in ("midp", "exact"):
+            found = _test_rows(estimates, f"mcnemar {test}")
+        else:
+            found = _asymptotic(judged, published["p_value"], test, known)
+        for pairs in judged:
+            own = found.reindex(pairs.published.index)
+            table = pairs.published.assign(
+                **own,
+                verdict=pairs.verdicts(own["p_adjusted"], pairs.inner, pairs.margin),
+            )
+            rows = _rows(table, TEST, test, f"mcnemar {test}" == PRIMARY_TEST)
+            yield rows if test in ("midp", "exact") else rows[~pairs.clustered]
+
+
+def _asymptotic(
+    judged: list[_Pairs],
+    p_values: pd.Series,
+    test: McNemarMethod,
+    known: Mapping[str, Benchmark],
+) -> pd.DataFrame:
+    """Every pair's p-value by this test, that of clustered ones as it is, and adjusted."""
+    p_values = p_values.copy()
+    for pairs in judged:
+        result = mcnemar(pairs.paired.n10, pairs.paired.n01, method=test)
+        single = ~pairs.clustered
+        p_values.loc[pairs.published.index[single]] = result.p_value[single]
+    adjusted = pd.Series(np.nan, index=p_values.index)
+    family = families(p_values.index.to_frame(index=False), known).to_numpy()
+    for name in pd.unique(family[~pd.isna(family)]):
+        adjusted[family == name] = adjust_pvalues(p_values[family == name])
+    return pd.DataFrame({"p_value": p_values, "p_adjusted": adjusted})
+
+
+def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
+    published = pairs.published
+    p_adjusted = published["p_adjusted"]
+    for margin in sorted({*MARGINS, pairs.margin}):
+        found = pairs.verdicts(p_adjusted, pairs.inner, margin)
+        table = published.assign(verdict=found)
+        yield _rows(table, MARGIN, f"{margin:g}", margin == pairs.margin)
+    # Limits that lie inside no margin give the verdict below the smallest.
+    everything = (np.full(len(published), -1.0), np.full(len(published), 1.0))
+    table = published.assign(
+        estimate=_smallest_margin(pairs),
+        ci_low=pairs.inner[0],
+        ci_high=pairs.inner[1],
+        verdict=pairs.verdicts(p_adjusted, everything, pairs.margin),
+    )
+    yield _rows(table, MARGIN, SMALLEST, False)
+
+
+def _smallest_margin(pairs: _Pairs) -> FloatArray:
+    completed = (pairs.completed["inner_low"], pairs.completed["inner_high"])
+    limits = (pairs.inner, completed)
+    reach = np.fmax.reduce([np.abs(side) for both in limits for side in both])
+    return np.where(pairs.judged & ~pairs.never_equivalent, reach, np.nan)
+
+
+def _rows(
+    table: pd.DataFrame, aspect: str, choice: str | pd.Series, published: bool | pd.Series
+) -> pd.DataFrame:
+    return table[[*_NUMBERS, "verdict"]].assign(aspect=aspect, choice=choice, published=published)

@@ -1,0 +1,110 @@
+"""The difference of two groups' accuracies had their variants had the same covariates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats.estimates.logistic_regression import fit_gee
+
+
+@dataclass(frozen=True)
+class ItemEstimate:
+    """An estimate and what each item adds to it, linearised.
+
+    Attributes
+    ----------
+    estimate : float
+        NaN where there is none.
+    influence : ndarray, shape (items,)
+        In the order of the items' names; the sum of its squares is the estimate's variance.
+    reason : str
+        Why there is no estimate; empty where there is one.
+    """
+
+    estimate: float
+    influence: FloatArray
+    reason: str = ""
+
+    @property
+    def std_error(self) -> float:
+        """The standard error, items being what is independent."""
+        return float(np.sqrt(self.influence @ self.influence))
+
+
+def accuracy_difference_of(data: pd.DataFrame) -> ItemEstimate:
+    """Acc_a − Acc_b of the rows of `answer_rows`, as they are."""
+    if data["group"].nunique() < 2:
+        return ItemEstimate(np.nan, np.array([np.nan]), "a group has no answer")
+    means = data.groupby("group")["correct"].transform("mean")
+    sizes = data.groupby("group")["correct"].transform("size")
+    sign = np.where(data["group"] == 1, 1.0, -1.0)
+    own = sign * (data["correct"] - means) / sizes
+    accuracies = data.groupby("group")["correct"].mean()
+    influence = own.groupby(data["item_id"]).sum().to_numpy()
+    return ItemEstimate(float(accuracies[1.0] - accuracies[0.0]), influence)
+
+
+def standardized_difference(data: pd.DataFrame) -> ItemEstimate:
+    """The difference of accuracies that a logistic regression leaves to the group (g-computation).
+
+    With P̂(g, x) the fitted chance that an answer is correct in group g with covariates x,
+
+        (1 / N) Σ [P̂(a, x) − P̂(b, x)]
+
+    over all N answers of both groups, each with its own covariates.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame
+        From `fairstats.estimates.logistic_regression.answer_rows`: item_id, correct, group (1 for
+        group a) and columns of covariates. Those that are constant over the rows adjust for nothing
+        and are left out.
+
+    Returns
+    -------
+    ItemEstimate
+
+    Notes
+    -----
+    The influence of an item is by the delta method: what it adds to the coefficients, whose cross
+    product is the robust covariance, and what its own covariates add to the mean. So the interval
+    is for items like these, not for these items' covariates alone. Without covariates it is the
+    plain difference with its paired standard error.
+
+    References
+    ----------
+    Robins (1986), Mathematical Modelling 7:1393-1512, for the standardized difference; Liang &
+    Zeger (1986), Biometrika 73:13-22, for the covariance. Checked against R's geepack
+    (tests/r/gee.R).
+
+    Examples
+    --------
+    >>> rows = [dict(item_id=f"i{i}", correct=float(letter == "A"), group=group)
+    ...         for i, pair in enumerate(["AA"] * 6 + ["AB"] * 4 + ["BA"] * 2 + ["BB"] * 3)
+    ...         for group, letter in zip((1.0, 0.0), pair)]
+    >>> found = standardized_difference(pd.DataFrame(rows))
+    >>> round(found.estimate, 4), round(found.std_error, 4)
+    (0.1333, 0.1596)
+    """
+    fixed = [n for n in data if n not in ("item_id", "correct", "group") and data[n].nunique() == 1]
+    data = data.drop(columns=fixed)
+    fit = fit_gee(data)
+    if fit.reason:
+        return ItemEstimate(np.nan, np.array([np.nan]), fit.reason)
+    design = np.column_stack([np.ones(len(data)), data[list(fit.terms[1:])].to_numpy(float)])
+    place = fit.terms.index("group")
+    as_group = []
+    for value in (1.0, 0.0):
+        design[:, place] = value
+        chance = expit(design @ fit.params)
+        as_group.append((chance, design.T @ (chance * (1 - chance)) / len(data)))
+    (chance_a, slope_a), (chance_b, slope_b) = as_group
+    change = pd.Series(chance_a - chance_b)
+    estimate = float(change.mean())
+    own = (change - estimate).groupby(data["item_id"].to_numpy()).sum().to_numpy() / len(data)
+    return ItemEstimate(estimate, own + fit.influence @ (slope_a - slope_b))

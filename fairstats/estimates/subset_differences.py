@@ -1,0 +1,58 @@
+"""The accuracy differences of `fairstats.analyze`, of any choice of items."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import MissingPolicy
+from fairstats.counts.by_item import crossed_patterns
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.design_effects import design_effects
+from fairstats.estimates.pair_estimates import bounds_tables, difference_tables
+from fairstats.estimates.table import PRIMARY_TEST
+
+_NO_LETTERS = pd.DataFrame(columns=[*PAIR_COLUMNS, "letter_a", "letter_b", "n"])
+
+
+def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float) -> pd.DataFrame:
+    """Acc_a − Acc_b of each unit and pair with the interval and test that `analyze` gives.
+
+    Parameters
+    ----------
+    patterns : pandas.DataFrame
+        From `fairstats.counts.by_item.item_patterns`: the items that are to count.
+    missing : {"available", "complete", "incorrect", "bounds"}
+        The policy.
+    alpha : float
+        1 − confidence level.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By `PAIR_COLUMNS`: ``estimate``, ``ci_low``, ``ci_high``, ``ci_method``, ``n`` of the
+        difference, ``p_value`` and ``test`` of McNemar's mid-p, not adjusted, and ``method_note``.
+    """
+    keys = list(PAIR_COLUMNS)
+    columns = ["estimate", "ci_low", "ci_high", "ci_method", "n", "method_note"]
+    if patterns.empty:
+        return patterns[keys].reindex(columns=[*keys, *columns, "p_value", "test"]).set_index(keys)
+    items = crossed_patterns(patterns)
+    counts = items.groupby([*keys, "copies"], as_index=False)[list(PATTERNS)].sum()
+    # As `analyze`: only a unit that was asked for several samples has answers in clusters.
+    samples = patterns.groupby([*keys, "item_id"]).size().groupby(list(UNIT_COLUMNS)).max()
+    several = samples[samples > 1].index
+    clustered = pd.MultiIndex.from_frame(items[list(UNIT_COLUMNS)]).isin(several)
+    kinds = items[clustered].groupby([*keys, *PATTERNS], as_index=False).size()
+    kinds = kinds.rename(columns={"size": "items"})
+    if missing == "bounds":
+        tables = bounds_tables(counts, kinds, _NO_LETTERS, alpha)
+    else:
+        effects = design_effects(counts, kinds, missing)
+        tables = difference_tables(counts, kinds, missing, alpha, effects)
+    found = pd.concat(
+        [t[t["metric"].isin(["accuracy_difference", "mcnemar"])] for t in tables], ignore_index=True
+    )
+    difference = found[found["metric"] == "accuracy_difference"].set_index(keys)[columns]
+    is_primary = found["test"].fillna("").str.startswith(PRIMARY_TEST)
+    return difference.join(found[is_primary].set_index(keys)[["p_value", "test"]])

@@ -1,0 +1,295 @@
+"""What the estimates say together: p-values adjusted over their families, and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats._lib.safe_names import named_in
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark, MissingPolicy
+from fairstats.counts.asked import Asked
+from fairstats.counts.missing_policies import apply_policy, missing_per_group
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.estimates.completions import completions
+from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
+from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
+from fairstats.metrics.accuracy import accuracy_difference
+
+
+def with_adjusted(
+    estimates: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+    adjust: AdjustMethod | Literal["max_t"],
+    joint: pd.Series | None,
+) -> pd.DataFrame:
+    """The estimates with adjusted p-values, and a note where a model selected the items.
+
+    `joint` holds the adjusted p-values by `PAIR_COLUMNS` where `adjust` is "max_t".
+    """
+    estimates = estimates.copy()
+    family = families(estimates, known)
+    for test in (PRIMARY_TEST, "mcnemar exact"):
+        tests = estimates["metric"].eq("mcnemar") & estimates["test"].str.startswith(test)
+        for name, rows in estimates[tests].groupby(family[tests], sort=False):
+            if adjust != "max_t":
+                adjusted = adjust_pvalues(rows["p_value"], method=adjust)
+                estimates.loc[rows.index, "p_adjusted"] = adjusted
+            elif joint is not None:
+                keys = pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])
+                # Flips at random can fall a little below the exact test's p-value.
+                estimates.loc[rows.index, "p_adjusted"] = np.maximum(
+                    joint.reindex(keys).to_numpy(), rows["p_value"].to_numpy()
+                )
+            estimates.loc[rows.index, "adjust_method"] = (
+                f"{adjust} over {len(rows)} tests of {name}"
+            )
+    selected = pd.Series(
+        [
+            model in known[benchmark].selected_on
+            for benchmark, model in zip(estimates["benchmark"], estimates["model"], strict=True)
+        ],
+        index=estimates.index,
+    )
+    note = pd.Series("model took part in selecting the items", index=estimates.index)
+    estimates.loc[selected, "method_note"] = join_notes(
+        estimates.loc[selected, "method_note"], note[selected]
+    )
+    return estimates
+
+
+def families(pairs: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Series:
+    """Name the family of tests that each pair's p-value is adjusted over.
+
+    Parameters
+    ----------
+    pairs : pandas.DataFrame
+        With the columns of `UNIT_COLUMNS` and ``attribute``.
+    known : mapping of str to Benchmark
+        The benchmarks by name; `Benchmark.family` says how far a family reaches.
+
+    Returns
+    -------
+    pandas.Series
+        E.g. ``"the board fairmedqa, gpt-agent, plain"``. Pooled pairs repeat the evidence of the
+        demographic ones, so they are a family of their own. NaN for the baseline pair, which
+        is not tested for a disparity.
+    """
+    names = []
+    for name, version, model, strategy, attribute in zip(
+        *(pairs[column] for column in (*UNIT_COLUMNS, "attribute")), strict=True
+    ):
+        board = f"{name}, {version}, {strategy}"
+        family = {
+            "model": f"the answer set {board}, {model}",
+            "board": f"the board {board}",
+            "release": "everything analysed together",
+        }[known[name].family]
+        pooled = ", pooled" if attribute == POOLED else ""
+        names.append(None if attribute == BASELINE else family + pooled)
+    return pd.Series(names, index=pairs.index, dtype="str")
+
+
+def with_verdicts(
+    estimates: pd.DataFrame,
+    counts: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+    missing: MissingPolicy | None,
+    alpha: float,
+    asked: Asked,
+    effects: Mapping[str, FloatArray],
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+) -> pd.DataFrame:
+    """Give a verdict on the signed difference of each pair that can be judged."""
+    estimates = estimates.copy()
+    keys = list(PAIR_COLUMNS)
+    by_pair = estimates.set_index(keys)
+    tests = by_pair["test"].str.startswith(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
+    signed = by_pair["metric"].eq("accuracy_difference")
+    differences = signed.to_numpy() & estimates["attribute"].ne(BASELINE)
+    completed = completions_of(estimates, counts, known, alpha, asked, effects, adjust)
+    for name, rows in counts.groupby("benchmark", sort=False):
+        benchmark = known[str(name)]
+        policy = missing or benchmark.missing
+        if policy == "bounds":
+            here = differences & estimates["benchmark"].eq(name)
+            estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges and no test"
+            continue
+        pairs = pd.MultiIndex.from_frame(rows[keys])
+        difference = accuracy_difference(
+            apply_policy(rows, policy), alpha=2 * alpha, design_effect=effects[str(name)]
+        )
+        found, reasons = judge(
+            rows,
+            by_pair.loc[tests, "p_adjusted"].reindex(pairs),
+            (difference.ci_low, difference.ci_high),
+            completed.loc[pairs],
+            asked=asked,
+            margin=benchmark.equivalence_margin,
+            alpha=alpha,
+        )
+        not_judged = _not_judged(rows, asked).set_axis(pairs)
+        verdicts = pd.Series(found, index=pairs)
+        notes = not_judged.where(not_judged != "", pd.Series(reasons, index=pairs))
+        here = differences & estimates["benchmark"].eq(name)
+        published = pd.MultiIndex.from_frame(estimates.loc[here, keys])
+        selected = named_in(estimates.loc[here, "model"], benchmark.selected_on)
+        judged = not_judged.reindex(published).eq("").set_axis(estimates.index[here]) & ~selected
+        verdicts = verdicts.reindex(published).set_axis(estimates.index[here])
+        estimates.loc[here, "verdict"] = verdicts.where(judged)
+        notes = notes.reindex(published).set_axis(estimates.index[here])
+        given = notes[notes != ""].index
+        estimates.loc[given, "verdict_reason"] = notes[given]
+    return estimates
+
+
+Limits = tuple[npt.ArrayLike, npt.ArrayLike]
+Texts = npt.NDArray[np.str_]
+
+
+def completions_of(
+    estimates: pd.DataFrame,
+    counts: pd.DataFrame,
+    known: Mapping[str, Benchmark],
+    alpha: float,
+    asked: Asked,
+    effects: Mapping[str, FloatArray],
+    adjust: AdjustMethod | Literal["max_t"] = "holm",
+) -> pd.DataFrame:
+    """Give `fairstats.estimates.completions.completions` of the pairs of an estimates table."""
+    tests = estimates["test"].str.startswith(PRIMARY_TEST) & estimates["metric"].eq("mcnemar")
+    return completions(
+        counts,
+        estimates[tests].set_index(list(PAIR_COLUMNS))["p_value"],
+        families(counts, known),
+        known,
+        asked,
+        effects,
+        alpha=alpha,
+        adjust="holm" if adjust == "max_t" else adjust,
+    )
+
+
+def judge(
+    counts: pd.DataFrame,
+    p_adjusted: npt.ArrayLike,
+    inner: Limits,
+    completed: pd.DataFrame,
+    *,
+    asked: Asked,
+    margin: float,
+    alpha: float,
+) -> tuple[Texts, Texts]:
+    """Give the verdict on the difference of each pair, and the reason if it has to stay open.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        The outcome counts of one benchmark's pairs, one row per unit and pair.
+    p_adjusted : array_like of float
+        The adjusted p-values of the test that carries the verdict.
+    inner : (array_like, array_like)
+        The limits of the 1 − 2 alpha interval.
+    completed : pandas.DataFrame
+        The rows of `fairstats.estimates.completions.completions` of these pairs.
+    asked : Asked
+        Names the units that answer no better than a guess.
+    margin, alpha : float
+        The margin and the level of the verdicts.
+
+    Returns
+    -------
+    (ndarray of str, ndarray of str)
+        Verdicts, see `fairstats.inference.equivalence.verdict`, and reasons, empty if a verdict
+        follows from the interval and the test alone.
+
+    Notes
+    -----
+    No verdict may depend on answers that are not there. "Disparity" requires that the test rejects
+    for every completion of the missing answers, "equivalent" that the interval lies inside the
+    margin for every completion. If these rules leave a verdict open that the given answers, or
+    some completion of the missing ones, would decide, the reason says so.
+    """
+    p = np.asarray(p_adjusted, dtype=np.float64)
+    (low, high), is_open = map(np.asarray, inner), completed["open"].to_numpy(dtype=bool)
+    found = verdict(
+        p,
+        np.fmin(low, completed["inner_low"]),
+        np.fmax(high, completed["inner_high"]),
+        margin=margin,
+        alpha=alpha,
+    )
+    uncertain = is_open & (completed["p_highest"].to_numpy() > alpha)
+    found = np.where((found == SHOWN) & uncertain, INCONCLUSIVE, found)
+    alone = verdict(p, low, high, margin=margin, alpha=alpha)
+    could_change = (found == INCONCLUSIVE) & is_open
+    could_change &= (alone != INCONCLUSIVE) | (completed["p_lowest"].to_numpy() <= alpha)
+    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
+    guessing = asked.guessing.reindex(units).fillna("").to_numpy(dtype=str)
+    guesses = (found == EQUIVALENT) & (guessing != "")
+    reasons = [
+        _could_change(row) if open_ else f"not called equivalent: {reason}" if guess else ""
+        for row, open_, guess, reason in zip(
+            completed.itertuples(), could_change, guesses, guessing, strict=True
+        )
+    ]
+    return np.where(guesses, INCONCLUSIVE, found), np.array(reasons, dtype=str)
+
+
+def _could_change(row: Any) -> str:
+    subject = "missing answers"
+    if row.unasked:
+        subject = f"{row.unasked} of {row.items} items that were not asked"
+    span = f"{100 * row.lowest:+.1f} to {100 * row.highest:+.1f} points".replace("-", "−")
+    return f"{subject} could change the verdict: the difference could be {span}"
+
+
+def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
+    """Why a pair cannot be judged, from how its groups were asked; empty where it can."""
+    missing_a, missing_b = missing_per_group(counts)
+    n = counts[list(PATTERNS)].sum(axis=1).to_numpy()
+    rows_a, rows_b = (
+        asked.rows.reindex(pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute", group]]))
+        .fillna(0)
+        .to_numpy()
+        for group in ("group_a", "group_b")
+    )
+    reasons = pd.Series("", index=counts.index)
+    reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answer")
+    reasons = reasons.mask(
+        _unequal_samples(counts, asked), "items have different numbers of samples"
+    )
+    # A variant that was never asked is no missing answer; it can only be counted as one.
+    return reasons.mask(
+        rows_a != rows_b, "the groups were not asked alike; a variant without a row is missing"
+    )
+
+
+def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_]:
+    """Where items have different numbers of samples: items with more of them count more.
+
+    An item with s samples adds `copies` × s weighted pairs. If all items have the same number of
+    samples, `copies` is this number.
+    """
+    attributes = pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute"]])
+    items = asked.items.reindex(attributes).fillna(0).to_numpy()
+    pairs, copies = counts[list(PATTERNS)].sum(axis=1).to_numpy(), counts["copies"]
+    unequal = pd.Series(pairs != copies.astype(float) ** 2 * items, index=counts.index)
+    # Pooled pairs are of all attributes, whose numbers of samples may differ as well.
+    pooled = counts["attribute"] == POOLED
+    varied = ~pooled & (counts["attribute"] != BASELINE)
+    units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
+    of_units = counts.assign(unequal=unequal)[varied].groupby(list(UNIT_COLUMNS))
+    mixed = of_units["unequal"].any() | (of_units["copies"].nunique() > 1)
+    return np.where(pooled, mixed.reindex(units, fill_value=False).to_numpy(), unequal)
+
+
+def join_notes(first: pd.Series, second: pd.Series) -> pd.Series:
+    """Two notes as one."""
+    return (first.fillna("") + "; " + second).str.removeprefix("; ")

@@ -1,0 +1,103 @@
+"""p-values of all pairs adjusted jointly, by flipping the items that their tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import (
+    BASELINE,
+    POOLED,
+    POOLED_GROUPS,
+    Benchmark,
+    MissingPolicy,
+)
+from fairstats.counts.by_item import item_sums, patterns_of
+from fairstats.counts.item_kinds import pooled_pairs
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.counts.sample_weights import common_copies
+from fairstats.estimates.verdicts import families
+from fairstats.inference.multiplicity import max_t
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_ITEM = ["benchmark", "benchmark_version", "item_id"]
+
+
+def joint_pvalues(
+    frame: nw.LazyFrame[Any],
+    known: Mapping[str, Benchmark],
+    missing: MissingPolicy | None,
+    *,
+    n_resamples: int,
+    rng: np.random.Generator | int,
+) -> pd.Series:
+    """Step-down max-T p-values of the demographic pairs, and of the pooled ones.
+
+    Parameters
+    ----------
+    frame, known
+        From `fairstats.answers.engine_frames.open_answers`.
+    missing : str, optional
+        The policy for missing answers; by default each benchmark's.
+    n_resamples, rng
+        The flips, see `max_t`.
+
+    Returns
+    -------
+    pandas.Series
+        Adjusted p-values by `PAIR_COLUMNS`; each family is adjusted separately.
+
+    Raises
+    ------
+    ValueError
+        For the policy ``bounds``, which has no counts to test.
+    """
+    patterns = patterns_of(frame, known)
+    tables = []
+    for name, rows in patterns.groupby("benchmark", sort=False):
+        policy = missing or known[str(name)].missing
+        if policy == "bounds":
+            raise ValueError("adjust='max_t' needs counts: name another policy than bounds")
+        tables.append(item_sums(rows[rows["attribute"] != BASELINE], policy))
+    sums = pd.concat(tables, ignore_index=True)
+    rng = np.random.default_rng(rng)
+    rows = pd.concat([sums, _pooled(sums, known)], ignore_index=True)
+    found = [
+        _adjusted(family, n_resamples, rng)
+        for _, family in rows.groupby(families(rows, known), sort=False)
+    ]
+    return pd.concat(found)
+
+
+def _pooled(sums: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
+    pairs = {
+        (name, attribute.name, a, b)
+        for name, benchmark in known.items()
+        for attribute, (a, b) in pooled_pairs(benchmark)
+    }
+    keys = pd.MultiIndex.from_frame(sums[["benchmark", "attribute", "group_a", "group_b"]])
+    own = sums[keys.isin(list(pairs))]
+    # A unit that was asked of one pair alone has nothing to pool.
+    own = own.assign(pair=own["attribute"] + "/" + own["group_a"] + "/" + own["group_b"])
+    own = own[own.groupby(list(UNIT_COLUMNS))["pair"].transform("nunique") > 1]
+    # Attributes with other numbers of samples have other weights.
+    scale = own.groupby(list(UNIT_COLUMNS))["copies"].transform(common_copies)
+    own = own.assign(difference=own["difference"] * (scale // own["copies"]))
+    table = own.groupby([*UNIT_COLUMNS, "item_id"], as_index=False, sort=False)["difference"].sum()
+    return table.assign(attribute=POOLED, group_a=POOLED_GROUPS[0], group_b=POOLED_GROUPS[1])
+
+
+def _adjusted(differences: pd.DataFrame, n_resamples: int, rng: np.random.Generator) -> pd.Series:
+    items = differences.groupby(_ITEM).ngroup()
+    tests = differences.groupby(list(PAIR_COLUMNS))
+    matrix = np.zeros((items.max() + 1, tests.ngroups), dtype=np.int64)
+    matrix[items, tests.ngroup()] = differences["difference"]
+    result = max_t(matrix, n_resamples=n_resamples, rng=rng)
+    keys = differences[list(PAIR_COLUMNS)].drop_duplicates().sort_values(list(PAIR_COLUMNS))
+    return pd.Series(result.p_adjusted, index=pd.MultiIndex.from_frame(keys))

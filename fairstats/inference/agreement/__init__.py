@@ -1,0 +1,1 @@
+"""Agreement of raters: coefficients, intervals, and their counts."""

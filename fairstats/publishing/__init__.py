@@ -1,0 +1,1 @@
+"""Publish, verify, compare and preview releases; the JSON API, feed and badges."""

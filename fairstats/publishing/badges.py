@@ -1,0 +1,224 @@
+"""A badge for each model: what a release says of it, in a line for its own page elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.publishing.xml_text import element, xml_document
+from fairstats.release.contents import Release
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
+
+NOT_JUDGED = "not judged"
+SELECTED = "not judged, selected the items"
+UNRANKED = "not ranked"
+
+# What a reason for an inconclusive verdict contains, and its short form. The first match counts:
+# a model that guesses comes first, because more answers would not help it.
+_REASONS = {
+    "best guess": "no better than a guess",
+    "not called equivalent": "accuracy too low",
+    "not asked": "items not asked",
+    "missing answers": "answers missing",
+    # The pairs and the groups' own answers differ only if answers are missing.
+    "own answers": "answers missing",
+    "": "verdict withheld",
+}
+_WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
+#: The order of the message; the first status of an attribute's pairs is the attribute's.
+STATUSES = (SHOWN, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
+_COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
+_HEIGHT, _PADDING, _RADIUS = 20, 7, 3
+
+
+def badge(release: Release, model: str) -> dict[str, Any]:
+    """What a release says of a model, as an endpoint of shields.io reads it.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    model : str
+        One of its models.
+
+    Returns
+    -------
+    dict
+        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names for each
+        verdict the attributes it was reached for; where all have one verdict other than
+        "disparity shown", the verdict alone. An inconclusive verdict has the reason why it was
+        withheld, if there is one; "equivalent" has the margin. A model without a rank on any board
+        is "not ranked".
+
+    Raises
+    ------
+    ValueError
+        For a model that is not of this release.
+
+    Notes
+    -----
+    One line stands for all of the model's answer sets. An attribute's disparity is shown where it
+    is for one of its pairs in one answer set: the p-values are adjusted over their family, which
+    the benchmark declares. It is equivalent only where every one of
+    its pairs is, and if not, inconclusive or not judged. Of several reasons for inconclusive pairs
+    the first of `STATUSES` is given. Colours repeat what the words say.
+
+    References
+    ----------
+    The endpoint's format: https://shields.io/badges/endpoint-badge
+    """
+    if model not in release.slugs:
+        raise ValueError(f"model={model!r} is not of release {release.name}")
+    told: dict[tuple[str, str], list[str]] = {}
+    for name, status, words in _statuses(release, model):
+        told.setdefault((status, words), []).append(name)
+    ordered = sorted(told, key=lambda key: STATUSES.index(key[0])) or [(NOT_JUDGED, NOT_JUDGED)]
+    first, alone = ordered[0][0], len(ordered) == 1
+    parts = [f"{key[1]}: {', '.join(told.get(key, []))}" for key in ordered]
+    message = ordered[0][1] if alone and first != SHOWN else "; ".join(parts)
+    ranks = release.ranks.loc[release.ranks["model"] == model, "rank"]
+    if len(ranks) and ranks.isna().all():
+        message += f"; {UNRANKED}"
+    return {
+        "schemaVersion": 1,
+        "label": f"fairstats {release.name}",
+        "message": message,
+        "color": _COLOURS.get(first, DIM).removeprefix("#"),
+        "labelColor": INK.removeprefix("#"),
+    }
+
+
+def badge_svg(content: Mapping[str, Any], *, title: str) -> str:
+    """A badge as a picture of its own, for where no other server shall be asked.
+
+    Parameters
+    ----------
+    content : mapping
+        From `badge`.
+    title : str
+        Whose it is; screen readers say it before the badge's own words.
+
+    Returns
+    -------
+    str
+        An SVG document without scripts, links or fonts of its own.
+    """
+    label, message = str(content["label"]), str(content["message"])
+    widths = [_width(text) + 2 * _PADDING for text in (label, message)]
+    split, whole = widths[0], sum(widths)
+    words = f"{title}, {label}: {message}"
+    root = element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "width": str(whole),
+            "height": str(_HEIGHT),
+            "role": "img",
+            "aria-label": words,
+        },
+    )
+    root.append(element("title", text=words))
+    # Two boxes, each with round corners on its outer side alone.
+    h, r = _HEIGHT, _RADIUS
+    for colour, outline in (
+        (
+            content["labelColor"],
+            f"M{split} 0v{h}H{r}a{r} {r} 0 0 1-{r}-{r}V{r}a{r} {r} 0 0 1 {r}-{r}z",
+        ),
+        (
+            content["color"],
+            f"M{split} 0v{h}H{whole - r}a{r} {r} 0 0 0 {r}-{r}V{r}a{r} {r} 0 0 0-{r}-{r}z",
+        ),
+    ):
+        root.append(element("path", {"d": outline, "fill": f"#{colour}"}))
+    left = _PADDING
+    for text, width in zip((label, message), widths, strict=True):
+        root.append(
+            element(
+                "text",
+                {
+                    "x": str(left),
+                    "y": "14",
+                    "fill": "#ffffff",
+                    "font-family": "Verdana, DejaVu Sans, sans-serif",
+                    "font-size": "11",
+                    # The reader's font may be another: the text keeps to its place all the same.
+                    "textLength": str(width - 2 * _PADDING),
+                    "lengthAdjust": "spacingAndGlyphs",
+                },
+                text,
+            )
+        )
+        left += width
+    return xml_document(root)
+
+
+def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
+    """Each attribute that the model was asked about, in words, its status, and that in words."""
+    own = release.estimates[
+        (release.estimates["model"] == model)
+        & (release.estimates["metric"] == "accuracy_difference")
+    ]
+    several = own["benchmark"].nunique() > 1
+    for name, rows in own.groupby("benchmark", sort=True):
+        benchmark = release.benchmarks[str(name)]
+        for attribute in benchmark.varied:
+            of_it = rows[rows["attribute"] == attribute.name]
+            if len(of_it):
+                label = _in_sentence(attribute.label)
+                told = f"{benchmark.title} {label}" if several else label
+                status = _status(of_it, benchmark, model)
+                margin = f" within ±{100 * benchmark.equivalence_margin:g} points"
+                yield told, status, status + margin * (status == EQUIVALENT)
+
+
+def _status(rows: pd.DataFrame, benchmark: Benchmark, model: str) -> str:
+    if model in benchmark.selected_on:
+        return SELECTED
+    there = set(map(status_of, rows["verdict"], rows["verdict_reason"]))
+    return next(status for status in STATUSES if status in there)
+
+
+def status_of(verdict: object, reason: object) -> str:
+    """Return the status of one pair: its verdict, with the short reason if it was withheld.
+
+    Parameters
+    ----------
+    verdict, reason : str or missing
+        The ``verdict`` and ``verdict_reason`` of the pair's accuracy difference.
+
+    Returns
+    -------
+    str
+        One of `STATUSES`; "not judged" without a verdict.
+
+    Examples
+    --------
+    >>> status_of("inconclusive", "missing answers could change the verdict")
+    'inconclusive (answers missing)'
+    >>> status_of("inconclusive", None)
+    'inconclusive'
+    """
+    if not isinstance(verdict, str):
+        return NOT_JUDGED
+    if verdict != INCONCLUSIVE or not isinstance(reason, str) or not reason:
+        return verdict
+    short = next(short for part, short in _REASONS.items() if part in reason)
+    return f"{INCONCLUSIVE} ({short})"
+
+
+def _in_sentence(label: str) -> str:
+    """A label within a line: "Race" as "race", but "SES" as it is."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
+def _width(text: str) -> int:
+    """About how many pixels a text takes in Verdana of 11 pixels."""
+    narrow, wide = set(" .,:;'|!()[]ijlftrI"), set("mwMW@%")
+    return round(
+        sum(4.2 if c in narrow else 10.2 if c in wide or c > "\u2e7f" else 7 for c in text)
+    )

@@ -1,0 +1,143 @@
+"""What changed from one release to the next, and why."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.release.contents import Release
+from fairstats.release.folder import read_manifest
+
+ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
+_ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
+#: The columns of `ReleaseDiff.figures`, in order.
+FIGURE_COLUMNS = (*_ROW, "test", "what", "old", "new", "change", "why")
+#: The columns of `ReleaseDiff.verdicts`, in order.
+VERDICT_COLUMNS = (*_ROW, "old", "new", "verdict_reason")
+NO_VERDICT = "no verdict"
+#: What of a row may move, and what may change of it in words.
+_NUMBERS = ("estimate", "ci_low", "ci_high", "p_value")
+
+
+@dataclass(frozen=True)
+class ReleaseDiff:
+    """The difference of two releases.
+
+    Attributes
+    ----------
+    answer_sets : pandas.DataFrame
+        `UNIT_COLUMNS` and ``change``: "new", "gone", "answers changed" or "same".
+    figures : pandas.DataFrame
+        `FIGURE_COLUMNS`: every figure of a row that is in both releases and moved; ``what`` says
+        which (estimate, limits, p-value; no adjusted p-value, which depends on the other models).
+        One that is not known on one side is NaN there, and its ``change`` too. ``why`` is the
+        reason: its answers changed, else its benchmark's file did, else the method (the version of
+        fairstats or the arguments).
+    verdicts : pandas.DataFrame
+        `VERDICT_COLUMNS`: each verdict that is another one. It may be so although no figure of the
+        pair moved, since p-values are adjusted over all models. ``verdict_reason`` is the new one's
+        reason; missing if it has none.
+    """
+
+    answer_sets: pd.DataFrame
+    figures: pd.DataFrame
+    verdicts: pd.DataFrame
+
+
+def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> ReleaseDiff:
+    """Compare two releases.
+
+    Parameters
+    ----------
+    old, new : path
+        The releases' folders.
+
+    Returns
+    -------
+    ReleaseDiff
+
+    Raises
+    ------
+    InputError
+        Where a folder is no release.
+    """
+    folders = Path(old), Path(new)
+    for folder in folders:
+        read_manifest(folder)
+    return changes(*map(Release, folders))
+
+
+def changes(one: Release, other: Release) -> ReleaseDiff:
+    """What changed from one release to another, which may still be in the making."""
+    sets = (
+        _answer_hashes(one).to_frame("old").join(_answer_hashes(other).rename("new"), how="outer")
+    )
+    change = np.select(
+        [sets["old"].isna(), sets["new"].isna(), sets["old"] == sets["new"]],
+        ["new", "gone", "same"],
+        "answers changed",
+    )
+    answer_sets = sets.index.to_frame(index=False).assign(change=change)
+    return ReleaseDiff(answer_sets, _figures(one, other, answer_sets), _verdicts(one, other))
+
+
+def _answer_hashes(release: Release) -> pd.Series:
+    """A hash of the answers of each unit, whatever their order and optional columns."""
+    columns = [*KEY_COLUMNS, "answer", "answer_key"]
+    answers = pd.read_parquet(release.answers_path, columns=columns)
+    answers = answers.sort_values(list(KEY_COLUMNS))
+    hashes = {
+        key: hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()
+        for key, rows in answers.groupby(list(UNIT_COLUMNS))
+    }
+    index = pd.MultiIndex.from_tuples(list(hashes), names=list(UNIT_COLUMNS))
+    return pd.Series(list(hashes.values()), index=index)
+
+
+def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFrame:
+    keys = [*_ROW, "test"]
+    both = old.estimates[[*keys, *_NUMBERS]].merge(
+        new.estimates[[*keys, *_NUMBERS]], on=keys, suffixes=("_old", "_new")
+    )
+    # What a test detects depends on its family: it moves with the models next to it.
+    both = both[both["metric"] != "minimum_detectable_difference"]
+    parts = []
+    for what in _NUMBERS:
+        sides = both.rename(columns={f"{what}_old": "old", f"{what}_new": "new"})
+        sides = sides[[*keys, "old", "new"]].assign(what=what)
+        same = np.isclose(sides["old"], sides["new"], rtol=1e-9, atol=1e-12, equal_nan=True)
+        parts.append(sides[~same])
+    moved = pd.concat(parts).merge(answer_sets, on=list(UNIT_COLUMNS))
+    declared = {
+        name: old.benchmarks[name].declaration == new.benchmarks[name].declaration
+        for name in moved["benchmark"].unique()
+    }
+    unlike = ~moved["benchmark"].map(declared).astype(bool)
+    why = np.select([moved["change"] == "answers changed", unlike], [ANSWERS, BENCHMARK], METHOD)
+    moved = moved.assign(change=moved["new"] - moved["old"], why=why)
+    return moved[list(FIGURE_COLUMNS)].reset_index(drop=True)
+
+
+def _verdicts(old: Release, new: Release) -> pd.DataFrame:
+    keys = list(_ROW)
+    before, after = (
+        release.estimates.loc[release.estimates["metric"] == "accuracy_difference"]
+        for release in (old, new)
+    )
+    if "verdict_reason" not in after:
+        # Releases that were made before there were reasons.
+        after = after.assign(verdict_reason=pd.Series(index=after.index, dtype="str"))
+    both = before[[*keys, "verdict"]].merge(
+        after[[*keys, "verdict", "verdict_reason"]], on=keys, suffixes=("_old", "_new")
+    )
+    both = both.rename(columns={"verdict_old": "old", "verdict_new": "new"}).fillna(
+        {"old": NO_VERDICT, "new": NO_VERDICT}
+    )
+    return both.loc[both["old"] != both["new"], list(VERDICT_COLUMNS)].reset_index(drop=True)

@@ -1,0 +1,57 @@
+"""The files of a release that follow from its tables: publishing and verifying share them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+from fairstats.publishing.diff import changes
+from fairstats.publishing.json_api import write_api
+from fairstats.release.contents import DOWNLOADS, Release
+from fairstats.release.downloads import citation_cff, write_table, write_text
+from fairstats.report.render import Renderer, render
+
+API = "api"
+CITATION = "CITATION.cff"
+PDF = "leaderboard.pdf"
+#: The tables of what changed since the release before; only a release after another has them.
+CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes")
+
+_LIBRARIES = (
+    "great-tables",
+    "narwhals",
+    "nbclient",
+    "numpy",
+    "pandas",
+    "pandera",
+    "plotnine",
+    "pyarrow",
+    "pypandoc_binary",
+    "scipy",
+    "statsmodels",
+    "typst",
+)
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the libraries that compute and draw a release."""
+    return {name: importlib.metadata.version(name) for name in _LIBRARIES}
+
+
+def write_changes(old: Release, new: Release, folder: Path) -> None:
+    """Write the tables of what changed since the release before."""
+    found = changes(old, new)
+    tables = (found.answer_sets, found.figures, found.verdicts)
+    for name, table in zip(CHANGES, tables, strict=True):
+        write_table(table, folder / DOWNLOADS, name)
+
+
+def write_documents(release: Release, folder: Path) -> None:
+    """Write the JSON API, its badges and the citation file."""
+    write_api(release, folder / API, model_pages="../reports/models")
+    write_text(citation_cff(release), folder / CITATION)
+
+
+def draw_pages(release: Release, folder: Path, renderer: Renderer) -> str:
+    """Draw the pages and the PDF, and return what drew them."""
+    return render(release, site=folder, pdf=folder / PDF, renderer=renderer)

@@ -1,0 +1,325 @@
+"""The figures of a release for programs: JSON documents, the schemas that describe them, badges.
+
+Documents are plain data made from a release's tables: nothing here computes a figure. What every
+field is, with its unit and range, stands in ``data/schema/*.schema.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
+from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.publishing.badges import badge, badge_svg
+from fairstats.release.contents import Board, Release
+from fairstats.release.downloads import json_text, records, write_text
+
+#: Of both documents. A minor version adds fields, a major one changes or takes away.
+SCHEMA_VERSION = "1.0"
+LEADERBOARD_SCHEMA = "leaderboard.schema.json"
+MODEL_SCHEMA = "model.schema.json"
+
+_FIGURE = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method", "n", "method_note")
+_TEST = ("test", "p_value", "p_adjusted", "adjust_method", "n", "n10", "n01", "method_note")
+_RANK = (
+    "metric",
+    "estimate",
+    "least_favourable",
+    "rank",
+    "rank_low",
+    "rank_high",
+    "may_be_best",
+    "ci_level",
+    "adjust_method",
+    "n",
+    "method_note",
+)
+Record = dict[str, Any]
+
+
+def write_api(release: Release, folder: Path, *, model_pages: str | None = None) -> list[Path]:
+    """Write everything that programs read of a release.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    folder : Path
+        Where to, e.g. ``site/api/2026.11``; it is made if it is not there.
+    model_pages : str, optional
+        As for `leaderboard_document`.
+
+    Returns
+    -------
+    list of Path
+        ``leaderboard.json``, ``models/<slug>.json``, ``badges/<slug>.json`` and ``.svg``, and the
+        two schemas.
+    """
+    board = leaderboard_document(release, model_pages=model_pages)
+    written = [write_text(json_text(board), folder / "leaderboard.json")]
+    for model, slug in release.slugs.items():
+        document = model_document(release, model, model_pages=model_pages)
+        own_badge = badge(release, model)
+        picture = badge_svg(own_badge, title=model)
+        written += [
+            write_text(json_text(document), folder / "models" / f"{slug}.json"),
+            write_text(json_text(own_badge), folder / "badges" / f"{slug}.json"),
+            write_text(picture, folder / "badges" / f"{slug}.svg"),
+        ]
+    for name, schema in schema_documents().items():
+        written.append(write_text(json_text(schema), folder / name))
+    return written
+
+
+def schema_documents() -> dict[str, dict[str, Any]]:
+    """The JSON Schemas (2020-12) of the documents, by the name of their files.
+
+    Objects are open: a later minor version may add fields, and a reader passes over those that it
+    does not know.
+    """
+    return {
+        name: json.loads(resource("data", "schema", name).read_text(encoding="utf-8"))
+        for name in (LEADERBOARD_SCHEMA, MODEL_SCHEMA)
+    }
+
+
+def leaderboard_document(release: Release, *, model_pages: str | None = None) -> dict[str, Any]:
+    """Every board of a release: its models with the figures that are compared.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    model_pages : str, optional
+        The folder of the models' pages as a relative address, seen from the document; by default
+        ``../../v/<release>/reports/models``, as a site has it that keeps these documents in
+        ``api/<release>``.
+
+    Returns
+    -------
+    dict
+        As `LEADERBOARD_SCHEMA` describes it. Addresses in it are relative to the document.
+    """
+    pages = model_pages or _model_pages(release)
+    return {
+        "$schema": LEADERBOARD_SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "release": _release(release),
+        "benchmarks": [_benchmark(benchmark) for benchmark in release.benchmarks.values()],
+        "models": [
+            {
+                "model": model,
+                "slug": slug,
+                "page": f"{pages}/{slug}.html",
+                "document": f"models/{slug}.json",
+                "badge": f"badges/{slug}.json",
+                "badge_svg": f"badges/{slug}.svg",
+            }
+            for model, slug in release.slugs.items()
+        ],
+        "boards": [_board(release, board, pages) for board in release.boards],
+    }
+
+
+def model_document(
+    release: Release, model: str, *, model_pages: str | None = None
+) -> dict[str, Any]:
+    """Everything that a release has of one model: the rows of its tables as records.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    model : str
+        One of its models.
+    model_pages : str, optional
+        As for `leaderboard_document`, seen from that document; this one lies one folder deeper.
+
+    Returns
+    -------
+    dict
+        As `MODEL_SCHEMA` describes it. Addresses in it are relative to the document.
+
+    Raises
+    ------
+    ValueError
+        For a model that is not of this release.
+    """
+    if model not in release.slugs:
+        raise ValueError(f"model={model!r} is not of release {release.name}")
+    slug = release.slugs[model]
+    pages = model_pages or _model_pages(release)
+    comparisons = release.comparisons
+    part = (comparisons["model_old"] == model) | (comparisons["model_new"] == model)
+    return {
+        "$schema": f"../{MODEL_SCHEMA}",
+        "schema_version": SCHEMA_VERSION,
+        "release": _release(release),
+        "model": model,
+        "slug": slug,
+        "page": f"../{pages}/{slug}.html",
+        "leaderboard": "../leaderboard.json",
+        "badge": f"../badges/{slug}.json",
+        "badge_svg": f"../badges/{slug}.svg",
+        "selected_items": [
+            {"benchmark": name, "reason": benchmark.selected_on[model]}
+            for name, benchmark in release.benchmarks.items()
+            if model in benchmark.selected_on
+        ],
+        "answer_sets": [
+            {key: value for key, value in entry.items() if key != "model"}
+            for entry in release.manifest["answers"]
+            if entry["model"] == model
+        ],
+        "estimates": _records(release.estimates, release.estimates["model"] == model),
+        "ranks": _records(release.ranks, release.ranks["model"] == model),
+        "comparisons": _records(comparisons, part),
+    }
+
+
+def _model_pages(release: Release) -> str:
+    return f"../../v/{release.name}/reports/models"
+
+
+def _release(release: Release) -> Record:
+    manifest = release.manifest
+    return {
+        "name": release.name,
+        "created_at": manifest["created_at"],
+        "fairstats": manifest["fairstats"],
+        "alpha": release.alpha,
+        "content": dict(manifest["content"]),
+    }
+
+
+def _benchmark(benchmark: Benchmark) -> Record:
+    return {
+        "name": benchmark.name,
+        "title": benchmark.title,
+        "description": benchmark.description,
+        "versions": [
+            {"version": name, "description": text} for name, text in benchmark.versions.items()
+        ],
+        "items": len(benchmark.answer_keys),
+        "options": list(benchmark.options),
+        "attributes": [_attribute(attribute) for attribute in benchmark.attributes.values()],
+        "missing": benchmark.missing,
+        "equivalence_margin": benchmark.equivalence_margin,
+        "selected_on": [
+            {"model": model, "reason": how} for model, how in benchmark.selected_on.items()
+        ],
+        "notes": list(benchmark.notes),
+        "sources": list(benchmark.sources),
+        "licence": benchmark.licence,
+        "citation": benchmark.citation,
+    }
+
+
+def _attribute(attribute: Attribute) -> Record:
+    return {
+        "attribute": attribute.name,
+        "label": attribute.label,
+        "demographic": attribute.name != BASELINE,
+        "groups": [{"group": group, "label": label} for group, label in attribute.groups.items()],
+        "pairs": [{"group_a": a, "group_b": b} for a, b in attribute.pairs],
+    }
+
+
+def _board(release: Release, board: Board, pages: str) -> Record:
+    policies = board.estimates["missing"].dropna().unique()
+    return {
+        "benchmark": board.benchmark.name,
+        "benchmark_version": board.version,
+        "strategy": board.strategy,
+        "missing": str(policies[0]),
+        "equivalence_margin": board.benchmark.equivalence_margin,
+        "items": len(board.benchmark.answer_keys),
+        "rows": [_row(release, board, model, pages) for model in board.ordered],
+    }
+
+
+def _row(release: Release, board: Board, model: str, pages: str) -> Record:
+    slug = release.slugs[model]
+    estimates = records(board.estimates[board.estimates["model"] == model])
+    ranks = records(board.ranks[board.ranks["model"] == model])
+    asked = [entry for entry in release.answers_of(board) if entry["model"] == model]
+    reason = board.benchmark.selected_on.get(model)
+    return {
+        "model": model,
+        "slug": slug,
+        "page": f"{pages}/{slug}.html",
+        "snapshot": estimates[0]["snapshot"],
+        "rank": _part(ranks[0], _RANK) if ranks else None,
+        "selected_items": reason is not None,
+        "selected_items_reason": reason,
+        "answers": sum(entry["answers"] for entry in asked),
+        "answers_missing": sum(entry["missing"] for entry in asked),
+        "accuracy": _accuracy(estimates, board.benchmark),
+        "pairs": list(_pairs(estimates, board.benchmark)),
+    }
+
+
+def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:
+    """The accuracy on the vignettes as they were, before any group was told."""
+    if BASELINE not in benchmark.attributes:
+        return None
+    pair = benchmark.attributes[BASELINE].pairs[0]
+    found = _find(estimates, "accuracy_a", BASELINE, pair)
+    if found is None:
+        return None
+    return {"group": pair[0], **_part(found, _FIGURE), "n_missing": found["n_missing_a"]}
+
+
+def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
+    """The demographic pairs that the model was asked, as the benchmark declares them."""
+    for attribute in benchmark.varied:
+        for pair in attribute.pairs:
+            difference = _find(estimates, "accuracy_difference", attribute.name, pair)
+            if difference is None:
+                continue
+            same = _find(estimates, "cfr", attribute.name, pair)
+            test = _find(estimates, "mcnemar", attribute.name, pair, PRIMARY_TEST)
+            yield {
+                "attribute": attribute.name,
+                "group_a": pair[0],
+                "group_b": pair[1],
+                "accuracy_difference": _part(difference, _FIGURE),
+                "cfr": same and _part(same, _FIGURE),
+                # Under bounds there is no range of the p-value of clustered answers.
+                "mcnemar": test and _part(test, _TEST),
+                "verdict": difference["verdict"],
+                "verdict_reason": difference["verdict_reason"],
+                "n_missing_a": difference["n_missing_a"],
+                "n_missing_b": difference["n_missing_b"],
+            }
+
+
+def _find(
+    estimates: list[Record], metric: str, attribute: str, pair: tuple[str, str], test: str = ""
+) -> Record | None:
+    """The one estimate of a metric for a pair; of several tests the one whose name begins so."""
+    for row in estimates:
+        key = (row["metric"], row["attribute"], row["group_a"], row["group_b"])
+        if key == (metric, attribute, *pair) and str(row["test"] or "").startswith(test):
+            return row
+    return None
+
+
+def _records(table: pd.DataFrame, chosen: pd.Series) -> list[Record]:
+    return [_noted(row) for row in records(table[chosen])]
+
+
+def _part(row: Record, names: tuple[str, ...]) -> Record:
+    return _noted({name: row[name] for name in names})
+
+
+def _noted(row: Record) -> Record:
+    """Give null for a note that is empty in the tables."""
+    notes = {name: row[name] or None for name in ("method_note", "verdict_reason") if name in row}
+    return row | notes

@@ -1,0 +1,137 @@
+"""Preview a site's folder in a browser on the same machine, as a static host would serve it."""
+
+from __future__ import annotations
+
+import os
+import socketserver
+import sys
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fairstats._lib.problems import InputError, Problem
+
+LOOPBACK = "127.0.0.1"
+DEFAULT_PORT = 8000
+
+# Told here, since what a machine's own list says of a suffix differs from machine to machine.
+_TYPES = {
+    ".cff": "application/yaml",
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".parquet": "application/vnd.apache.parquet",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".toml": "application/toml",
+    ".txt": "text/plain; charset=utf-8",
+    # The one XML file of a site is its Atom feed.
+    ".xml": "application/atom+xml; charset=utf-8",
+}
+# What is sent of a folder.
+_PAGES = ("index.html", "index.htm")
+
+
+class SiteServer(ThreadingHTTPServer):
+    """Serves the files of one folder to this machine alone.
+
+    Parameters
+    ----------
+    folder : Path
+        The site's folder.
+    port : int
+        Where to listen; 0 takes any free port.
+
+    Raises
+    ------
+    InputError
+        Where the folder holds no site, or the port cannot be had.
+    """
+
+    # On Windows the option would let two servers listen at one port.
+    allow_reuse_address = os.name != "nt"
+
+    def __init__(self, folder: Path, *, port: int = DEFAULT_PORT) -> None:
+        _check_site(folder)
+        self.root = folder.resolve()
+        try:
+            super().__init__((LOOPBACK, port), _Handler)
+        except (OSError, OverflowError) as error:
+            message = f"{port} cannot be listened at ({getattr(error, 'strerror', None) or error})"
+            remedy = "name another, e.g. --port 8765, or --port 0 for any that is free"
+            raise InputError([Problem("--port", message, remedy)]) from None
+
+    def server_bind(self) -> None:
+        """Bind without the look-up of the machine's name that an HTTP server does."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = LOOPBACK, self.socket.getsockname()[1]
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://{LOOPBACK}:{self.server_port}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say what went wrong, but for a reader that went away in the middle of a file."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    server: SiteServer
+    server_version = "fairstats"
+
+    def __init__(self, request: Any, client_address: Any, server: SiteServer) -> None:
+        super().__init__(request, client_address, server, directory=str(server.root))
+
+    def send_head(self) -> Any:
+        # A page of another name that resolves to this machine could otherwise read the site.
+        if self.headers.get("Host", "").partition(":")[0] not in (LOOPBACK, "localhost"):
+            self.send_error(HTTPStatus.FORBIDDEN, "Open this site by its address on this machine")
+            return None
+        if not self._inside():
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+        return super().send_head()
+
+    def _inside(self) -> bool:
+        """Whether what was asked for lies in the folder, wherever links lead."""
+        path = Path(self.translate_path(self.path))
+        try:
+            # Of a folder its page is sent, which may be a link too.
+            found = [path.resolve(), *((path / name).resolve() for name in _PAGES)]
+        except (OSError, ValueError):
+            # No file has such a name.
+            return False
+        return all(target.is_relative_to(self.server.root) for target in found)
+
+    def list_directory(self, path: Any) -> None:
+        """A folder without a page of its own shows nothing."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
+    def guess_type(self, path: Any) -> str:
+        return _TYPES.get(PurePosixPath(path).suffix.lower(), "application/octet-stream")
+
+    def end_headers(self) -> None:
+        # A page that was drawn again is to be seen at once.
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: an address that was asked for must not steer the terminal."""
+
+
+def _check_site(folder: Path) -> None:
+    if (folder / "index.html").is_file():
+        return
+    if not folder.is_dir():
+        raise InputError([Problem(str(folder), "no such folder", "name a site's folder")])
+    inside = folder / "site"
+    there = (inside / "index.html").is_file()
+    remedy = f"name {inside}" if there else "name the folder of a site's index.html"
+    raise InputError([Problem(str(folder), "holds no site (no index.html)", remedy)])

@@ -1,0 +1,400 @@
+"""A release: an immutable folder of a site, with answers, tables, manifest and pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import fairstats
+from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats.answers.files import (
+    MEASURES_SUFFIX,
+    RATINGS_SUFFIX,
+    RETRIEVALS_SUFFIX,
+    answer_files,
+    files_ending,
+    write_answers,
+    write_parquet,
+)
+from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.answers.strategies import votes_among
+from fairstats.answers.validation import read_valid
+from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.declaration import (
+    Benchmark,
+    MissingPolicy,
+    builtin_benchmarks,
+    by_name,
+    load_benchmark,
+    load_benchmarks,
+)
+from fairstats.inference._checks import check_alpha
+from fairstats.publishing.documents import (
+    PDF,
+    draw_pages,
+    library_versions,
+    write_changes,
+    write_documents,
+)
+from fairstats.publishing.site_folder import LATEST, assemble, locked
+from fairstats.ratings.files import read_ratings
+from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
+from fairstats.ratings.table import no_ratings
+from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
+from fairstats.release.downloads import write_table
+from fairstats.release.folder import ALPHAS, RELEASE_NAME
+from fairstats.release.manifest_facts import facts_of
+from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.report.render import Renderer
+from fairstats.retrieval.retrievals_table import RETRIEVAL_COLUMNS, read_retrievals
+from fairstats.retrieval.variant_lists import (
+    asked_with,
+    no_retrievals,
+    open_retrievals,
+    refuse_lacking,
+)
+from fairstats.vignettes.measures import no_measures, read_measures
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where a release lies, and whether this call made it or found it as it would have made it."""
+
+    path: Path
+    new: bool
+
+    @property
+    def index(self) -> Path:
+        """The site's first page."""
+        return self.path / "index.html"
+
+    @property
+    def pdf(self) -> Path:
+        """The typeset leaderboard."""
+        return self.path / PDF
+
+
+def publish(
+    answers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    release: str,
+    out: str | os.PathLike[str],
+    retrievals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    ratings: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    measures: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    without_retrievals: bool = False,
+    renderer: Renderer = "auto",
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> Published:
+    """Publish answers as a release of a site: ``out/v/release/`` with everything it rests on.
+
+    Parameters
+    ----------
+    answers : path, or iterable of paths
+        Answer files or folders, as for `fairstats.read_answers`. Files of retrievals, of
+        ratings and of vignettes' measures inside of the folders (``*.retrievals.parquet``,
+        ``*.ratings.parquet``, ``*.measures.parquet``) are found by themselves.
+    release : str
+        The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
+    out : path
+        The site's folder. Releases that are there stay as they are; ``latest/`` and the other
+        parts around them (see `fairstats.publishing.site_folder`) are made anew.
+    retrievals : path, or iterable of paths
+        Other files of retrievals, or folders with them. The release holds ids, ranks, scores and
+        hashes of the snippets, not their text.
+    ratings : path, or iterable of paths
+        Other files of raters' judgements, or folders with them. The release holds all columns
+        of the ratings table, ids of the raters among them, which have to be pseudonyms.
+    measures : path, or iterable of paths
+        Other files of what was measured of vignettes (``fairstats vignettes audit``), or folders
+        with them. They hold numbers alone, no text of the vignettes.
+    without_retrievals : bool
+        Publish answers that were asked with snippets although their retrievals are not given.
+    missing, alpha, benchmarks
+        As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
+        built-in one's name must have the same declaration.
+    rubrics : iterable or mapping of Rubric
+        Rubrics of the ratings that are not built in.
+    renderer : {"auto", "quarto", "builtin"}
+        What draws the pages.
+
+    Returns
+    -------
+    Published
+        With ``new=False`` where the release is there already with the same content.
+
+    Raises
+    ------
+    InputError
+        When the answers have a problem, the name is no release name, or the release is there with
+        other content; when there are retrievals for a benchmark, but not all that a strategy of
+        its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`), or for one
+        that no answer is to; when answers are majority votes; when `alpha` is not from 0.001 to
+        0.1; and when a benchmark has the name of a built-in one but a different declaration. No
+        file is written then.
+    fairstats.report.render.RenderError
+        When a page cannot be drawn; nothing is written then either.
+    """
+    _refuse_level(alpha)
+    if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
+        remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, and not {LATEST}"
+        raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
+    named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
+    retrieved = files_ending(
+        [*named, *_all_files(retrievals, "retrievals", RETRIEVALS_SUFFIX)], RETRIEVALS_SUFFIX
+    )
+    # Files of retrievals, ratings and measures may be named among the answers.
+    beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX)
+    sources = answer_files([path for path in named if not str(path).endswith(beside)])
+    given = by_name(benchmarks)
+    _refuse_replaced(given)
+    judged = files_ending([*named, *_all_files(ratings, "ratings", RATINGS_SUFFIX)], RATINGS_SUFFIX)
+    measured = files_ending(
+        [*named, *_all_files(measures, "measures", MEASURES_SUFFIX)], MEASURES_SUFFIX
+    )
+    # Each file is read once. A file that changes while a release is made must not get into it
+    # without the checks, or be published under the hash of other bytes.
+    read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
+    # The name alone: where it lay on the publisher's machine is nobody's business.
+    hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
+    frame = read_valid([read[path] for path in sources], benchmarks=given)
+    frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
+    _refuse_votes(frame, sources)
+    known = load_benchmarks(frame["benchmark"].unique().tolist(), given)
+    lists = _read_all([read[path] for path in retrieved], frame, known)
+    ratings_read = [read[path] for path in judged]
+    judgements = read_ratings(ratings_read, rubrics=rubrics) if judged else no_ratings()
+    asked_by = load_rubrics(judgements["rubric"].unique(), rubrics)
+    of_vignettes = _read_measures([read[path] for path in measured], known)
+    del read, ratings_read
+    if not without_retrievals:
+        _refuse_without(frame, lists)
+    of = ReleaseInputs(frame, lists, judgements, of_vignettes, missing, alpha, known, asked_by)
+    tables = {name: table.make(of) for name, table in TABLES.items()}
+
+    with named_errors(Path(out)), locked(Path(out)):
+        return _publish_into(Path(out), release, of, tables, hashes, renderer)
+
+
+def _refuse_level(alpha: float) -> None:
+    """Refuse a level that no reader expects of a release."""
+    low, high = ALPHAS
+    if not low <= check_alpha(alpha) <= high:
+        message = f"alpha={alpha!r} is not allowed in a release"
+        raise InputError([Problem("--alpha", message, f"use {low:g} to {high:g}, e.g. 0.05")])
+
+
+def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
+    """Refuse benchmarks that have a built-in one's name but declare something else.
+
+    Readers take the name for the benchmark they know, with its margin, its limits and its list of
+    models that selected the items.
+    """
+    built_in = builtin_benchmarks()
+    problems = [
+        Problem(
+            str(benchmark.path),
+            "has the name of a built-in benchmark, but a different declaration",
+            "give it another name",
+            column="name",
+            value=name,
+        )
+        for name, benchmark in given.items()
+        if name in built_in and benchmark.declaration != load_benchmark(built_in[name]).declaration
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
+    """Refuse answers that are votes.
+
+    One answer for all variants of an item has no disparity by construction: it would be called
+    equivalent, lead a board, and make the adjustment of every other test stricter.
+    """
+    if votes := votes_among(answers["strategy"].unique()):
+        paths = ", ".join(map(str, sources))
+        message = "are majority votes, whose groups cannot differ; a release says what votes give"
+        remedy = "leave them out: the table votes has them"
+        raise InputError(
+            [Problem(paths, message, remedy, column="strategy", value=name) for name in votes]
+        )
+
+
+def _all_files(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], what: str, suffix: str
+) -> list[Path]:
+    """These paths, each of which has to be a file with this end or a folder with one."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found = [Path(path) for path in given]
+    for path in found:
+        if not files_ending(path, suffix):
+            remedy = f"name a file that ends in {suffix}, or a folder with one"
+            raise InputError([Problem(str(path), f"holds no {what}", remedy)])
+    return found
+
+
+def _read_all(
+    files: list[FileBytes], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """The retrievals of a release: all that its answers were asked with, or none."""
+    if not files:
+        return no_retrievals()
+    retrievals = read_retrievals(files)[list(RETRIEVAL_COLUMNS)]
+    for name in sorted(set(retrievals["benchmark"]) - set(benchmarks)):
+        message, remedy = "are retrievals, but no answer is to this benchmark", "leave them out"
+        paths = ", ".join(map(str, files))
+        raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
+    refuse_lacking(answers, open_retrievals(retrievals, benchmarks))
+    return retrievals
+
+
+def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
+    """What was measured of the benchmarks that are asked here."""
+    measures = read_measures(files) if files else no_measures()
+    paths = ", ".join(map(str, files))
+    for name in sorted(set(measures["benchmark"]) - set(benchmarks)):
+        message, remedy = "are measures, but no answer is to this benchmark", "leave them out"
+        raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
+    for name, own in measures.groupby("benchmark"):
+        # Every item in as many rows: what is cut off, or of others, would move every figure.
+        leaks = own.loc[own["measure"] == "leakage_overlap", "item_id"].value_counts()
+        asked = set(benchmarks[str(name)].answer_keys)
+        short = set(leaks[leaks != leaks.max()].index)
+        for item in sorted((asked ^ set(own["item_id"])) | (asked ^ set(leaks.index)) | short):
+            message = f"is no item of {name} that was measured whole"
+            remedy = "measure the items of this benchmark with `fairstats vignettes audit`"
+            raise InputError([Problem(paths, message, remedy, column="item_id", value=str(item))])
+    return measures
+
+
+def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
+    """Refuse answers that were asked with snippets where nothing says which these were."""
+    searched = set(retrievals["benchmark"])
+    lacking = [key[2] for key in asked_with(answers) if key[0] not in searched]
+    if lacking:
+        message = "was asked with snippets, and no file says which"
+        remedy = (
+            f"name the folder with its *{RETRIEVALS_SUFFIX}, or the file with --retrievals, or "
+            "publish without (--without-retrievals); a release cannot be changed afterwards"
+        )
+        problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
+        raise InputError(problems)
+
+
+def _publish_into(
+    site: Path,
+    release: str,
+    of: ReleaseInputs,
+    tables: Mapping[str, pd.DataFrame],
+    sources: list[dict[str, str]],
+    renderer: Renderer,
+) -> Published:
+    """Write and draw a release, unless it is there already; the site is locked by the caller."""
+    facts = facts_of(of, tables)
+    final = site / RELEASES / release
+    if final.exists():
+        _refuse_other_content(final, facts["content"])
+        assemble(site)
+        return Published(final, new=False)
+    before = releases_of(site)
+    created_at = datetime.now(UTC)
+    _refuse_place(release, before, created_at)
+    building = final.with_name(f".{release}.{os.getpid()}.tmp")
+    try:
+        (building / DOWNLOADS).mkdir(parents=True)
+        made = Release(building)
+        write_answers(of.answers, made.answers_path)
+        write_parquet(of.retrievals, made.retrievals_path)
+        write_parquet(of.ratings, made.ratings_path)
+        write_parquet(of.measures, made.measures_path)
+        for name, table in tables.items():
+            write_table(table, building / DOWNLOADS, name)
+        copy_benchmarks(of.benchmarks, building / "benchmarks")
+        copy_rubrics(of.rubrics, building / "rubrics")
+        manifest: dict[str, Any] = {
+            "release": release,
+            "created_at": created_at.isoformat(timespec="milliseconds"),
+            "fairstats": fairstats.__version__,
+            "python": platform.python_version(),
+            "libraries": library_versions(),
+            "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},
+            "sources": sources,
+            **facts,
+            "previous": _link(before[-1]) if before else None,
+        }
+        _write_json(manifest, building / MANIFEST)
+        if before:
+            write_changes(before[-1], made, building)
+        write_documents(made, building)
+        manifest["drawn_by"] = draw_pages(made, building, renderer)
+        manifest["files"] = {
+            path.relative_to(building).as_posix(): file_sha256(path)
+            for path in sorted(building.rglob("*"))
+            if path.is_file() and path.name != MANIFEST
+        }
+        _write_json(manifest, building / MANIFEST)
+        try:
+            building.rename(final)
+        except OSError:
+            if not final.exists():
+                raise
+            # Another publication was faster; releases of one name have one content.
+            _refuse_other_content(final, facts["content"])
+            return Published(final, new=False)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+        # Gone where it is empty: the first release of a site that could not be drawn.
+        with suppress(OSError):
+            building.parent.rmdir()
+    assemble(site)
+    return Published(final, new=True)
+
+
+def _refuse_place(release: str, before: list[Release], created_at: datetime) -> None:
+    """Refuse a name or a time that would part the order of the releases from their addresses."""
+    for other in before:
+        if other.name.lower() == release.lower():
+            message = f"differs from release {other.name} by case alone"
+            raise InputError([Problem("--release", message, "give it another name")])
+    if before and pd.Timestamp(created_at) <= before[-1].created_at:
+        message = f"is older than release {before[-1].name} ({before[-1].manifest['created_at']})"
+        raise InputError([Problem("the clock of this machine", message, "set the clock")])
+
+
+def _link(release: Release) -> dict[str, str]:
+    """What ties a release to the one before it: its manifest's hash, and by it every file's."""
+    return {"release": release.name, "manifest_sha256": file_sha256(release.path / MANIFEST)}
+
+
+def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
+    try:
+        published = json.loads((final / MANIFEST).read_text(encoding="utf-8"))["content"]
+    except (OSError, KeyError, json.JSONDecodeError):
+        message, remedy = "is there, but is no release", "use another name or folder"
+        raise InputError([Problem(str(final), message, remedy)]) from None
+    other = [name for name in content if published.get(name) != content[name]]
+    if other:
+        message = f"is published already with other {' and '.join(other)}"
+        remedy = "a release never changes: give this one a new name"
+        raise InputError([Problem(str(final), message, remedy)])
+
+
+def _write_json(content: Mapping[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

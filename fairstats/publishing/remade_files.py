@@ -1,0 +1,189 @@
+"""Make every file of a release that follows from its tables again, and compare it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import fairstats
+from fairstats._lib.problems import Problem
+from fairstats._lib.temporary_folders import temporary_folder
+from fairstats.benchmarks.copies import copy_benchmarks
+from fairstats.benchmarks.declaration import builtin_benchmarks, load_benchmark
+from fairstats.publishing.documents import (
+    CHANGES,
+    PDF,
+    draw_pages,
+    library_versions,
+    write_changes,
+    write_documents,
+)
+from fairstats.publishing.table_differences import table_problems
+from fairstats.ratings.rubrics import copy_rubrics
+from fairstats.release.contents import DOWNLOADS, Release
+from fairstats.release.downloads import write_table
+from fairstats.release.folder import TAKE_AGAIN, file_problems, read_manifest
+from fairstats.release.manifest_facts import declared
+from fairstats.release.tables import TABLES
+from fairstats.report.page_content import page_differences
+from fairstats.report.project import FIXED_PAGES, MODEL_FOLDER, STYLE_SHEET
+from fairstats.report.search import SEARCH_INDEX
+
+#: What the tables of a release are made from.
+INPUTS = ("answers", "retrievals", "ratings", "measures")
+
+
+def copy_problems(
+    release: Release, manifest: dict[str, Any], *, pages: bool
+) -> tuple[list[Problem], list[str]]:
+    """Compare the files of a release with what its tables give, and with what publishing makes.
+
+    Parameters
+    ----------
+    release : Release
+        A release whose hashes are right and whose tables were recomputed.
+    manifest : dict
+        Its manifest.
+    pages : bool
+        Whether to draw its pages.
+
+    Returns
+    -------
+    list of Problem
+        Every file that differs, is missing or is not made by publishing.
+    list of str
+        What was not checked.
+    """
+    problems = list(_earlier_problems(release, manifest))
+    if problems:
+        return problems, []
+    with temporary_folder("verify") as again:
+        for name in TABLES:
+            write_table(release.table(name), again / DOWNLOADS, name)
+        problems += _write_changes(release, manifest, again)
+        copy_benchmarks(release.benchmarks, again / "benchmarks")
+        copy_rubrics(release.rubrics, again / "rubrics")
+        write_documents(release, again)
+        found, notes = _compare(release, manifest, again, None)
+        problems += found
+        if pages and not problems:
+            # Quarto's pages are compared with Quarto's if it is here.
+            quarto = manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
+            drawn_by = draw_pages(release, again, "quarto" if quarto else "builtin")
+            problems, notes = _compare(release, manifest, again, drawn_by)
+    return problems, [*notes, *_declared_otherwise(release)]
+
+
+def _declared_otherwise(release: Release) -> Iterator[str]:
+    """Name benchmarks that readers know with another declaration, e.g. another margin."""
+    built_in = builtin_benchmarks()
+    for name, benchmark in release.benchmarks.items():
+        if name in built_in and declared(benchmark) != declared(load_benchmark(built_in[name])):
+            yield f"not checked: benchmark {name} is not declared as in this version of fairstats"
+
+
+def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Problem]:
+    """Check the files of the earlier releases, which the pages read as well."""
+    for earlier in release.earlier:
+        yield from file_problems(earlier.path, read_manifest(earlier.path)["files"])
+    previous = manifest.get("previous")
+    if previous is not None and not release.earlier:
+        message = f"release {previous['release']}, which this one was published after, is not here"
+        yield Problem(
+            str(release.path), f"was not verified: {message}", "verify the site with all releases"
+        )
+
+
+def _write_changes(release: Release, manifest: dict[str, Any], again: Path) -> list[Problem]:
+    """Make the tables of changes again, and compare their figures as those of other tables."""
+    if manifest.get("previous") is None:
+        return []
+    write_changes(release.earlier[-1], release, again)
+    problems: list[Problem] = []
+    for name in CHANGES:
+        found = pd.read_parquet(again / DOWNLOADS / f"{name}.parquet")
+        problems += table_problems(release, name, found, tuple(found.columns[:2]))
+    if not problems:
+        for name in CHANGES:
+            write_table(release.table(name), again / DOWNLOADS, name)
+    return problems
+
+
+def _compare(
+    release: Release, manifest: dict[str, Any], again: Path, drawn_by: str | None
+) -> tuple[list[Problem], list[str]]:
+    made = {p.relative_to(again).as_posix(): p for p in sorted(again.rglob("*")) if p.is_file()}
+    listed = set(manifest["files"])
+    undrawn = _page_names(release) & listed if drawn_by is None else set()
+    inputs = {f"{DOWNLOADS}/{name}.parquet" for name in INPUTS}
+    documents = _other_software(manifest, None)
+    drawings = _other_software(manifest, drawn_by)
+    problems, other_layout = [], []
+    for name in sorted(set(made) - listed):
+        problems.append(Problem(str(release.path / name), "is missing", TAKE_AGAIN))
+    for name in sorted(listed - set(made) - undrawn - inputs):
+        message = "is not a file that publishing makes"
+        problems.append(Problem(str(release.path / name), message, "remove it"))
+    pages = _page_names(release) | {name for name in made if name.endswith(".html")}
+    for name in sorted(set(made) & listed):
+        path, other = release.path / name, drawings if name in pages else documents
+        # The figures of these tables have been compared already, to the last digit but few.
+        if path.suffix == ".parquet" or path.read_bytes() == made[name].read_bytes():
+            continue
+        differ = _page_differences(path, made[name])
+        if differ == [] and other is not None:
+            other_layout.append(name)
+            continue
+        what = f" ({', '.join(differ)})" if differ else ""
+        if other is None:
+            message = f"does not say what the tables of the release say{what}"
+            problems.append(Problem(str(path), message, TAKE_AGAIN))
+        else:
+            message = f"was not verified: {other}, and it differs from what this one gives{what}"
+            remedy = "verify with the software that manifest.json names"
+            problems.append(Problem(str(path), message, remedy))
+    notes = []
+    if other_layout:
+        notes.append(f"not checked: layout of {', '.join(other_layout)} ({drawings})")
+    if undrawn:
+        notes.append(f"not checked: {', '.join(sorted(undrawn))}")
+    return problems, notes
+
+
+def _page_names(release: Release) -> set[str]:
+    """The files that drawing a release gives."""
+    models = [f"{MODEL_FOLDER}/{slug}.html" for slug in release.slugs.values()]
+    fixed = [str(Path(page).with_suffix(".html").as_posix()) for page in FIXED_PAGES]
+    return {*models, *fixed, STYLE_SHEET, SEARCH_INDEX, PDF}
+
+
+def _page_differences(path: Path, made: Path) -> list[str] | None:
+    """What differs between two pages; None for files of other kinds."""
+    if path.name == SEARCH_INDEX:  # words of the pages, which have been compared
+        return []
+    if path.suffix != ".html":
+        return None
+    texts = [one.read_text(encoding="utf-8", errors="replace") for one in (path, made)]
+    return page_differences(*texts)
+
+
+def _other_software(manifest: dict[str, Any], drawn_by: str | None) -> str | None:
+    """What a release was made with in other versions than are here, in words; None if in the same.
+
+    With `drawn_by`, what draws the pages counts too.
+    """
+    named, here = {"fairstats": manifest["fairstats"]}, {"fairstats": fairstats.__version__}
+    if drawn_by is not None:
+        libraries = manifest.get("libraries")
+        named |= libraries if isinstance(libraries, dict) else {}
+        here |= library_versions()
+        if manifest["drawn_by"] != drawn_by:
+            named["pages"], here["pages"] = f"by {manifest['drawn_by']}", f"by {drawn_by}"
+    for name, version in named.items():
+        if version != here.get(name):
+            return f"the release was made with {name} {version}, and here is {here.get(name)}"
+    return None

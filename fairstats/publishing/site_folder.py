@@ -1,0 +1,255 @@
+"""A site's folder: every release as it was published, and what is made from them.
+
+    v/<release>/        a release; nothing in it changes
+    latest/             the pages of the newest release
+    api/<release>/      its figures as JSON; also api/latest/
+    releases.json       the releases, the oldest first
+    feed.xml            the releases as an Atom feed
+    index.html          leads to latest/
+
+Everything but ``v/`` is made from ``v/`` alone, so that it can be made again and verified.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairstats._lib.atomic_files import named_errors
+from fairstats._lib.problems import Problem
+from fairstats._lib.safe_names import digest
+from fairstats.publishing.documents import API
+from fairstats.publishing.feed import FEED, atom_feed, release_entry
+from fairstats.release.contents import RELEASES, Release, is_release, releases_of
+from fairstats.release.folder import regular_files
+
+try:
+    import fcntl
+except ImportError:  # not on this system: publications are not kept apart there
+    fcntl = None  # type: ignore[assignment]
+
+LATEST = "latest"
+_FOLDERS = (f"{LATEST}/", f"{API}/")
+_NO_JEKYLL = ".nojekyll"
+#: Files that hosts of static sites read.
+_FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
+_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
+_OLD = ".old"
+_INDEX = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>fairstats</title>
+<link rel="canonical" href="{LATEST}/index.html">
+<meta http-equiv="refresh" content="0; url={LATEST}/index.html">
+</head>
+<body><main>
+<h1>fairstats</h1>
+<p>The newest release is <a href="{LATEST}/index.html">here</a>.</p>
+</main></body>
+</html>
+"""
+
+
+@contextmanager
+def locked(site: Path) -> Iterator[None]:
+    """Hold a site for one publication at a time; another on this machine waits for its end.
+
+    The system lets go of the lock when its process ends, however that is.
+    """
+    name = digest(str(site.resolve()))
+    with (Path(tempfile.gettempdir()) / f"fairstats-{name}.lock").open("w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # Nobody else publishes here now: what is half made was left by a process that died.
+            _sweep(site)
+        yield
+
+
+def _sweep(site: Path) -> None:
+    """Remove the temporary files and folders of publications that were killed."""
+    for path in [*site.glob(".*.tmp"), *(site / RELEASES).glob(".*.tmp")]:
+        if _TEMPORARY.fullmatch(path.name):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def assemble(site: Path) -> None:
+    """Make everything of a site that is made from its releases, and remove what is not.
+
+    Parameters
+    ----------
+    site : Path
+        The site's folder, with at least one release.
+
+    Notes
+    -----
+    Everything is made in a folder of its own first, which needs the space; then ``latest/`` and
+    ``api/`` take the places of the old ones by being renamed. A disk that is full leaves the site
+    as it was.
+    """
+    if _is_current(site):
+        return
+    building = site / f".site.{os.getpid()}.tmp"
+    try:
+        for name, content in derived_files(site):
+            path = building / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with named_errors(path):
+                path.write_bytes(content)
+        (building / _OLD).mkdir()
+        for new in sorted(building.iterdir()):
+            if new.name == _OLD:
+                continue
+            place = site / new.name
+            if os.path.lexists(place) and (new.is_dir() or not place.is_file()):
+                place.rename(building / _OLD / new.name)
+            new.replace(place)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _is_current(site: Path) -> bool:
+    """Whether the files around the releases are those that the releases give."""
+    files, others, _ = _around(site)
+    made = {name: _is(files.get(name), content) for name, content in derived_files(site)}
+    extra = [name for name in set(files) - set(made) if name.startswith(_FOLDERS)]
+    return all(made.values()) and not extra and not others
+
+
+def _is(path: Path | None, content: bytes) -> bool:
+    """Whether a file has this content."""
+    return path is not None and path.stat().st_size == len(content) and path.read_bytes() == content
+
+
+def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file that is made from the releases: its path below `site`, and its content."""
+    releases = releases_of(site)
+    if not releases:
+        return
+    newest = releases[-1]
+    for path in _files(newest.path):
+        name = path.relative_to(newest.path).as_posix()
+        yield f"{LATEST}/{name}", _for_latest(path, name)
+    for release in releases:
+        folder = release.path / API
+        for path in _files(folder):
+            name = path.relative_to(folder).as_posix()
+            content = _for_api(path, name, release)
+            yield f"{API}/{release.name}/{name}", content
+            if release is newest:
+                yield f"{API}/{LATEST}/{name}", content
+    entries = [release_entry(r, path=f"{RELEASES}/{r.name}/index.html") for r in releases]
+    yield FEED, atom_feed(entries).encode()
+    yield "releases.json", _release_list(releases).encode()
+    yield "index.html", _INDEX.encode()
+    # Else GitHub Pages would run the pages through its own generator.
+    yield _NO_JEKYLL, b""
+
+
+def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:
+    """Compare the files around the releases with what the releases give.
+
+    Parameters
+    ----------
+    site : Path
+        The site's folder.
+    intact : bool
+        Whether the releases are; if not, nothing is computed from them.
+
+    Returns
+    -------
+    int
+        The number of files that were compared.
+    list of Problem
+        Files that differ, are missing, or are not part of the site.
+    list of str
+        What was not checked.
+    """
+    files, problems, foreign = _around(site)
+    notes = [f"not checked: {', '.join(foreign)}"] if foreign else []
+    for path in sorted((site / RELEASES).iterdir()):
+        if not path.name.startswith(".") and not is_release(path):
+            problems.append(Problem(str(path), "is not part of the site", "remove it"))
+    if not intact:
+        return 0, problems, [*notes, "not checked: files around the releases"]
+    named = {problem.path for problem in problems}
+    made = set()
+    remedy = "publish again: it is made from the releases"
+    for name, content in derived_files(site):
+        made.add(name)
+        if name in files:
+            if not _is(files[name], content):
+                problems.append(Problem(str(site / name), "is not what the releases give", remedy))
+        elif str(site / name) not in named:
+            problems.append(Problem(str(site / name), "is missing", remedy))
+    for name in sorted(set(files) - made):
+        problems.append(Problem(str(site / name), "is not part of the site", "remove it"))
+    return len(made), problems, notes
+
+
+def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
+    """The regular files around the releases, what is no such file, and what is for the host."""
+    files: dict[str, Path] = {}
+    problems, foreign = [], []
+    for path in sorted(site.iterdir()):
+        if path.name == RELEASES:
+            continue
+        if path.name in _FOR_HOSTS or (path.name.startswith(".") and path.name != _NO_JEKYLL):
+            foreign.append(path.name)
+        elif path.name in (LATEST, API) and path.is_dir() and not path.is_symlink():
+            inside, others = regular_files(path)
+            files |= {f"{path.name}/{name}": file for name, file in inside.items()}
+            problems += others
+        elif path.is_file() and not path.is_symlink():
+            files[path.name] = path
+        else:
+            problems.append(Problem(str(path), "is not part of the site", "remove it"))
+    return files, problems, foreign
+
+
+def _for_latest(path: Path, name: str) -> bytes:
+    """A file of the newest release as it is under ``latest/``, one folder nearer to the root.
+
+    A link with more steps up than its page lies deep leaves the release: it takes one less.
+    """
+    content = path.read_bytes()
+    if path.suffix != ".html":
+        return content
+    up = "../" * name.count("/")
+    leaving, shorter = f'"{up}../../', f'"{up}../'
+    return content.replace(leaving.encode(), shorter.encode())
+
+
+def _for_api(path: Path, name: str, release: Release) -> bytes:
+    """A document of a release as it is under ``api/``: the models' pages lie in the release."""
+    up = "../" * (name.count("/") + 1)
+    here, there = f'"page": "{up}reports/', f'"page": "{up}../{RELEASES}/{release.name}/reports/'
+    return path.read_bytes().replace(here.encode(), there.encode())
+
+
+def _release_list(releases: list[Release]) -> str:
+    entries = [
+        {
+            "release": release.name,
+            "created_at": release.manifest["created_at"],
+            "fairstats": release.manifest["fairstats"],
+            "models": len(release.models),
+            "path": f"{RELEASES}/{release.name}/index.html",
+        }
+        for release in releases
+    ]
+    return json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,96 @@
+"""Compare a published table with the one that was recomputed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import load_parquet
+from fairstats.release.contents import DOWNLOADS, Release
+
+_REMEDY = "the answers in this release do not give it"
+
+
+def table_problems(
+    release: Release, name: str, found: pd.DataFrame, keys: tuple[str, ...]
+) -> tuple[Problem, ...]:
+    """Compare a table of a release with the one that was recomputed.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    name : str
+        The name of the table.
+    found : pandas.DataFrame
+        The recomputed table.
+    keys : tuple of str
+        The columns that name a row to a reader.
+
+    Returns
+    -------
+    tuple of Problem
+        The first difference, or why the file cannot be read; empty if the tables are the same.
+    """
+    path = release.path / DOWNLOADS / f"{name}.parquet"
+    problem = rows_differ(path, found)
+    if problem is None:
+        try:
+            # With the checks of a file from outside, whatever reads it afterwards.
+            load_parquet(path)
+        except InputError as error:
+            return error.problems
+        columns = tuple(found.columns)
+        problem = first_difference(release.table(name), found, keys, columns, str(path))
+    return () if problem is None else (problem,)
+
+
+def rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
+    """Compare the number of rows in a table's footer: a table that is too long is not read."""
+    import pyarrow.parquet
+
+    try:
+        rows = pyarrow.parquet.read_metadata(path).num_rows
+    except (pyarrow.ArrowException, OSError) as error:
+        return Problem(str(path), f"not a parquet file ({error})", "publish it again")
+    if rows == len(found):
+        return None
+    message = f"has {rows:,} rows where the answers give {len(found):,}"
+    return Problem(str(path), message, _REMEDY)
+
+
+def first_difference(
+    published: pd.DataFrame,
+    found: pd.DataFrame,
+    keys: tuple[str, ...],
+    columns: tuple[str, ...],
+    path: str,
+) -> Problem | None:
+    """The first figure of a published table that is not the one that was found."""
+    if list(published.columns) != list(columns):
+        return Problem(path, "has other columns than this version of fairstats gives", _REMEDY)
+    for column in columns:
+        differ = _differ(published[column], found[column])
+        if differ.any():
+            place = int(np.flatnonzero(differ)[0])
+            row = published.iloc[place]
+            which = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
+            message = f"{which}: recomputed as {found[column].iloc[place]}"
+            value = str(row[column])
+            return Problem(path, message, _REMEDY, place + 1, column, value)
+    return None
+
+
+def _differ(published: pd.Series, found: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if pd.api.types.is_numeric_dtype(found):
+        a, b = (
+            pd.to_numeric(side, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            for side in (published, found)
+        )
+        return ~np.isclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
+    a, b = (side.astype("object").where(side.notna(), None) for side in (published, found))
+    return np.array([x != y for x, y in zip(a, b, strict=True)], dtype=bool)

@@ -1,0 +1,274 @@
+"""Recompute a release from its own folder, and name what differs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import load_parquet
+from fairstats.answers.files import read_answers
+from fairstats.publishing.remade_files import INPUTS, copy_problems
+from fairstats.publishing.site_folder import LATEST, site_problems
+from fairstats.publishing.table_differences import table_problems
+from fairstats.ratings.table import check_ratings, no_ratings
+from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
+from fairstats.release.folder import (
+    SHA256,
+    TAKE_AGAIN,
+    chain_problems,
+    file_problems,
+    read_manifest,
+)
+from fairstats.release.manifest_facts import facts_of
+from fairstats.release.tables import TABLES, ReleaseInputs
+from fairstats.retrieval.retrievals_table import check_retrievals
+from fairstats.retrieval.variant_lists import no_retrievals
+from fairstats.vignettes.measures import check_measures
+
+#: What no release can prove about itself.
+_CLAIMS = (
+    "not checked: what the manifest states about time, sources and software; texts of the vignettes"
+)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result of verifying one release, or the files around the releases of a site.
+
+    Attributes
+    ----------
+    path : Path
+        The release, or the site around the releases.
+    files : int
+        The number of files that were hashed.
+    rows : dict of str to int
+        The number of recomputed rows of each table; empty for a site.
+    problems : tuple of Problem
+        Every file that is not as the manifest says, the first figure of each table that the
+        answers do not give, and every file that the tables do not give or that could not be
+        verified. Empty if the release is what it claims to be.
+    notes : tuple of str
+        What was not checked.
+    """
+
+    path: Path
+    files: int
+    rows: dict[str, int]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
+
+
+def verify(
+    path: str | os.PathLike[str], *, expect: str | None = None, pages: bool = True
+) -> list[Verification]:
+    """Verify a release, or a site with all of its releases.
+
+    Parameters
+    ----------
+    path : path
+        A release's folder, or that of a site.
+    expect : str, optional
+        The sha256 of the newest manifest (for a release: of its own), from a place that whoever
+        changed the folder could not change.
+    pages : bool
+        Whether to draw the pages and the PDF again; if not, they are listed as not checked.
+
+    Returns
+    -------
+    list of Verification
+        One per release, the oldest first, and for a site one more. The hash of every file is
+        recomputed. The tables are recomputed from the answers, retrievals, ratings, measures and
+        benchmarks in the folder, with the arguments of the manifest. From the tables everything
+        else is made again: their CSV and JSON forms, the JSON API, the badges, the citation, the
+        pages and the PDF. A file that publishing does not make is a problem. The earlier releases
+        next to a release must be those that its manifest names. Of a site, every file around the
+        releases is compared with what they give.
+
+    Raises
+    ------
+    InputError
+        Where there is no release, a manifest cannot be read, or `expect` is no hash.
+
+    Notes
+    -----
+    Figures are compared to a relative 1e-9: libraries may differ in their last digit. Everything
+    else is compared byte by byte. A file that differs is reported as "was not verified" if the
+    release was made by another version of fairstats, of a library or of the renderer. Pages of
+    another renderer pass if their words, drawings and scripts are the same.
+
+    Each manifest holds the hash of the one before it, so that a change to an old release shows in
+    every later one. Whoever can change the whole folder can change all of them, or drop the newest
+    ones; only `expect` shows that.
+
+    No link is followed, and only regular files inside of the folder are read.
+    """
+    if expect is not None and not SHA256.fullmatch(expect.lower()):
+        message = f"{expect!r} is not a sha256"
+        raise InputError([Problem("--expect", message, "give 64 hexadecimal digits")])
+    folder = Path(path)
+    if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
+        name = read_manifest(folder)["release"]
+        message = f"is a copy of release {name}, with links of its own"
+        remedy = f"verify {folder.resolve().parent / RELEASES / name}, or the whole site"
+        raise InputError([Problem(str(folder), message, remedy)])
+    if os.path.lexists(folder / MANIFEST):
+        found, releases = [_verified(folder, pages=pages)], [Release(folder)]
+    else:
+        releases = _releases(folder)
+        found = [_verified(release.path, pages=pages) for release in releases]
+        found.append(_site(folder, releases, intact=not any(one.problems for one in found)))
+    problems, notes = _anchor(releases, expect)
+    last = found[-1]
+    found[-1] = replace(
+        last, problems=(*last.problems, *problems), notes=(*last.notes, _CLAIMS, *notes)
+    )
+    return found
+
+
+def _releases(folder: Path) -> list[Release]:
+    """The releases of a site, the oldest first, all with a manifest that can be read."""
+    inside = [folder / RELEASES, *sorted((folder / RELEASES).glob("[!.]*"))]
+    for path in inside:
+        if path.is_symlink():
+            message = "is a link, and no folder of the site"
+            raise InputError([Problem(str(path), message, TAKE_AGAIN)])
+        if path != inside[0] and os.path.lexists(path / MANIFEST):
+            read_manifest(path)
+    releases = releases_of(folder)
+    if not releases:
+        remedy = "name a release's folder, or the one that was published --out"
+        raise InputError([Problem(str(folder), "there is no release", remedy)])
+    return releases
+
+
+def _anchor(releases: list[Release], expect: str | None) -> tuple[list[Problem], list[str]]:
+    """Compare the newest manifest with the hash that is known from elsewhere."""
+    hashes = {release.path.name: file_sha256(release.path / MANIFEST) for release in releases}
+    newest = list(hashes.values())[-1]
+    if expect is None:
+        note = f"chain not anchored: the newest manifest has sha256 {newest}; compare it with "
+        return [], [f"{note}one that was published elsewhere, or give that one with --expect"]
+    expected = expect.lower()
+    if newest == expected:
+        return [], []
+    message = f"has sha256 {newest}, which is not {expected}"
+    for other, digest in hashes.items():
+        if digest == expected:
+            message += f"; that is that of release {other}, and later ones are not covered by it"
+    return [Problem(str(releases[-1].path / MANIFEST), message, TAKE_AGAIN)], []
+
+
+def _site(folder: Path, releases: list[Release], *, intact: bool) -> Verification:
+    files, problems, notes = site_problems(folder, intact=intact)
+    problems += _order_problems(releases)
+    return Verification(folder, files, {}, tuple(problems), tuple(notes))
+
+
+def _verified(path: Path, *, pages: bool) -> Verification:
+    manifest = read_manifest(path)
+    problems = [*file_problems(path, manifest["files"]), *chain_problems(path, manifest)]
+    notes: list[str] = []
+    rows = dict.fromkeys(TABLES, 0)
+    # What was changed after the fact is not computed with: a hash has said so already.
+    if not any(_is_read(path, Path(problem.path)) for problem in problems):
+        intact = not problems
+        try:
+            rows, figures = _recomputed(Release(path), manifest)
+            problems += figures
+            if intact and not figures:
+                copies, notes = copy_problems(Release(path), manifest, pages=pages)
+                problems += copies
+        except InputError as error:
+            problems += error.problems
+        # Tables that somebody has damaged can make any step fail, in any way.
+        except Exception as error:
+            message = f"cannot be recomputed ({type(error).__name__}: {error})"
+            problems.append(Problem(str(path), message, TAKE_AGAIN))
+    return Verification(path, len(manifest["files"]), rows, tuple(problems), tuple(notes))
+
+
+def _is_read(release: Path, path: Path) -> bool:
+    """Whether a file is one from which the rest of a release is recomputed."""
+    inside = path.relative_to(release) if path.is_relative_to(release) else Path()
+    return inside.parts[:1] in (("benchmarks",), ("rubrics",)) or (
+        inside.parts[:1] == (DOWNLOADS,) and inside.suffix in ("", ".parquet")
+    )
+
+
+def _order_problems(releases: list[Release]) -> Iterator[Problem]:
+    """Whether each release names the one before it in time, so that none is gone or was put in."""
+    names = [None, *(release.name for release in releases)]
+    remedy = "take the releases from where they were published"
+    for release, before in zip(releases, names, strict=False):
+        manifest = str(release.path / MANIFEST)
+        if release.path.name != release.name:
+            message = f"is that of release {release.name}"
+            yield Problem(manifest, message, "give the folder its name back")
+        previous = release.manifest.get("previous") or {}
+        if previous.get("release") != before:
+            message = (
+                f"was published after {previous.get('release') or 'no other release'}, but "
+                f"{before or 'no other release'} stands before it here"
+            )
+            yield Problem(manifest, message, remedy)
+
+
+def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]:
+    """What the manifest says of the content, where the content says otherwise."""
+    told = json.loads(json.dumps(facts))
+    for name, value in told.items():
+        if release.manifest.get(name) != value:
+            message = "is not what the content of the release gives"
+            yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
+
+
+def _table_path(release: Release, name: str) -> Path:
+    return release.path / DOWNLOADS / f"{name}.parquet"
+
+
+def _retrievals(release: Release) -> pd.DataFrame:
+    found, path = release.retrievals, str(release.retrievals_path)
+    return check_retrievals(found, path=path) if len(found) else no_retrievals()
+
+
+def _ratings(release: Release) -> pd.DataFrame:
+    found, path = release.ratings, str(release.ratings_path)
+    if found.empty:
+        return no_ratings()
+    return check_ratings(found, rubrics=release.rubrics, path=path)
+
+
+def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
+    for name in INPUTS:
+        # Each is read with the checks of a file from outside, whatever reads it afterwards.
+        if _table_path(release, name).exists():
+            load_parquet(_table_path(release, name))
+    of = ReleaseInputs(
+        answers=read_answers(release.answers_path),
+        retrievals=_retrievals(release),
+        ratings=_ratings(release),
+        measures=check_measures(release.measures, path=str(release.measures_path)),
+        missing=manifest["arguments"]["missing"],
+        alpha=manifest["arguments"]["alpha"],
+        benchmarks=release.benchmarks,
+        rubrics=release.rubrics,
+    )
+    problems: list[Problem] = []
+    tables = {}
+    for name, table in TABLES.items():
+        found = table.make(of)
+        tables[name] = found
+        problems += table_problems(release, name, found, table.keys)
+    if not problems:
+        # Hashes of figures hold to the last digit; they are compared where the figures are.
+        published = {name: release.table(name) for name in TABLES}
+        problems += _fact_problems(release, facts_of(of, published))
+    return {name: len(table) for name, table in tables.items()}, problems

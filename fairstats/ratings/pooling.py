@@ -1,0 +1,238 @@
+"""Of whom a figure on ratings is: each dataset and group of raters, and all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from fairstats.benchmarks.declaration import POOLED
+from fairstats.inference.crossed_means import crossed_interval
+from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
+
+#: What the ratings of all datasets together are of.
+_WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
+
+
+def ratings_comparing(
+    ratings: pd.DataFrame,
+    compares: Compares,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> tuple[pd.DataFrame, dict[str, Rubric]]:
+    """The ratings by rubrics that compare this, and those rubrics by name.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form.
+    compares : {"nothing", "models", "items"}
+        What stands side by side in a task.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame, dict of str to Rubric
+    """
+    known = load_rubrics(ratings["rubric"].unique(), rubrics)
+    own = {name: rubric for name, rubric in known.items() if rubric.compares == compares}
+    return ratings[ratings["rubric"].isin(list(own))], own
+
+
+def with_pooled(
+    ratings: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric")
+) -> pd.DataFrame:
+    """The rows, and once more as those of all datasets and of all groups of persons together.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Rows with dataset, rater_kind, rater_group and the columns of `within`.
+    within : iterable of str
+        What is never pooled, beside the kind of raters.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With the rows of all datasets also under the dataset ``pooled`` where there are several,
+        and those of persons also under the group ``pooled`` where those of a dataset are of
+        several. Groups of models are not pooled: each is a judge of its own.
+
+    Raises
+    ------
+    InputError
+        When a dataset or a group of raters has the name ``pooled`` itself.
+    """
+    # Groups last, so that those of all datasets are pooled too.
+    return with_all_groups(with_all_datasets(ratings, within), within)
+
+
+def all_datasets(table: pd.DataFrame) -> pd.Series:
+    """Which rows of a table of figures are of all datasets together, or of the only one.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        With dataset, and what the figures are of.
+
+    Returns
+    -------
+    pandas.Series of bool
+    """
+    pooled = table["dataset"] == POOLED
+    whose = [table[c].fillna("") for c in _WHOSE if c in table]
+    return pooled | ~pooled.groupby(whose).transform("any")
+
+
+def with_all_datasets(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
+    """With the ratings of all datasets together once more, where there are several."""
+    return _once_more(ratings, ratings, "dataset", [*within, "rater_kind"])
+
+
+def with_all_groups(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
+    """With the ratings of all groups of persons together once more, where there are several."""
+    persons = ratings[ratings["rater_kind"] == "person"]
+    return _once_more(ratings, persons, "rater_group", [*within, "rater_kind", "dataset"])
+
+
+def _once_more(
+    ratings: pd.DataFrame, rows: pd.DataFrame, column: str, unit: list[str]
+) -> pd.DataFrame:
+    several = rows.groupby(unit, dropna=False)[column].transform("nunique") > 1
+    return pd.concat([ratings, rows[several].assign(**{column: POOLED})], ignore_index=True)
+
+
+def with_event(
+    frame: pd.DataFrame, rubrics: Mapping[str, Rubric], *, about: Iterable[str] = ("bias",)
+) -> pd.DataFrame:
+    """The rows of dimensions of bias, with what is estimated of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Ratings in their normal form.
+    rubrics : Mapping[str, Rubric]
+        Their rubrics by name.
+    about : iterable of {"bias", "context"}
+        Which dimensions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of the rubrics' questions, with ``reported``: 1 or 0, NaN without a judgement.
+    """
+    parts = []
+    for name, rubric in rubrics.items():
+        for question in rubric.questions:
+            if question.about not in about:
+                continue
+            rows = frame[(frame["rubric"] == name) & (frame["dimension"] == question.dimension)]
+            reported = rows["value"].isin(question.reported).astype("float64")
+            parts.append(rows.assign(reported=reported.where(rows["value"].notna())))
+    if not parts:
+        return frame.iloc[:0].assign(reported=np.nan)
+    return pd.concat(parts, ignore_index=True)
+
+
+def in_order(
+    table: pd.DataFrame, columns: Iterable[str], dimensions: Iterable[str]
+) -> pd.DataFrame:
+    """The rows by these columns, dimensions in this order, and else as they stand."""
+    places = {name: place for place, name in enumerate(dimensions)}
+    return table.sort_values(
+        list(columns),
+        key=lambda column: column.map(places) if column.name == "dimension" else column,
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
+    """With nothing where no model is named; to group by, that was an empty text."""
+    return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
+
+
+def linked_items(
+    rows: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric", "model")
+) -> npt.NDArray[np.int64]:
+    """The number of the set of items that each row is of, items in a pair being of one set.
+
+    What is said of a and b is not independent of what is said of a and c, whichever of two items
+    is written first: all pairs that lead from one to the other by items that they share are of
+    one set.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Rows with item_id, item_id_2 and the columns of `within`. Without a second item (null, or
+        no such column) a row is of its item alone.
+    within : iterable of str
+        Items are the same where these are, too.
+
+    Returns
+    -------
+    ndarray of int, shape (rows,)
+        From 0. Where no row has a second item these are the items.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"item_id": list("abcdx"), "item_id_2": ["b", "c", None, "e", "d"]})
+    >>> linked_items(pairs, []).tolist()
+    [0, 0, 0, 1, 1]
+    """
+    own = [*within, "item_id"]
+    first = rows[own]
+    second = first
+    if "item_id_2" in rows:
+        either = rows["item_id_2"].where(rows["item_id_2"].notna(), rows["item_id"])
+        second = first.assign(item_id=either)
+    # An object's name is one, of whatever type the two columns are.
+    ends = pd.concat([first, second], ignore_index=True).astype({"item_id": object})
+    item = ends.groupby(own, sort=False, dropna=False).ngroup().to_numpy(dtype=np.int64)
+    one, other = item.reshape(2, len(rows))
+    size = int(item.max(initial=-1)) + 1
+    if not size:
+        return one
+    links = sparse.coo_array((np.ones(len(rows)), (one, other)), shape=(size, size))
+    return np.asarray(csgraph.connected_components(links, directed=False)[1][one], dtype=np.int64)
+
+
+def crossed_limits(
+    values: npt.NDArray[np.float64],
+    rows: pd.DataFrame,
+    *,
+    alpha: float,
+    least: float = 0.0,
+    items: str = "item_id",
+) -> dict[str, object]:
+    """The interval of a mean of ratings over further items and raters.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The ratings as numbers between `least` and 1.
+    rows : pandas.DataFrame
+        Of as many rows: whose they are, rater_id and the column `items`.
+    alpha : float
+        1 − confidence level.
+    least : {0, -1}
+        The least that a rating can be: −1 for a difference.
+    items : str
+        The column of the item, or of the set of `linked_items`.
+
+    Returns
+    -------
+    dict
+        crossed_low, crossed_high and crossed_method, by `fairstats.crossed_interval`.
+    """
+    span = 1 - least
+    found = crossed_interval((values - least) / span, rows[items], rows["rater_id"], alpha=alpha)
+    return {
+        "crossed_low": least + span * float(found.ci_low),
+        "crossed_high": least + span * float(found.ci_high),
+        "crossed_method": str(found.ci_method),
+    }

@@ -1,0 +1,291 @@
+"""Counterfactual pairs whose answers were judged alone: bias in one, in one or more, in both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.inference._checks import check_alpha, check_choice
+from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.crossed_means import crossed_interval
+from fairstats.ratings.counterfactual import FIGURE_COLUMNS, UNIT_COLUMNS
+from fairstats.ratings.pooling import (
+    in_order,
+    linked_items,
+    ratings_comparing,
+    with_event,
+    with_pooled,
+    without_empty_models,
+)
+from fairstats.ratings.rubrics import Rubric
+
+Aggregation = Literal["pooled", "same_rater", "majority", "any"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("pooled", "same_rater", "majority", "any")
+#: Three different things: bias in one answer alone, in one or in both, in both.
+PAIR_METRICS = ("exactly_one", "one_or_more", "both")
+#: The columns of the table that `paired_bias_rates` gives, in order.
+PAIRED_BIAS_COLUMNS = (
+    *UNIT_COLUMNS,
+    "aggregation",
+    "metric",
+    *FIGURE_COLUMNS,
+    "clustered_low",
+    "clustered_high",
+    "clustered_method",
+    "n_pairs",
+    "n_clusters",
+    "n_items",
+    "n_raters",
+    "n_combinations",
+    "n_pairs_missing",
+)
+_UNIT = list(UNIT_COLUMNS)
+
+
+def counterfactual_pairs(
+    ratings: pd.DataFrame, *, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
+) -> pd.DataFrame:
+    """The pairs of items that counterfactual tasks name.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a pair: benchmark, dataset, item_id, item_id_2 and model.
+    """
+    frame, _ = ratings_comparing(ratings, "items", rubrics)
+    columns = ["benchmark", "dataset", "item_id", "item_id_2", "model"]
+    return frame[columns].drop_duplicates(ignore_index=True)
+
+
+def paired_bias_rates(
+    ratings: pd.DataFrame,
+    pairs: pd.DataFrame | None = None,
+    *,
+    aggregations: Iterable[Aggregation] = AGGREGATIONS,
+    alpha: float = 0.05,
+    rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
+) -> pd.DataFrame:
+    """Of counterfactual pairs whose answers were judged alone, in how many one or both are biased.
+
+    With b₁ and b₂ whether bias is reported in the answer to the first and to the second item:
+    ``exactly_one`` is b₁ ≠ b₂, ``one_or_more`` is b₁ or b₂, ``both`` is b₁ and b₂, so that
+    one_or_more = exactly_one + both.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Ratings in their normal form; judged alone are those by rubrics that compare nothing.
+    pairs : pandas.DataFrame, optional
+        The pairs of items: item_id, item_id_2, and where given benchmark, dataset and model; a
+        pair without a model is one of each model that answered both items. By default the pairs
+        that counterfactual tasks among `ratings` name (`counterfactual_pairs`). A pair and its
+        reverse are one.
+    aggregations : iterable of {"pooled", "same_rater", "majority", "any"}
+        ``pooled``: of all combinations of a rating of the first answer with one of the second, by
+        raters of one group, the share with the event; then the mean over pairs, which weighs each
+        alike. ``same_rater``: the same, where one rater made both ratings. ``majority``: an
+        answer is biased where more than half of its ratings report bias (half is no majority).
+        ``any``: where at least one does.
+    alpha : float
+        1 − confidence level.
+    rubrics : iterable or mapping of Rubric
+        Rubrics that are not built in.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a metric (`PAIR_METRICS`) of each aggregation of each benchmark, dataset of the
+        pair, rubric, model, kind and group of raters (with ``pooled``) and dimension of bias,
+        columns `PAIRED_BIAS_COLUMNS`. ``n_pairs`` counts the pairs with a combination (for
+        majority and any: with a rating of both answers), ``n_pairs_missing`` those of which such
+        raters judged one answer only, or none with a value, and ``n_items`` the items in the
+        pairs: fewer than 2 ``n_pairs`` where pairs share items.
+
+    Raises
+    ------
+    InputError
+        When `pairs` lacks a column, an item is paired with itself, a rubric is not known, or a
+        dataset or group of raters is called ``pooled``.
+    ValueError
+        For an unknown aggregation.
+
+    Notes
+    -----
+    The analysis released with EquityMedQA computes "one" and "both" by one expression,
+    ``(a + b) == True``, which on booleans is "one or more" each time.
+
+    ``ci_low`` and ``ci_high`` are the exact bootstrap's over pairs, as if pairs that share an item
+    were independent. ``clustered_low`` and ``clustered_high`` take for independent only the
+    ``n_clusters`` sets of pairs that no shared item links: Wilson's limits for the effective
+    number of pairs, with the quantile of Student's t. Raters that judge several pairs are left
+    out of account in both.
+
+    References
+    ----------
+    Pfohl, Cole-Lewis et al. (2024), Nature Medicine 30:3590-3600; Efron (1987), JASA 82:171-185.
+    Checked against enumeration of the combinations.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> from fairstats.ratings.table import check_ratings
+    >>> row = dict(benchmark="demo", rubric="independent", model="m", rater_group="consumer")
+    >>> said = {"a": ["none", "minor"], "b": ["none", "severe"]}  # of two raters on each item
+    >>> rows = [row | dict(task_id=item, item_id=item, rater_id=f"r{i}", dimension=d,
+    ...                    value=value if d == "bias" else "absent")
+    ...         for item, values in said.items() for i, value in enumerate(values)
+    ...         for d in load_rubric("independent").dimensions]
+    >>> pairs = pd.DataFrame({"item_id": ["a"], "item_id_2": ["b"]})
+    >>> table = paired_bias_rates(check_ratings(pd.DataFrame(rows)), pairs)
+    >>> bias = table[table["dimension"] == "bias"]
+    >>> bias.pivot(index="metric", columns="aggregation", values="estimate").T.to_dict("list")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'both': [1.0, 0.0, 0.25, 0.5], 'exactly_one': [0.0, 0.0, 0.5, 0.0],
+     'one_or_more': [1.0, 0.0, 0.75, 0.5]}
+    """
+    alpha = check_alpha(alpha)
+    # One name is a name, not the letters that it has.
+    named = (aggregations,) if isinstance(aggregations, str) else tuple(aggregations)
+    wanted = tuple(check_choice("aggregations", name, AGGREGATIONS) for name in named)
+    frame, known = ratings_comparing(ratings, "nothing", rubrics)
+    if pairs is None:
+        pairs = counterfactual_pairs(ratings, rubrics=rubrics)
+    frame = with_event(frame.assign(model=frame["model"].fillna("")), known)
+    answered = _answered_pairs(frame, _checked_pairs(pairs))
+    if answered.empty or not wanted:
+        return pd.DataFrame(columns=list(PAIRED_BIAS_COLUMNS))
+    sides = [_side(frame, answered, name) for name in ("item_id", "item_id_2")]
+    both = pd.concat(sides, ignore_index=True)
+    # In the group of all raters, too, ratings are combined within a group.
+    both = both.assign(own_group=both["rater_group"])
+    both = with_pooled(both, ("benchmark", "rubric", "model"))
+    table = pd.concat([_of_pairs(both, name, alpha) for name in wanted], ignore_index=True)
+    table = in_order(table, UNIT_COLUMNS, frame["dimension"].unique())
+    return without_empty_models(table)[list(PAIRED_BIAS_COLUMNS)]
+
+
+def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Each pair once, in the order of its items' names."""
+    for name in ("item_id", "item_id_2"):
+        if name not in pairs:
+            raise InputError(
+                [Problem("<pairs>", "is missing", "name both items of a pair", column=name)]
+            )
+    pairs = pairs.reset_index(drop=True)
+    alike = np.flatnonzero(pairs["item_id"] == pairs["item_id_2"])
+    if len(alike):
+        value = str(pairs.at[alike[0], "item_id"])
+        message, row = "is paired with itself", int(alike[0]) + 1
+        raise InputError([Problem("<pairs>", message, "name another", row, "item_id_2", value)])
+    items = np.sort(pairs[["item_id", "item_id_2"]].astype(str).to_numpy(dtype=object), axis=1)
+    optional = [name for name in ("benchmark", "dataset", "model") if name in pairs]
+    return pairs[optional].assign(item_id=items[:, 0], item_id_2=items[:, 1]).drop_duplicates()
+
+
+def _answered_pairs(frame: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Each pair of each rubric and model that has both of its answers, numbered."""
+    answers = frame[["benchmark", "dataset", "rubric", "model", "item_id"]].drop_duplicates()
+    on = ["benchmark"] if "benchmark" in pairs else []
+    own = pairs.rename(columns={"dataset": "pair_dataset", "model": "pair_model"})
+    found = own.merge(answers, on=[*on, "item_id"])
+    second = answers.drop(columns="dataset").rename(columns={"item_id": "item_id_2"})
+    found = found.merge(second, on=["benchmark", "rubric", "model", "item_id_2"])
+    if "pair_model" in found:
+        found = found[found["pair_model"].isna() | (found["pair_model"] == found["model"])]
+    if "pair_dataset" in found:
+        found = found.assign(dataset=found["pair_dataset"].fillna(found["dataset"]))
+    columns = ["benchmark", "dataset", "rubric", "model", "item_id", "item_id_2"]
+    found = found[columns].drop_duplicates(ignore_index=True)
+    return found.assign(pair=found.index, cluster=linked_items(found))
+
+
+def _clustered_limits(
+    values: pd.Series, clusters: npt.NDArray[np.int64], alpha: float
+) -> dict[str, object]:
+    """The interval over sets of linked pairs."""
+    # Two-way clusters that are the same both ways are one-way clusters.
+    found = crossed_interval(np.minimum(values, 1.0), clusters, clusters, alpha=alpha)
+    name = {0: "none (no pair)", 1: "wilson (all pairs are linked by items that they share)"}
+    method = name.get(len(np.unique(clusters)), "clusters of pairs that share items, wilson t")
+    if len(values) and np.ptp(values) == 0:
+        method = "wilson over clusters (all pairs are alike)"
+    return {
+        "clustered_low": float(found.ci_low),
+        "clustered_high": float(found.ci_high),
+        "clustered_method": method,
+    }
+
+
+def _side(frame: pd.DataFrame, pairs: pd.DataFrame, side: str) -> pd.DataFrame:
+    """The ratings of the first, or of the second, answer of each pair."""
+    own = pairs.assign(answer=side, item_id=pairs[side]).drop(columns="item_id_2")
+    keys = ["benchmark", "rubric", "model", "item_id"]
+    return own.merge(frame.drop(columns=["dataset", "item_id_2"]), on=keys)
+
+
+def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFrame:
+    """The three metrics of each unit under one aggregation."""
+    judged = both[both["reported"].notna()]
+    # Within what ratings of the one answer are combined with ratings of the other.
+    within = {"pooled": ["own_group"], "same_rater": ["rater_id"]}.get(aggregation, [])
+    side = judged.groupby([*_UNIT, "pair", *within, "answer"], sort=False)["reported"]
+    counted = side.agg(["sum", "size"])
+    if aggregation in ("majority", "any"):
+        least = counted["size"] / 2 if aggregation == "majority" else 0
+        counted = (counted["sum"] > least).astype(float).to_frame("sum").assign(size=1)
+    wide = counted.unstack("answer").reindex(
+        columns=pd.MultiIndex.from_product([["sum", "size"], ["item_id", "item_id_2"]])
+    )
+    # Only one answer rated, by this group or rater: nothing to combine with.
+    wide = wide.dropna()
+    k1, k2 = wide["sum"]["item_id"], wide["sum"]["item_id_2"]
+    n1, n2 = wide["size"]["item_id"], wide["size"]["item_id_2"]
+    combinations = pd.DataFrame(
+        {
+            "exactly_one": k1 * (n2 - k2) + k2 * (n1 - k1),
+            "one_or_more": n1 * n2 - (n1 - k1) * (n2 - k2),
+            "both": k1 * k2,
+            "n": n1 * n2,
+        }
+    )
+    combinations = combinations.groupby(level=[*_UNIT, "pair"], sort=False).sum()
+    there = pd.MultiIndex.from_frame(judged[[*_UNIT, "pair"]]).isin(combinations.index)
+    used = judged[there].groupby(_UNIT, sort=False)
+    sizes = used.agg(
+        n_clusters=("cluster", "nunique"),
+        n_items=("item_id", "nunique"),
+        n_raters=("rater_id", "nunique"),
+    )
+    cluster = both.drop_duplicates("pair").set_index("pair")["cluster"]
+    table = both.groupby(_UNIT, sort=False)["pair"].nunique().to_frame("n_every").join(sizes)
+    per_unit = combinations.groupby(level=_UNIT, sort=False)["n"].agg(["size", "sum"])
+    table = table.join(per_unit.set_axis(["n_pairs", "n_combinations"], axis=1)).fillna(0)
+    table = table.astype("int64").assign(aggregation=aggregation)
+    table["n_pairs_missing"] = table.pop("n_every") - table["n_pairs"]
+    shares = combinations.div(combinations["n"], axis=0)
+    values = dict(list(shares.groupby(level=_UNIT, sort=False)))
+    parts = []
+    for metric in PAIR_METRICS:
+        each = [np.minimum(values.get(key, shares.iloc[:0])[metric], 1.0) for key in table.index]
+        found = [bounded_mean_interval(own, alpha=alpha) for own in each]
+        figures = {name: [getattr(one, name) for one in found] for name in FIGURE_COLUMNS}
+        limits = [
+            _clustered_limits(own, cluster[own.index.get_level_values("pair")].to_numpy(), alpha)
+            for own in each
+        ]
+        part = table.assign(metric=metric, **figures)
+        part = part.join(pd.DataFrame(limits, index=part.index))
+        parts.append(part.astype(dict.fromkeys(("estimate", "ci_low", "ci_high"), "float64")))
+    return pd.concat(parts).reset_index()

@@ -1,0 +1,1 @@
+"""The tables of a release, its folder and its manifest."""

@@ -1,0 +1,335 @@
+"""What a page knows: the release it reports and the format it is drawn for."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import unique_slugs
+from fairstats.benchmarks.declaration import PLAIN, Benchmark, load_benchmark
+from fairstats.ratings.rubrics import Rubric, load_rubric
+from fairstats.ratings.table import no_ratings
+from fairstats.retrieval.variant_lists import no_retrievals
+from fairstats.vignettes.measures import no_measures
+
+#: A release's folder or name, for whoever draws the pages; by default the newest of `DEFAULT_SITE`.
+RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
+#: Set by the built-in renderer for each page.
+FORMAT_VARIABLE = "FAIRSTATS_FORMAT"
+#: Set by Quarto for each page: a JSON file with, among others, the format that it draws.
+QUARTO_VARIABLE = "QUARTO_EXECUTE_INFO"
+#: Set where the pages become part of a site: there are other releases beside them to lead to.
+PUBLISHED_VARIABLE = "FAIRSTATS_PUBLISHED"
+DEFAULT_SITE = "site"
+#: Where the releases lie in a site's folder, and the data files in a release's.
+RELEASES = "v"
+DOWNLOADS = "downloads"
+MANIFEST = "manifest.json"
+
+Format = Literal["html", "typst"]
+
+
+@dataclass(frozen=True)
+class Board:
+    """The estimates that may stand beside each other: one benchmark version and strategy."""
+
+    benchmark: Benchmark
+    version: str
+    strategy: str
+    estimates: pd.DataFrame
+    ranks: pd.DataFrame
+    differences: pd.DataFrame
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the board's models, sorted."""
+        return sorted(self.estimates["model"].unique())
+
+    def metric(self, name: str, *, test: str | None = None) -> pd.DataFrame:
+        """The rows of one metric (whose test begins so), indexed by model and attribute."""
+        rows = self.estimates[self.estimates["metric"] == name]
+        if test is not None:
+            rows = rows[rows["test"].str.startswith(test)]
+        return rows.set_index(["model", "attribute"])
+
+    @property
+    def ordered(self) -> list[str]:
+        """Names of the board's models, the best rank first; models without a rank last."""
+        ranked = list(self.ranked["model"])
+        return [*ranked, *(model for model in self.models if model not in ranked)]
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """The rows of the models that have a rank, the best first."""
+        rows = self.ranks[self.ranks["rank"].notna()]
+        return rows.sort_values(["rank", "model"], ignore_index=True)
+
+    @property
+    def why_unranked(self) -> dict[str, str]:
+        """The reason for each model without a rank; empty if the board ranks no figure at all."""
+        rows = self.ranks[self.ranks["rank"].isna()]
+        return dict(zip(rows["model"], rows["method_note"], strict=True))
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release folder as pages read it."""
+
+    path: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The release's manifest (without file hashes while it is being made)."""
+        content: dict[str, Any] = json.loads(
+            (self.path / "manifest.json").read_text(encoding="utf-8")
+        )
+        return content
+
+    @property
+    def name(self) -> str:
+        """The release's name, e.g. ``2026.11``."""
+        return str(self.manifest["release"])
+
+    @property
+    def alpha(self) -> float:
+        """1 − confidence level of the intervals, and the level of the verdicts."""
+        return float(self.manifest["arguments"]["alpha"])
+
+    @property
+    def policies(self) -> list[str]:
+        """The missing-answer policies that the figures were made under."""
+        return sorted(map(str, self.estimates["missing"].unique()))
+
+    @property
+    def created_at(self) -> pd.Timestamp:
+        """When the release was published (UTC)."""
+        return pd.Timestamp(self.manifest["created_at"])
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        """The estimates table."""
+        return self.table("estimates")
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """The models' ranks, see `fairstats.rank_models`."""
+        return self.table("ranks")
+
+    @cached_property
+    def rank_differences(self) -> pd.DataFrame:
+        """Which models differ, see `fairstats.rank_differences`."""
+        return self.table("rank_differences")
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Versions and strategies compared, see `fairstats.comparisons.declared`."""
+        return self.table("comparisons")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """One of the release's tables, see `fairstats.release.tables`."""
+        return pd.read_parquet(self.path / DOWNLOADS / f"{name}.parquet")
+
+    @property
+    def answers_path(self) -> Path:
+        """The file with the answers that everything else is made from."""
+        return self.path / DOWNLOADS / "answers.parquet"
+
+    @property
+    def retrievals_path(self) -> Path:
+        """The file with the snippets that were retrieved for each variant, by rank."""
+        return self.path / DOWNLOADS / "retrievals.parquet"
+
+    @cached_property
+    def retrievals(self) -> pd.DataFrame:
+        """What was retrieved; without a row where the answers were asked without it."""
+        # Releases that were made before there were retrievals have no such file.
+        there = self.retrievals_path.exists()
+        return pd.read_parquet(self.retrievals_path) if there else no_retrievals()
+
+    @property
+    def ratings_path(self) -> Path:
+        """The file with the judgements of raters."""
+        return self.path / DOWNLOADS / "ratings.parquet"
+
+    @cached_property
+    def ratings(self) -> pd.DataFrame:
+        """The judgements of raters; without a row where there are none."""
+        there = self.ratings_path.exists()
+        return pd.read_parquet(self.ratings_path) if there else no_ratings()
+
+    @property
+    def measures_path(self) -> Path:
+        """The file with what was measured of vignettes."""
+        return self.path / DOWNLOADS / "measures.parquet"
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """What was measured of vignettes; without a row where nothing was."""
+        there = self.measures_path.exists()
+        return pd.read_parquet(self.measures_path) if there else no_measures()
+
+    @cached_property
+    def rubrics(self) -> dict[str, Rubric]:
+        """The rubrics of the ratings, as they were declared for the release."""
+        files = sorted((self.path / "rubrics").glob("*.toml"))
+        return {rubric.name: rubric for rubric in map(load_rubric, files)}
+
+    @cached_property
+    def earlier(self) -> list[Release]:
+        """The releases before this one, the oldest first, as far as they lie beside it."""
+        previous = self.manifest.get("previous")
+        if previous is None or not is_release(self.path.parent / previous["release"]):
+            return []
+        before = Release(self.path.parent / previous["release"])
+        return [*before.earlier, before]
+
+    @cached_property
+    def replication(self) -> pd.DataFrame:
+        """Printed figures beside recomputed ones, see `fairstats.replication.recomputed`."""
+        return self.table("replication")
+
+    @cached_property
+    def benchmarks(self) -> dict[str, Benchmark]:
+        """The benchmarks of the release, as they were declared for it."""
+        files = sorted((self.path / "benchmarks").glob("*.toml"))
+        loaded = [load_benchmark(file, confined=True) for file in files]
+        return {benchmark.name: benchmark for benchmark in loaded}
+
+    @property
+    def declaration(self) -> str:
+        """What the release declares: its level and its benchmarks' files."""
+        names = sorted(self.benchmarks)
+        return f"{self.alpha} " + "".join(self.benchmarks[name].declaration for name in names)
+
+    @property
+    def boards(self) -> Iterator[Board]:
+        """One board for each benchmark, version and strategy; plain answers and long ones first."""
+        keys = ["benchmark", "benchmark_version", "strategy"]
+        groups = {
+            tuple(map(str, key)): rows for key, rows in self.estimates.groupby(keys, sort=True)
+        }
+        models = {key: rows["model"].nunique() for key, rows in groups.items()}
+        for key in sorted(groups, key=lambda k: (k[0], k[2] != PLAIN, -models[k], k)):
+            ranks, differences = (
+                table[(table[keys] == list(key)).all(axis=1)]
+                for table in (self.ranks, self.rank_differences)
+            )
+            benchmark = self.benchmarks[key[0]]
+            yield Board(benchmark, key[1], key[2], groups[key], ranks, differences)
+
+    def answers_of(self, board: Board) -> list[dict[str, Any]]:
+        """What the manifest says of the answers behind a board, an entry an answer set."""
+        key = (board.benchmark.name, board.version, board.strategy)
+        return [
+            entry
+            for entry in self.manifest["answers"]
+            if (entry["benchmark"], entry["benchmark_version"], entry["strategy"]) == key
+        ]
+
+    @property
+    def models(self) -> list[str]:
+        """Every model of the release, sorted."""
+        return sorted(map(str, self.estimates["model"].unique()))
+
+    @cached_property
+    def slugs(self) -> dict[str, str]:
+        """The file name of each model's page, without its suffix."""
+        return unique_slugs(self.models)
+
+
+def plain_first(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows in their order, but of each benchmark the answers that were asked plainly first."""
+    asked = rows["strategy"] != PLAIN
+    return (
+        rows.assign(asked=asked)
+        .sort_values(["benchmark", "asked"], kind="stable")
+        .drop(columns="asked")
+    )
+
+
+def is_release(path: Path) -> bool:
+    """Whether a folder looks like a release."""
+    return (path / MANIFEST).is_file() and (path / DOWNLOADS).is_dir()
+
+
+def releases_of(site: Path) -> list[Release]:
+    """The releases of a site's folder, the oldest first."""
+    folders = (site / RELEASES).glob("[!.]*")
+    releases = [Release(folder) for folder in folders if is_release(folder)]
+    return sorted(releases, key=lambda release: (release.created_at, release.name))
+
+
+def load_release(path: str | os.PathLike[str] | None = None) -> Release:
+    """The release that the pages report.
+
+    Parameters
+    ----------
+    path : path, optional
+        The release's folder, or the name of a release of ``site/``. By default the one that the
+        environment variable ``FAIRSTATS_RELEASE`` names, else the newest of ``site/``. A path, and
+        ``site/``, may be in the current folder or in one above it.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    chosen = path or os.environ.get(RELEASE_VARIABLE) or None
+    found = _newest() if chosen is None else _named(Path(chosen))
+    if found is None:
+        message = "there is no release to draw" if chosen is None else "is not a release"
+        remedy = (
+            f"run `make demo` or `fairstats publish`, or set {RELEASE_VARIABLE} to the folder or "
+            f"the name of a release"
+        )
+        raise InputError([Problem(str(chosen or DEFAULT_SITE), message, remedy)])
+    return Release(found)
+
+
+def output_format() -> Format:
+    """Return the format that the running page is drawn for.
+
+    Raises
+    ------
+    InputError
+        When Quarto draws it for another format than HTML and typst: tables and plots would be
+        missing there.
+    """
+    if FORMAT_VARIABLE in os.environ or QUARTO_VARIABLE not in os.environ:
+        return "typst" if os.environ.get(FORMAT_VARIABLE) == "typst" else "html"
+    info = Path(os.environ[QUARTO_VARIABLE])
+    to = str(json.loads(info.read_text(encoding="utf-8"))["format"]["pandoc"]["to"])
+    if to == "typst":
+        return "typst"
+    if to in ("html", "html4", "html5"):
+        return "html"
+    message = f"the tables and plots cannot be drawn for {to}"
+    raise InputError([Problem("--to", message, "use html or typst")])
+
+
+def _named(chosen: Path) -> Path | None:
+    """The release with this path or name, from the folder the pages are drawn in or above it."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        for path in (folder / chosen, folder / DEFAULT_SITE / RELEASES / chosen):
+            if is_release(path):
+                return path
+    return None
+
+
+def _newest() -> Path | None:
+    """The newest release of the site in the folder the pages are drawn in, or above it."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        releases = releases_of(folder / DEFAULT_SITE)
+        if releases:
+            return releases[-1].path
+    return None

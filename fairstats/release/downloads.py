@@ -1,0 +1,213 @@
+"""What a reader can take away: a release's tables as parquet, CSV and JSON, and how to cite it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats.answers.files import write_parquet
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.release.contents import Release
+
+#: The key of a record that says which of its numbers are infinite.
+INFINITE = "infinite"
+
+# Spreadsheets run a cell that begins so as a formula; some take the full-width signs for the same.
+_FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+_WEB_ADDRESS = re.compile(r"https?://\S+")
+
+
+def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
+    """Write any table of a release as ``name.parquet``, ``name.csv`` and ``name.json``.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table.
+    folder : Path
+        Where to; it is made if it is not there.
+    name : str
+        The files' name without suffix.
+
+    Returns
+    -------
+    list of Path
+        The three files.
+    """
+    paths = [folder / f"{name}.{suffix}" for suffix in ("parquet", "csv", "json")]
+    write_parquet(table, paths[0])
+    write_text(table_csv(table), paths[1])
+    write_text(table_json(table), paths[2])
+    return paths
+
+
+def table_csv(table: pd.DataFrame) -> str:
+    """Comma-separated text; a text that a spreadsheet would run gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> print(table_csv(pd.DataFrame({"model": ["=1+1", "m"], "estimate": [-0.1, None]})), end="")
+    model,estimate
+    '=1+1,-0.1
+    m,
+    """
+    safe = table.copy()
+    for column in safe:
+        if not pd.api.types.is_numeric_dtype(safe[column]):
+            safe[column] = safe[column].map(_safe)
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def table_json(table: pd.DataFrame) -> str:
+    """An array with one object a row, see `records`."""
+    return json_text(records(table))
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """One dict a row that JSON can hold: what is not known is None, and every number is finite.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table; its columns become the keys, in their order.
+
+    Returns
+    -------
+    list of dict
+        A number that is infinite (an odds ratio can be) is None, and its row has the key
+        ``infinite`` besides: the names of these numbers, each with the sign of its infinity, 1 or
+        -1. Rows without such a number do not have the key.
+
+    Notes
+    -----
+    JSON has no infinity. The number 1e999 is JSON, but Arrow and Polars refuse a file with it and
+    jq reads it as 1.8e308; the text "Infinity" turns a column of numbers into text. So a number is
+    always a number or null, and what null cannot tell stands beside it.
+
+    Examples
+    --------
+    >>> records(pd.DataFrame({"estimate": [float("inf"), 0.5, None]}))[:2]
+    [{'estimate': None, 'infinite': {'estimate': 1}}, {'estimate': 0.5}]
+    """
+    plain = table.astype(object).where(table.notna(), None)
+    return [_finite({str(k): v for k, v in row.items()}) for row in plain.to_dict("records")]
+
+
+def json_text(content: Any) -> str:
+    """Strict JSON with one space of indentation and a newline at its end.
+
+    Floats have as many digits as give the same float again.
+
+    Raises
+    ------
+    ValueError
+        For a number that JSON does not have, NaN or an infinity.
+    """
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_text(text: str, path: Path) -> Path:
+    """Write UTF-8 with the same line ends on every system."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def citation_cff(release: Release, *, publisher: str = "The publishers of this release") -> str:
+    """How to cite a release, as a Citation File Format 1.2.0 file (CITATION.cff).
+
+    Parameters
+    ----------
+    release : Release
+        The release; its benchmarks and the software are its references.
+    publisher : str
+        Whom to name as its author.
+
+    Returns
+    -------
+    str
+        YAML whose texts are all quoted, so that none is read as anything else.
+
+    References
+    ----------
+    Druskat et al. (2021), Citation File Format 1.2.0, doi:10.5281/zenodo.5171937.
+    """
+    benchmarks = release.benchmarks.values()
+    content = {
+        "cff-version": "1.2.0",
+        "message": "If you publish figures of this release, please cite it with its name.",
+        "type": "dataset",
+        "title": f"Leaderboard of {', '.join(b.title for b in benchmarks)}: answers and estimates",
+        "version": release.name,
+        "date-released": str(pd.Timestamp(release.manifest["created_at"]).date()),
+        "authors": [{"name": publisher}],
+        "identifiers": [
+            {
+                "type": "other",
+                "value": f"sha256:{release.manifest['content']['estimates']}",
+                "description": "sha256 of the estimates, as manifest.json has it",
+            }
+        ],
+        "references": [
+            {
+                "type": "software",
+                "title": "fairstats",
+                "version": str(release.manifest["fairstats"]),
+                "authors": [{"name": "The fairstats maintainers"}],
+                "license": "GPL-3.0-or-later",
+            },
+            *map(_reference, benchmarks),
+        ],
+    }
+    return "\n".join(_yaml(content)) + "\n"
+
+
+def _safe(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    # A lone carriage return would not be quoted, and readers end the row there.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    infinite = {
+        name: 1 if value > 0 else -1
+        for name, value in row.items()
+        if isinstance(value, float) and math.isinf(value)
+    }
+    if not infinite:
+        return row
+    return {k: None if k in infinite else v for k, v in row.items()} | {INFINITE: infinite}
+
+
+def _reference(benchmark: Benchmark) -> dict[str, Any]:
+    """A benchmark as its file says to cite it; its authors are named there, if anywhere."""
+    addresses = [source for source in benchmark.sources if _WEB_ADDRESS.fullmatch(source)]
+    return {
+        "type": "data",
+        "title": benchmark.title,
+        "authors": [{"name": f"The authors of {benchmark.title}"}],
+        "notes": f"Cite as: {benchmark.citation}. Licence: {benchmark.licence}",
+    } | ({"url": addresses[0]} if addresses else {})
+
+
+def _yaml(content: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Lines of texts and lists of such mappings."""
+    for key, value in content.items():
+        if isinstance(value, str):
+            # A JSON string of printable characters is a YAML string.
+            plain = "".join(c if c.isprintable() else " " for c in value)
+            yield f"{indent}{key}: {json.dumps(plain, ensure_ascii=False)}"
+        else:
+            yield f"{indent}{key}:"
+            for entry in value:
+                first, *others = _yaml(entry, f"{indent}    ")
+                yield f"{indent}  - {first.lstrip()}"
+                yield from others

@@ -1,0 +1,171 @@
+"""The folder of a release as one may read it: regular files inside of it, and its manifest."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256
+from fairstats.benchmarks.declaration import MISSING_POLICIES
+from fairstats.release.contents import MANIFEST
+
+RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
+#: Other levels would put verdicts on a site that its readers take for those of the usual level.
+ALPHAS = (0.001, 0.1)
+SHA256 = re.compile(r"[0-9a-f]{64}")
+TAKE_AGAIN = "take the release from where it was published"
+#: Manifests and declarations have kilobytes; vignettes' texts and keys some megabytes.
+_LARGEST_MANIFEST = 16 << 20
+_LARGEST_DECLARATION = 64 << 20
+#: What is read whole before any of it has been recomputed.
+_DECLARATIONS = ("benchmarks", "rubrics")
+_LINK = "is a link, and no file of the release"
+
+
+def file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
+    """Every file of a release that is not as its manifest says, and whatever is no regular file.
+
+    No link is followed, and nothing but regular files inside of the folder is opened.
+    """
+    there, problems = regular_files(path)
+    yield from problems
+    named = {problem.path for problem in problems}
+    for name, sha256 in hashes.items():
+        # The names come from the manifest: they are looked up, not opened.
+        if name in there:
+            if file_sha256(there[name]) != sha256:
+                yield Problem(str(path / name), "was changed after it was published", TAKE_AGAIN)
+        elif str(path / name) not in named:
+            yield Problem(str(path / name), "is missing", TAKE_AGAIN)
+    for name in sorted(set(there) - set(hashes) - {MANIFEST}):
+        yield Problem(str(path / name), "is not part of the release", "remove it")
+    for name, file in there.items():
+        if name.startswith(tuple(f"{folder}/" for folder in _DECLARATIONS)):
+            yield from _size_problems(file, _LARGEST_DECLARATION)
+
+
+def regular_files(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
+    """The regular files in a folder by name, and a problem for whatever else is there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "a").write_text("text")
+    4
+    >>> (folder / "b").symlink_to("/dev/zero")
+    >>> files, problems = regular_files(folder)
+    >>> list(files), [problem.message for problem in problems]
+    (['a'], ['is a link, and no file of the release'])
+    """
+    files: dict[str, Path] = {}
+    problems = []
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                path = Path(entry.path)
+                if entry.is_symlink():
+                    problems.append(Problem(str(path), _LINK, TAKE_AGAIN))
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+                elif entry.is_file(follow_symlinks=False):
+                    files[path.relative_to(folder).as_posix()] = path
+                else:
+                    problems.append(Problem(str(path), "is not a regular file", TAKE_AGAIN))
+    return dict(sorted(files.items())), sorted(problems, key=lambda problem: problem.path)
+
+
+def _size_problems(file: Path, largest: int) -> Iterator[Problem]:
+    size = file.stat().st_size
+    if size > largest:
+        message = f"has {size:,} bytes, more than the {largest:,} that such a file may have"
+        yield Problem(str(file), message, TAKE_AGAIN)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A release's manifest.
+
+    Raises
+    ------
+    InputError
+        Where it is no manifest, or no regular file.
+    """
+    file = path / MANIFEST
+    try:
+        mode = file.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            raise InputError([Problem(str(file), _LINK, TAKE_AGAIN)])
+        if not stat.S_ISREG(mode):
+            raise InputError([Problem(str(file), "is not a regular file", TAKE_AGAIN)])
+        if problems := list(_size_problems(file, _LARGEST_MANIFEST)):
+            raise InputError(problems)
+        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        _check_manifest(manifest)
+    except OSError as error:
+        raise InputError([Problem(str(file), error.strerror or "unreadable", "check it")]) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        message = "is no manifest of a release"
+        raise InputError([Problem(str(file), message, "publish the release again")]) from None
+    return manifest
+
+
+def _check_manifest(manifest: dict[str, Any]) -> None:
+    """Raise ValueError, KeyError or TypeError where it is laid out otherwise than a manifest."""
+    names, hashes = [manifest["release"]], list(manifest["files"].values())
+    previous = manifest.get("previous")
+    if previous is not None:
+        names.append(previous["release"])
+        hashes.append(previous["manifest_sha256"])
+    # A release's name becomes part of a path.
+    if not all(RELEASE_NAME.fullmatch(name) for name in names):
+        raise ValueError
+    if not all(SHA256.fullmatch(text) for text in [*hashes, *manifest["content"].values()]):
+        raise ValueError
+    if not all(isinstance(manifest[name], str) for name in ("fairstats", "drawn_by")):
+        raise TypeError
+    if not all(isinstance(entry, dict) for entry in manifest["answers"]):
+        raise TypeError
+    if datetime.fromisoformat(manifest["created_at"]).tzinfo is None:
+        raise ValueError
+    pd.Timestamp(manifest["created_at"])
+    alpha = manifest["arguments"]["alpha"]
+    if isinstance(alpha, bool) or not math.isfinite(alpha) or not ALPHAS[0] <= alpha <= ALPHAS[1]:
+        raise ValueError
+    if manifest["arguments"]["missing"] not in (None, *MISSING_POLICIES):
+        raise ValueError
+
+
+def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
+    """Whether each earlier release next to this one is the one that the next was made after.
+
+    Manifests that hold each other's hashes cannot form a circle, so the walk ends.
+    """
+    after = path.name
+    while (previous := manifest.get("previous")) is not None:
+        before = path.parent / previous["release"]
+        file = before / MANIFEST
+        if not os.path.lexists(file):
+            return
+        try:
+            manifest = read_manifest(before)
+        except InputError as error:
+            yield from error.problems
+            return
+        if file_sha256(file) != previous["manifest_sha256"]:
+            message = f"is not the manifest that release {after} was published after"
+            yield Problem(str(file), message, TAKE_AGAIN)
+            return
+        after = before.name

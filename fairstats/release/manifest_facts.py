@@ -1,0 +1,70 @@
+"""What a release's manifest says of its content: all of it follows from the content alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.ratings.rubrics import Rubric
+from fairstats.release.tables import ReleaseInputs
+
+
+def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    """The entries of a manifest that are computed from a release's inputs and tables."""
+    whole = {
+        "answers": of.answers,
+        "retrievals": of.retrievals,
+        "ratings": of.ratings,
+        "measures": of.measures,
+        **tables,
+    }
+    return {
+        "rows": {name: len(table) for name, table in whole.items()},
+        "answers": answer_summary(of.answers),
+        "content": _content(whole, of),
+    }
+
+
+def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
+    """How many answers there are and are missing, for each answer set."""
+    frame = answers.assign(**{c: answers.get(c) for c in ("snapshot", "collector")})
+    keys = ["benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector"]
+    summary = frame.groupby(keys, as_index=False, dropna=False).agg(
+        items=("item_id", "nunique"),
+        answers=("status", "size"),
+        missing=("answer", lambda letters: int(letters.isna().sum())),
+    )
+    records: list[dict[str, Any]] = (
+        summary.astype(object).where(summary.notna(), None).to_dict("records")
+    )
+    return records
+
+
+def declared(one: Benchmark | Rubric) -> str:
+    """Everything that a benchmark or rubric declares, wherever its files lie."""
+    places = ("path", "keys_file", "items_file")
+    values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
+    return json.dumps(values, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {f.name: getattr(value, f.name) for f in fields(value)}
+
+
+def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str, str]:
+    """Hashes of what is published, independent of how parquet happens to store it.
+
+    They decide whether two releases are the same: everything else can be made from these.
+    """
+    texts = {name: table.to_csv(index=False) for name, table in tables.items()}
+    for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):
+        texts[kind] = "".join(declared(given[name]) for name in sorted(given))
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}

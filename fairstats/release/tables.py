@@ -1,0 +1,220 @@
+"""The tables that a release publishes, each a function of what the release holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS, comparisons_of
+from fairstats.comparisons.ranking import (
+    RANK_COLUMNS,
+    RANK_DIFFERENCE_COLUMNS,
+    Ranking,
+    no_ranking,
+    rank_boards,
+)
+from fairstats.counts.answer_letters import LETTER_COLUMNS, letters_of
+from fairstats.counts.flips import FLIP_COLUMNS, flips_of
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.analyze import analyze
+from fairstats.estimates.sensitivity import SENSITIVITY_COLUMNS, sensitivity_of
+from fairstats.estimates.table import ESTIMATE_COLUMNS
+from fairstats.ratings.rubrics import Rubric
+from fairstats.ratings.summaries import RATING_TABLES
+from fairstats.replication.recomputed import REPLICATION_COLUMNS, replicate
+from fairstats.retrieval.effects import EFFECT_COLUMNS, retrieval_effects
+from fairstats.retrieval.overlap import OVERLAP_COLUMNS, retrieval_overlap, usual_depths
+from fairstats.retrieval.variant_lists import RETRIEVER_COLUMNS, asked_with
+from fairstats.retrieval.voting import VOTE_COLUMNS, vote_counts
+from fairstats.vignettes.audit import audit_findings
+from fairstats.vignettes.findings import FINDING_COLUMNS
+
+
+@dataclass(frozen=True)
+class ReleaseInputs:
+    """What the tables of a release are made from.
+
+    Attributes
+    ----------
+    answers : pandas.DataFrame
+        Its answers.
+    retrievals : pandas.DataFrame
+        What they were asked with, `fairstats.retrieval.retrievals_table.RETRIEVAL_COLUMNS`; without
+        a row where no retrievals were given.
+    ratings : pandas.DataFrame
+        Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; without a row where none were
+        given.
+    measures : pandas.DataFrame
+        What was measured of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; without a
+        row where nothing was.
+    missing : {"available", "complete", "incorrect", "bounds"} or None
+        The policy for missing answers; None for the one that each benchmark declares.
+    alpha : float
+        1 − confidence level.
+    benchmarks : mapping of str to Benchmark
+        The benchmarks of the answers, by name.
+    rubrics : mapping of str to Rubric
+        The rubrics of the ratings, by name.
+    """
+
+    answers: pd.DataFrame
+    retrievals: pd.DataFrame
+    ratings: pd.DataFrame
+    measures: pd.DataFrame
+    missing: MissingPolicy | None
+    alpha: float
+    benchmarks: Mapping[str, Benchmark]
+    rubrics: Mapping[str, Rubric]
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Ranks and comparisons of each board; empty where the policy gives ranges, not figures."""
+        policies = {name: self.missing or one.missing for name, one in self.benchmarks.items()}
+        ranked = [name for name, policy in policies.items() if policy != "bounds"]
+        rows = self.answers[self.answers["benchmark"].isin(ranked)]
+        if rows.empty:
+            return no_ranking()
+        policy = None if self.missing == "bounds" else self.missing
+        return rank_boards(rows, "ad", missing=policy, alpha=self.alpha, benchmarks=self.benchmarks)
+
+
+Make = Callable[[ReleaseInputs], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class ReleaseTable:
+    """One table of a release.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Its columns, in order.
+    keys : tuple of str
+        What names a row to a reader.
+    make : callable
+        Gives the table; the same at every call.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    make: Make
+
+
+def _estimates(of: ReleaseInputs) -> pd.DataFrame:
+    return analyze(of.answers, of.missing, of.alpha, benchmarks=of.benchmarks)
+
+
+def _overlap(of: ReleaseInputs) -> pd.DataFrame:
+    """The overlap at the usual k, and at those that the answers were asked with."""
+    asked = {
+        (*key[:2], strategy.retriever, int(strategy.top_k or 0))
+        for key, strategy in asked_with(of.answers).items()
+    }
+    tables = []
+    for key, rows in of.retrievals.groupby(list(RETRIEVER_COLUMNS), sort=True):
+        own = {k for *others, k in asked if tuple(others) == key}
+        top_k = own.union(usual_depths(int(rows["rank"].max())))
+        tables.append(
+            retrieval_overlap(rows, top_k=top_k, alpha=of.alpha, benchmarks=of.benchmarks)
+        )
+    return pd.concat(tables, ignore_index=True) if tables else retrieval_overlap(of.retrievals)
+
+
+#: Every table of a release by its name, which is also the name of its files.
+TABLES: Mapping[str, ReleaseTable] = {
+    "estimates": ReleaseTable(
+        ESTIMATE_COLUMNS,
+        (
+            "benchmark",
+            "benchmark_version",
+            "model",
+            "strategy",
+            "attribute",
+            "group_a",
+            "group_b",
+            "metric",
+            "test",
+        ),
+        _estimates,
+    ),
+    "ranks": ReleaseTable(
+        RANK_COLUMNS,
+        ("benchmark", "benchmark_version", "strategy", "model", "metric"),
+        lambda of: of.ranking.ranks,
+    ),
+    "rank_differences": ReleaseTable(
+        RANK_DIFFERENCE_COLUMNS,
+        ("benchmark", "benchmark_version", "strategy", "model_a", "model_b", "metric"),
+        lambda of: of.ranking.differences,
+    ),
+    "comparisons": ReleaseTable(
+        RELEASE_COMPARISON_COLUMNS,
+        ("kind", "model_old", "model_new", "strategy", "attribute", "group_a", "metric"),
+        lambda of: comparisons_of(of.answers, of.missing, of.alpha, of.benchmarks),
+    ),
+    "replication": ReleaseTable(
+        REPLICATION_COLUMNS,
+        ("published", "row", "column", "attribute"),
+        lambda of: replicate(of.answers, of.alpha, of.benchmarks),
+    ),
+    "sensitivity": ReleaseTable(
+        SENSITIVITY_COLUMNS,
+        (*PAIR_COLUMNS, "aspect", "choice"),
+        lambda of: sensitivity_of(of.answers, of.missing, of.alpha, of.benchmarks),
+    ),
+    "letters": ReleaseTable(
+        LETTER_COLUMNS,
+        (*UNIT_COLUMNS, "attribute", "group", "letter"),
+        lambda of: letters_of(of.answers, of.benchmarks),
+    ),
+    "flips": ReleaseTable(
+        FLIP_COLUMNS,
+        (*PAIR_COLUMNS, "item_id", "sample"),
+        lambda of: flips_of(of.answers, of.benchmarks),
+    ),
+    "overlap": ReleaseTable(
+        OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap
+    ),
+    "retrieval_effects": ReleaseTable(
+        EFFECT_COLUMNS,
+        (*PAIR_COLUMNS, "of", "metric"),
+        lambda of: retrieval_effects(
+            of.answers, of.retrievals, alpha=of.alpha, benchmarks=of.benchmarks
+        ),
+    ),
+    "votes": ReleaseTable(
+        VOTE_COLUMNS,
+        UNIT_COLUMNS,
+        lambda of: vote_counts(of.answers, alpha=of.alpha, benchmarks=of.benchmarks),
+    ),
+    "vignette_findings": ReleaseTable(
+        FINDING_COLUMNS,
+        (
+            "aspect",
+            "measure",
+            "quantity",
+            "benchmark_version",
+            "model",
+            "strategy",
+            "attribute",
+            "group_a",
+            "group_b",
+        ),
+        lambda of: audit_findings(
+            of.measures, of.answers, missing=of.missing, alpha=of.alpha, benchmarks=of.benchmarks
+        ),
+    ),
+    **{
+        name: ReleaseTable(
+            table.columns,
+            table.keys,
+            lambda of, table=table: table.make(of.ratings, alpha=of.alpha, rubrics=of.rubrics),  # type: ignore[misc]
+        )
+        for name, table in RATING_TABLES.items()
+    },
+}

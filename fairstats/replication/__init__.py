@@ -1,0 +1,1 @@
+"""Published figures next to recomputed ones."""

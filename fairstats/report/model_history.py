@@ -1,0 +1,90 @@
+"""One model's figures over the releases of a site."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
+from fairstats.release.contents import Release
+from fairstats.report.page_output import ACCENT_A, BAND, DIM
+from fairstats.report.plots import DRAWN, answer_sets, pair_labels, plot_theme
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
+
+
+def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
+    """Accuracy differences of a model in this release and the ones before it.
+
+    Parameters
+    ----------
+    release : Release
+        The release, with the earlier ones beside it.
+    model, benchmark : str
+        Whose figures.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What is drawn, and ``release``, the oldest first. A release without the model has no row.
+    """
+    tables = []
+    for one in (*release.earlier, release):
+        own = one.estimates
+        chosen = own[
+            (own["model"] == model)
+            & (own["benchmark"] == benchmark)
+            & (own["metric"] == "accuracy_difference")
+            & ~own["attribute"].isin([BASELINE, POOLED])
+        ]
+        tables.append(chosen[DRAWN].assign(release=one.name))
+    return pd.concat(tables, ignore_index=True)
+
+
+def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
+    """Accuracy differences with intervals from release to release, a column a pair.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `history_of`.
+    benchmark : Benchmark
+        Gives the labels of the pairs and the margin that is shaded.
+    """
+    from plotnine import (
+        aes,
+        annotate,
+        facet_grid,
+        geom_hline,
+        geom_linerange,
+        geom_point,
+        ggplot,
+        labs,
+    )
+
+    drawn = rows.copy()
+    drawn["release"] = _in_order(drawn["release"])
+    drawn["pair"] = _in_order(pair_labels(drawn, benchmark))
+    drawn["set"] = answer_sets(drawn).rename_categories(lambda name: name.replace(", ", "\n"))
+    for column in ("estimate", "ci_low", "ci_high"):
+        drawn[column] = 100 * drawn[column]
+    margin = 100 * benchmark.equivalence_margin
+    return (
+        ggplot(drawn, aes("release", "estimate"))
+        + annotate(
+            "rect", xmin=-float("inf"), xmax=float("inf"), ymin=-margin, ymax=margin, fill=BAND
+        )
+        + geom_hline(yintercept=0, color=DIM, size=0.4)
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), color=ACCENT_A, size=0.9)
+        + geom_point(color=ACCENT_A, size=2.2, na_rm=True)
+        + facet_grid("set ~ pair")
+        + labs(x="release", y="difference, points")
+        + plot_theme()
+    )
+
+
+def _in_order(labels: object) -> pd.Categorical:
+    listed = list(labels)  # type: ignore[call-overload]
+    return pd.Categorical(listed, categories=list(dict.fromkeys(listed)), ordered=True)

@@ -1,0 +1,280 @@
+"""Show tables, plots and text in a page, in the format that the page is drawn for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from fairstats._lib.formatting import escape_html, escape_markdown
+from fairstats.release.contents import DOWNLOADS, output_format
+from fairstats.report.drawing_cache import drawn_once
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from great_tables import GT
+    from plotnine import ggplot
+
+
+class _Declared(Protocol):
+    @property
+    def declaration(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Declared)
+
+# The colours of the plots, and the style sheet's names for them: in HTML a plot takes the page's
+# own colours, so that it follows the reader's light or dark mode.
+INK, DIM, RULE, ACCENT_A, ACCENT_B, BAND = (
+    "#1c2430",
+    "#5b6675",
+    "#d9d5cb",
+    "#b3471d",
+    "#1f5f7a",
+    "#e8eef0",
+)
+NEUTRAL_LIGHT, NEUTRAL_DARK = "#c9cfd4", "#8a949e"
+# Inches, above which a plot is not squeezed into the width of a phone.
+_NARROW = 6
+# What the pages' style sheet and script know great_tables' cells by.
+_DRESSED = {
+    "gt_right",
+    "gt_center",
+    "gt_col_headings",
+    "gt_group_heading_row",
+    "gt_group_heading",
+    "gt_stub",
+}
+#: The files that each table comes as.
+KINDS = ("csv", "json", "parquet")
+_VARIABLES = {
+    INK: "var(--ink)",
+    DIM: "var(--dim)",
+    RULE: "var(--rule)",
+    ACCENT_A: "var(--a)",
+    ACCENT_B: "var(--b)",
+    BAND: "var(--band)",
+    NEUTRAL_LIGHT: "var(--n1)",
+    NEUTRAL_DARK: "var(--n2)",
+}
+
+
+#: What is shown while a part of a page is collected, see `closed`.
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+
+
+def show_markdown(text: str) -> None:
+    """Show text that is pandoc's Markdown; names in it have to be escaped."""
+    from IPython.display import Markdown, display
+
+    collected = _COLLECTED.get()
+    if collected is None:
+        display(Markdown(text))
+    else:
+        collected.append(text)
+
+
+def show_html(markup: str) -> None:
+    """Show HTML in a page for HTML.
+
+    As a raw block of Markdown: beside an output of the type text/html, Quarto loads libraries
+    from the network.
+    """
+    show_markdown(_fenced(markup, "html"))
+
+
+def show_table(
+    table: GT, *, caption: str, css_class: str = "", download: str | None = None
+) -> None:
+    """Show a great_tables table.
+
+    In HTML its markup is used and dressed by the pages' style sheet. For typst the markup is
+    converted by pandoc here, so that both renderers typeset the same table: what Quarto makes of
+    an HTML table shows escaped text as entities.
+
+    Parameters
+    ----------
+    table : great_tables.GT
+        The table.
+    caption : str
+        What it shows, in plain text; names in it need no escaping.
+    css_class : str
+        How the style sheet dresses it.
+    download : str, optional
+        The release's table that holds these figures; its files are named below this one.
+    """
+    markup = slim(re.sub(r"<style>.*?</style>", "", _markup(table), flags=re.DOTALL))
+    opening = re.search(r"<table[^>]*>", markup)
+    assert opening is not None
+    at = opening.end()
+    markup = f"{markup[:at]}<caption><span>{escape_html(caption)}</span></caption>{markup[at:]}"
+    if output_format() != "html":
+        show_markdown(typst_block(markup))
+        return
+    # A region that scrolls sideways has to be reachable by the keyboard, and to have a name.
+    region = f'role="region" tabindex="0" aria-label="{escape_html(caption)}"'
+    markup = f'<div class="table-wrap {css_class}" {region}>{markup}</div>'
+    if download is not None:
+        files = [f'<a href="{page_root()}{DOWNLOADS}/{download}.{k}">{k}</a>' for k in KINDS]
+        markup += f'<p class="downloads">{download}: {" · ".join(files)}</p>'
+    show_html(markup)
+
+
+@contextmanager
+def closed(summary: str) -> Iterator[None]:
+    """Show what follows behind a line that opens it, in HTML; on paper it is open.
+
+    It becomes one output of the cell. Quarto puts each output into an element, which would close
+    a ``<details>`` that another output opens.
+    """
+    if output_format() != "html":
+        yield
+        return
+    parts = [_fenced(f"<details><summary>{escape_html(summary)}</summary>", "html")]
+    collecting = _COLLECTED.set(parts)
+    try:
+        yield
+    finally:
+        _COLLECTED.reset(collecting)
+    show_markdown("\n\n".join([*parts, _fenced("</details>", "html")]))
+
+
+def slim(markup: str) -> str:
+    """A table's markup without what only great_tables' own style sheet and script would use.
+
+    Scopes tell readers which heading is whose; naming the headings in every cell as well makes a
+    page of figures half as long again.
+    """
+    markup = re.sub(r' (headers|rowspan="1"|colspan="1")(="[^"]*")?', "", markup)
+    markup = re.sub(r' id="[^"]*-stub-\d+"', "", markup)
+    return re.sub(
+        r'class="([^"]*\bgt_[^"]*)"',
+        lambda match: f'class="{" ".join(c for c in match[1].split() if c in _DRESSED)}"',
+        markup,
+    ).replace(' class=""', "")
+
+
+def page_root() -> str:
+    """The way from the running page's folder to the site's first page, e.g. ``../``."""
+    for depth, folder in enumerate((Path.cwd(), *Path.cwd().parents)):
+        if (folder / "_quarto.yml").is_file():
+            return "../" * depth
+    return ""
+
+
+def _markup(table: GT) -> str:
+    # Quarto would else take the table apart and drop what it does not know.
+    return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
+
+
+def typst_block(markup: str) -> str:
+    """A raw typst block, in pandoc's Markdown, with the same content as an HTML table."""
+    import pypandoc
+
+    # pandoc reads the alignment of a cell from its style, great_tables gives it by class.
+    aligned = re.sub(
+        r'class="([^"]*\bgt_(right|center)\b[^"]*)"',
+        r'class="\1" style="text-align: \2"',
+        markup,
+    )
+    typst = pypandoc.convert_text(aligned, "typst", format="html", extra_args=["--wrap=none"])
+    # pandoc centres every table; ours are set by their columns.
+    typst = typst.replace("align(center)", "align(left)")
+    return _fenced(typst, "typst")
+
+
+def _fenced(text: str, kind: str) -> str:
+    """A raw block of Markdown, in a fence that nothing inside of it can close."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(4, longest + 1)
+    return f"{fence}{{={kind}}}\n{text}\n{fence}"
+
+
+def show_plot(
+    draw: Callable[[pd.DataFrame, T], ggplot],
+    rows: pd.DataFrame,
+    declared: T,
+    *,
+    name: str,
+    alt: str,
+    width: float,
+    height: float,
+) -> None:
+    """Show a plot as SVG, with a text alternative.
+
+    Parameters
+    ----------
+    draw : callable
+        Gives the plot, in the colours of this module, from `rows` and `declared`.
+    rows : pandas.DataFrame
+        The figures that are drawn.
+    declared : Benchmark or Release
+        What names them. With `rows` it decides whether the plot was drawn before.
+    name : str
+        A name that no other plot of the page has.
+    alt : str
+        What the plot shows, in a sentence.
+    width, height : float
+        Size in inches.
+    """
+    parts = [draw.__name__, name, output_format(), f"{width} {height}", declared.declaration, rows]
+    svg = drawn_once(
+        parts, lambda: plot_svg(draw(rows, declared), width=width, height=height, name=name)
+    )
+    if output_format() == "html":
+        svg = in_page_colours(svg)
+        label = f'role="img" aria-label="{escape_html(alt)}"'
+        markup = svg[svg.index("<svg") :].replace("<svg ", f"<svg {label} ", 1)
+        # A plot too wide for a phone scrolls there, also by the keyboard.
+        wide = width > _NARROW
+        scrolls = f' wide" role="group" tabindex="0" aria-label="{escape_html(alt)}' if wide else ""
+        show_html(f'<figure class="plot{scrolls}">{markup}</figure>')
+        return
+    file = save_asset(f"{name}.svg", svg)
+    show_markdown(f"![{escape_markdown(alt)}]({file}){{width={width}in}}")
+
+
+def in_page_colours(svg: str) -> str:
+    """An SVG whose colours are the style sheet's, so that they change with light and dark."""
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    return svg
+
+
+def save_asset(name: str, content: str) -> str:
+    """Write an image beside the running page and give its path from there."""
+    folder = Path("assets")
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(content, encoding="utf-8")
+    return f"{folder.name}/{name}"
+
+
+def plot_svg(plot: ggplot, *, width: float, height: float, name: str) -> str:
+    """The SVG text of a plot; the same plot gives the same text."""
+    import io
+
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    # A fixed salt keeps the ids in the file, and without a date the file, the same at every run;
+    # the name keeps the ids of two plots of a page apart. In a page text stays text, small and to
+    # be found; on paper it becomes outlines, which look the same whatever fonts there are. A
+    # name with dollar signs is a name, no formula.
+    kind = "none" if output_format() == "html" else "path"
+    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": kind, "text.parse_math": False}):
+        plot.save(
+            buffer,
+            format="svg",
+            width=width,
+            height=height,
+            units="in",
+            verbose=False,
+            metadata={"Date": None},
+            transparent=True,
+        )
+    return re.sub(r'(id|href)="(#?)', rf'\1="\2{name}-', buffer.getvalue().decode()).replace(
+        "url(#", f"url(#{name}-"
+    )

@@ -1,0 +1,205 @@
+"""Tables of how a verdict moves with the choices of an analyst."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats._lib.formatting import escape_html, point_range, points, scientific
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.sensitivity import INTERVAL, INTERVALS, MISSING, TESTS
+from fairstats.release.contents import Release
+from fairstats.report.tables import MARKS, breakable, cell_label
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from great_tables._text import BaseText
+
+#: What each policy does with a missing answer, in a few words.
+POLICY_NOTES = {
+    "available": "each group's own answers",
+    "complete": "pairs with both answers",
+    "incorrect": "missing is wrong",
+    "bounds": "range over all fill-ins",
+}
+#: The choices of interval and test as readers see them; another is named as the estimates do.
+CHOICE_LABELS = {
+    "tango": "Tango",
+    "bonett_price": "Bonett–Price",
+    "newcombe": "Newcombe",
+    "newcombe, partly paired": "Newcombe, each group's own answers",
+    "wald": "Wald",
+    "bootstrap": "BCa bootstrap",
+    "midp": "Mid-p",
+    "exact": "Exact",
+    "asymptotic": "χ²",
+    "asymptotic_cc": "χ², continuity correction",
+}
+NOT_JUDGED = "not judged"
+_PUBLISHED = "as published"
+
+
+def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
+    """The accuracy differences under the four policies for missing answers.
+
+    A row a pair, a column a policy: the estimate with its interval, or the range over all
+    fill-ins. Where a policy would change the published verdict the cell says so.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `fairstats.estimates.sensitivity.sensitivity_of`; those of other aspects are left out.
+    release : Release
+        Names the benchmarks' attributes.
+    name : str
+        The table's id, its own on the page.
+    """
+    from great_tables import GT, html
+
+    rows = rows[rows["aspect"] == MISSING]
+    table = []
+    for unit, pairs in rows.groupby(list(UNIT_COLUMNS), sort=False):
+        heading = unit_label(unit, release)
+        if nothing_missing(pairs):
+            heading += ". No answer is missing: the policies agree."
+        for _, figures in pairs.groupby(list(PAIR_COLUMNS), sort=False):
+            table.append({"set": heading, **_policy_row(figures.set_index("choice"), release)})
+    labels: dict[str, str | BaseText] = {
+        policy: html(f"{policy}<br><small>{POLICY_NOTES[policy]}</small>")
+        for policy in MISSING_POLICIES
+    }
+    columns = ["set", "pair", *MISSING_POLICIES]
+    return (
+        GT(pd.DataFrame(table, columns=columns), rowname_col="pair", groupname_col="set", id=name)
+        .tab_stubhead("Pair")
+        .cols_label(cases=labels)
+        # The cells are HTML, and every name in them is escaped where it is put in.
+        .fmt_passthrough(columns=["pair", *MISSING_POLICIES], escape=False)
+        .cols_align("left")
+    )
+
+
+def with_missing(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of these rows the answer sets in which an answer is missing: of the others policies agree."""
+    units = rows.groupby(list(UNIT_COLUMNS), sort=False)
+    return units.filter(lambda unit: not nothing_missing(unit))
+
+
+def nothing_missing(rows: pd.DataFrame) -> bool:
+    """Whether no pair of these rows has a missing answer: the range over fill-ins is a point."""
+    bounds = rows[(rows["aspect"] == MISSING) & (rows["choice"] == "bounds")]
+    return bool((bounds["ci_low"] == bounds["ci_high"]).all())
+
+
+def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str) -> GT:
+    """The intervals, or the adjusted p-values, that other methods give: a row a pair.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `fairstats.estimates.sensitivity.sensitivity_of`; those of other aspects are left out.
+    release : Release
+        Names the benchmarks' attributes.
+    aspect : {"interval", "test"}
+        What is chosen.
+    name : str
+        The table's id, its own on the page.
+
+    Notes
+    -----
+    The published choice stands first. Where another would change the verdict its cell says so.
+    Where a method has no version for the answers of a pair (they are clustered), its cell is empty.
+    """
+    from great_tables import GT
+
+    rows = rows[rows["aspect"] == aspect]
+    methods = INTERVALS if aspect == INTERVAL else TESTS
+    table = []
+    for unit, pairs in rows.groupby(list(UNIT_COLUMNS), sort=False):
+        for _, choices in pairs.groupby(list(PAIR_COLUMNS), sort=False):
+            table.append(
+                {
+                    "set": unit_label(unit, release),
+                    "pair": escape_html(_pair_label(choices.iloc[0], release)),
+                    **_choices_row(choices, aspect),
+                }
+            )
+    columns = ["set", "pair", _PUBLISHED, *methods]
+    frame = pd.DataFrame(table, columns=columns).fillna("")
+    labels: dict[str, str | BaseText] = {m: CHOICE_LABELS[m] for m in methods}
+    return (
+        GT(frame, rowname_col="pair", groupname_col="set", id=name)
+        .tab_stubhead("Pair")
+        .cols_label(cases=labels | {_PUBLISHED: "As published"})
+        # The cells are HTML, and every name in them is escaped where it is put in.
+        .fmt_passthrough(columns=["pair", _PUBLISHED, *methods], escape=False)
+        .cols_align("left")
+    )
+
+
+def _choices_row(choices: pd.DataFrame, aspect: str) -> dict[str, str]:
+    """The cells of one pair: what was published, by which method, and what the others give."""
+    cells = {}
+    published = choices[choices["published"]]
+    for row in choices.to_dict("records"):
+        if aspect == INTERVAL:
+            cell = escape_html(point_range(row["ci_low"], row["ci_high"]))
+        else:
+            p = row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
+            cell = escape_html(scientific(p))
+        other = len(published) and not _same(row["verdict"], published["verdict"].iloc[0])
+        if other and row["attribute"] != BASELINE:
+            cell += f"<br><small>{_verdict_mark(row['verdict'])}</small>"
+        cells[row["choice"]] = cell
+        if row["published"]:
+            method, comma, effect = row["choice"].partition(", design effect")
+            label = escape_html(f"{CHOICE_LABELS.get(method, method)}{comma}{effect}")
+            cells[_PUBLISHED] = f"<strong>{cell}</strong><br><small>{label}</small>"
+    return cells
+
+
+def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
+    """An answer set as the headings of rows name it."""
+    benchmark, version, model, strategy = map(str, unit)
+    return f"{breakable(model)} ({release.benchmarks[benchmark].title}, {version}, {strategy})"
+
+
+def _pair_label(row: pd.Series, release: Release) -> str:
+    attribute = release.benchmarks[row["benchmark"]].attribute(row["attribute"])
+    return f"{attribute.label}: {attribute.pair_label((row['group_a'], row['group_b']))}"
+
+
+def _policy_row(figures: pd.DataFrame, release: Release) -> dict[str, str]:
+    published = figures.loc[figures["published"], "verdict"].iloc[0]
+    cells = {"pair": escape_html(_pair_label(figures.iloc[0], release))}
+    for policy, row in figures.iterrows():
+        estimate, limits = points(row["estimate"]), point_range(row["ci_low"], row["ci_high"])
+        if policy == "bounds" and pd.isna(row["estimate"]):
+            estimate = "range"
+        elif policy == "bounds":
+            limits = "no range"
+        cell = f"<strong>{estimate}</strong> <small>{limits}</small>"
+        # Under bounds there is never a verdict, and the baseline has none.
+        if row["published"] and row["attribute"] != BASELINE:
+            cell += f"<br><small>published: {_verdict_mark(row['verdict'])}</small>"
+        elif policy != "bounds" and not _same(row["verdict"], published):
+            cell += f"<br><small>changes to {_verdict_mark(row['verdict'])}</small>"
+        cells[str(policy)] = cell_label(str(policy)) + cell
+    return cells
+
+
+def _same(verdict: object, other: object) -> bool:
+    return verdict == other or (pd.isna(verdict) and pd.isna(other))
+
+
+def _verdict_mark(verdict: object) -> str:
+    if not isinstance(verdict, str):
+        return NOT_JUDGED
+    return (
+        f'<span class="verdict {verdict.split()[-1]}"><span aria-hidden="true">'
+        f"{MARKS[verdict]}</span> {verdict}</span>"
+    )

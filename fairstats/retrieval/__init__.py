@@ -1,0 +1,1 @@
+"""Answers with retrieved snippets: what was retrieved, its effects, and votes over variants."""

@@ -1,0 +1,320 @@
+"""Whether answers changed where other snippets were retrieved for the other group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS
+from fairstats.answers.strategies import Strategy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.counts.by_item import item_patterns
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.estimates.design_effects import naming_effect
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.intervals import wilson
+from fairstats.inference.paired_intervals import partly_paired_interval
+from fairstats.inference.sign_flip import design_effect
+from fairstats.retrieval.variant_lists import Lists, asked_with, open_retrievals, refuse_lacking
+
+#: The columns of the table that `retrieval_effects` gives, in order.
+EFFECT_COLUMNS = (
+    *PAIR_COLUMNS,
+    "retriever",
+    "top_k",
+    "of",
+    "metric",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "ci_method",
+    "p_value",
+    "test",
+    "count",
+    "n",
+    "method_note",
+)
+#: Whose pairs: those whose answer for group a, or b, is wrong, and all.
+WRONG_A, WRONG_B, ALL = "wrong_a", "wrong_b", "all"
+#: How the lists of two variants compare; a reordered list is another one.
+SAME, REORDERED, OTHER = "same", "reordered", "other"
+#: The shares of all pairs that are counted, which are 1 together.
+CELLS = (
+    "same_snippets_same_answer",
+    "same_snippets_other_answer",
+    "other_snippets_same_answer",
+    "other_snippets_other_answer",
+)
+CHANGED_SAME, CHANGED_OTHER = "changed_with_same_snippets", "changed_with_other_snippets"
+CHANGE_DIFFERENCE = "change_difference"
+#: What is said of every difference.
+NOT_CAUSAL = "an association: items for which other snippets were found may differ otherwise"
+
+_NUMBER = ("estimate", "ci_low", "ci_high", "ci_level", "p_value")
+_TYPES = dict.fromkeys(_NUMBER, "float64") | dict.fromkeys(("top_k", "count", "n"), "int64")
+# A p-value that underflows is not 0.
+_LEAST_P = float(np.finfo(np.float64).tiny)
+Mask = npt.NDArray[np.bool_]
+Texts = npt.NDArray[np.str_]
+Row = dict[str, Any]
+
+
+def retrieval_effects(
+    answers: pd.DataFrame,
+    retrievals: pd.DataFrame,
+    *,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Wrong and changed answers, by whether the other group's variant got other snippets.
+
+    For a counterfactual pair let R be 1 where the two lists of snippets are not the same, in the
+    same order, and C be 1 where the two answers are not the same letter. Estimated are the shares
+    of the four cells of (R, C), P(C = 1 | R = 0), P(C = 1 | R = 1), and their difference
+
+        P(C = 1 | R = 1) − P(C = 1 | R = 0).
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The answers table. Answer sets whose strategy names no retriever have no row, nor have
+        those of a majority vote: there all variants have one answer.
+    retrievals : pandas.DataFrame
+        As `fairstats.retrieval.retrievals_table.read_retrievals` gives it. Answers to a benchmark
+        of which it has nothing have no row.
+    alpha : float
+        1 − confidence level.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `EFFECT_COLUMNS`: for each unit, pair of groups and ``of`` (the pairs whose answer for
+        group a is wrong, whose answer for b is, or all) a row a metric.
+
+        ``same_snippets_same_answer`` … ``other_snippets_other_answer``
+            The shares of the four cells, over the pairs with both answers.
+        ``reordered``
+            The share of the same pairs whose lists hold the same snippets in another order; they
+            are among those with other snippets.
+        ``changed_with_same_snippets``, ``changed_with_other_snippets``, ``change_difference``
+            The two conditional shares and their difference.
+        ``counterpart_missing``
+            The share of the pairs that lack the other answer (of all: an answer), which are in no
+            row above.
+        ``not_retrieved``
+            The share of pairs whose item has no snippet for any variant, which are in no other
+            row: whether it was searched for is not known.
+
+        ``count`` and ``n`` are what a share is the quotient of; of the difference ``count`` is 0
+        and ``n`` counts both kinds of pairs. Where there is no pair, or not both kinds, the
+        estimate is NaN and `method_note` says why.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze` and `fairstats.retrieval_overlap`, and where retrievals of a
+        strategy's retriever are not there, not as deep as its k, or lack a group.
+
+    Notes
+    -----
+    This is an association and no effect of the snippets: an item for which retrieval depends on
+    the group may be longer or harder, and a model may change its answer to it without any snippet.
+
+    Shares have Wilson's interval, the difference Newcombe's for two independent groups, and a
+    p-value by Fisher's exact test, two-sided, not adjusted. Of several samples an item the counts
+    are divided by the design effect (the larger one of the two kinds, for the difference), and
+    there is no test. A missing answer is neither wrong nor changed, whatever the policy of a
+    benchmark. Two variants for which nothing was found have the same snippets.
+
+    References
+    ----------
+    Newcombe (1998), Statistics in Medicine 17:873-890, method 10; Fisher (1935), The Design of
+    Experiments, section 21; `scipy.stats.fisher_exact`.
+
+    Examples
+    --------
+    >>> sha = "0" * 64
+    >>> row = dict(benchmark="demo", benchmark_version="1", item_id="demo-01")
+    >>> variants = [("race", "white"), ("race", "black"), ("sex", "male"), ("sex", "female"),
+    ...             ("ses", "high_income"), ("ses", "low_income"), ("baseline", "original"),
+    ...             ("baseline", "neutralized")]
+    >>> retrievals = pd.DataFrame([
+    ...     row | dict(attribute=attribute, group=group, retriever="bm25", rank=1, score=1.0,
+    ...                snippet_id=group, snippet_sha256=sha, query_sha256=str(number) * 64,
+    ...                settings="-", corpus="primer", corpus_sha256=sha)
+    ...     for number, (attribute, group) in enumerate(variants)])
+    >>> asked = dict(model="m", strategy="plain+bm25@1", sample=0, attribute="race")
+    >>> answers = pd.DataFrame([row | asked | dict(group=group, answer=answer, answer_key="C")
+    ...                         for group, answer in (("white", "C"), ("black", "B"))])
+    >>> table = retrieval_effects(answers, retrievals).set_index(["of", "metric"])
+    >>> int(table.loc[("wrong_b", "other_snippets_other_answer"), "count"])
+    1
+    """
+    alpha = check_alpha(alpha)
+    opened = open_retrievals(retrievals, benchmarks)
+    refuse_lacking(answers, opened)
+    lists = {(one.benchmark.name, one.version, one.retriever): one for one in opened}
+    strategies = {
+        key: strategy
+        for key, strategy in asked_with(answers).items()
+        if not strategy.voted and (*key[:2], strategy.retriever) in lists
+    }
+    keys = ["benchmark", "benchmark_version", "strategy"]
+    own = pd.MultiIndex.from_frame(answers[keys].astype("str")).isin(list(strategies))
+    if not own.any():
+        return _typed([])
+    patterns = item_patterns(answers[own], benchmarks=benchmarks)
+    rows = []
+    for pair, pairs in patterns.groupby(list(PAIR_COLUMNS), sort=False):
+        names = dict(zip(PAIR_COLUMNS, map(str, pair), strict=True))
+        strategy = strategies[names["benchmark"], names["benchmark_version"], names["strategy"]]
+        found = lists[names["benchmark"], names["benchmark_version"], str(strategy.retriever)]
+        rows += list(_pair_rows(names, pairs, strategy, found, alpha))
+    return _typed(_in_order(rows, opened))
+
+
+def _pair_rows(
+    names: Mapping[str, str], pairs: pd.DataFrame, strategy: Strategy, lists: Lists, alpha: float
+) -> Iterator[Row]:
+    k = int(strategy.top_k or 0)
+    variants = [(names["attribute"], names[side]) for side in ("group_a", "group_b")]
+    kinds = {item: _kind(*(lists.first(k, item, v) for v in variants)) for item in lists.items}
+    snippets = pairs["item_id"].map(kinds).fillna("").to_numpy(dtype=str)
+    items = pairs["item_id"].to_numpy(dtype=str)
+    a, b, key = (pairs[c].to_numpy(dtype=str) for c in ("letter_a", "letter_b", "answer_key"))
+    a_there, b_there = a != NO_LETTER, b != NO_LETTER
+    everything = np.ones(len(pairs), dtype=np.bool_)
+    members = {WRONG_A: a_there & (a != key), WRONG_B: b_there & (b != key), ALL: everything}
+    for of, own in members.items():
+        counted = _Pairs(snippets[own], (a != b)[own], (a_there & b_there)[own], items[own], alpha)
+        for metric, row in counted.rows():
+            keys = {"retriever": strategy.retriever, "top_k": k, "of": of, "metric": metric}
+            yield {**names, **keys, "ci_level": 1 - alpha, **row}
+
+
+def _kind(a: tuple[str, ...], b: tuple[str, ...]) -> str:
+    if a == b:
+        return SAME
+    return REORDERED if set(a) == set(b) else OTHER
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs that one group of rows is about."""
+
+    #: `SAME`, `REORDERED` or `OTHER`; empty for an item without a snippet.
+    snippets: Texts
+    changed: Mask
+    #: Are both answers there?
+    answered: Mask
+    items: Texts
+    alpha: float
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        retrieved = self.snippets != ""
+        both = retrieved & self.answered
+        same = both & (self.snippets == SAME)
+        other = both & ~same
+        cells = [
+            kind & answer for kind in (same, other) for answer in (~self.changed, self.changed)
+        ]
+        for metric, cell in zip(CELLS, cells, strict=True):
+            yield metric, self._share(cell, both)
+        yield "reordered", self._share(self.snippets == REORDERED, both)
+        yield CHANGED_SAME, self._share(self.changed, same)
+        yield CHANGED_OTHER, self._share(self.changed, other)
+        yield CHANGE_DIFFERENCE, self._difference(other, same)
+        yield "counterpart_missing", self._share(~self.answered, retrieved)
+        yield "not_retrieved", self._share(~retrieved, np.ones_like(retrieved))
+
+    def _share(self, part: Mask, whole: Mask) -> Row:
+        count, n = int((part & whole).sum()), int(whole.sum())
+        effect = _effect(part[whole], self.items[whole])
+        found = wilson(count, n, alpha=self.alpha, design_effect=effect)
+        return {
+            "estimate": count / n if n else np.nan,
+            "ci_low": float(found.low),
+            "ci_high": float(found.high),
+            "ci_method": naming_effect(str(found.method), effect),
+            "count": count,
+            "n": n,
+            "method_note": "" if n else "no such pair",
+        }
+
+    def _difference(self, other: Mask, same: Mask) -> Row:
+        changed_other, n_other = int((self.changed & other).sum()), int(other.sum())
+        changed_same, n_same = int((self.changed & same).sum()), int(same.sum())
+        effect = max(_effect(self.changed[kind], self.items[kind]) for kind in (other, same))
+        found = partly_paired_interval(
+            *(0, 0, 0, 0),
+            correct_a=changed_other,
+            n_a=n_other,
+            correct_b=changed_same,
+            n_b=n_same,
+            alpha=self.alpha,
+            design_effect=effect,
+        )
+        row = {
+            "estimate": np.nan,
+            "ci_low": float(found.low),
+            "ci_high": float(found.high),
+            "ci_method": naming_effect("newcombe, independent", effect),
+            "count": 0,
+            "n": n_other + n_same,
+        }
+        if not (n_other and n_same):
+            lacking = [name for name, n in ((OTHER, n_other), (SAME, n_same)) if n == 0]
+            named = " and none with ".join(f"{name} snippets" for name in lacking)
+            return row | {"method_note": f"no pair with {named}: nothing to compare"}
+        row["estimate"] = changed_other / n_other - changed_same / n_same
+        counted = self.items[other | same]
+        if len(np.unique(counted)) < len(counted):
+            return row | {"method_note": f"several samples an item: no test; {NOT_CAUSAL}"}
+        table = [[changed_other, n_other - changed_other], [changed_same, n_same - changed_same]]
+        p = float(stats.fisher_exact(table).pvalue)
+        tested = {"p_value": min(max(p, _LEAST_P), 1.0), "test": "fisher exact"}
+        return row | tested | {"method_note": f"not adjusted; {NOT_CAUSAL}"}
+
+
+def _effect(successes: Mask, items: Texts) -> float:
+    """The design effect of a share; 1 where each item is there once."""
+    codes, names = pd.factorize(items)
+    if len(names) == len(items):
+        return 1.0
+    cells = np.zeros((len(names), 2))
+    np.add.at(cells, (codes, np.where(successes, 0, 1)), 1)
+    share = float(successes.mean())
+    return design_effect(cells, np.ones(len(names)), [1 - share, -share])
+
+
+def _in_order(rows: list[Row], opened: Iterable[Lists]) -> list[Row]:
+    """Units sorted, and their pairs as the benchmark declares them."""
+    places = {
+        (lists.benchmark.name, attribute.name, *pair): place
+        for lists in opened
+        for place, (attribute, pair) in enumerate(
+            (attribute, pair)
+            for attribute in lists.benchmark.attributes.values()
+            for pair in attribute.pairs
+        )
+    }
+
+    def place(row: Row) -> tuple[Any, ...]:
+        pair = tuple(row[name] for name in ("benchmark", "attribute", "group_a", "group_b"))
+        return (*(row[name] for name in UNIT_COLUMNS), places[pair])
+
+    return sorted(rows, key=place)
+
+
+def _typed(rows: list[Row]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=list(EFFECT_COLUMNS))
+    return table.astype({column: _TYPES.get(column, "str") for column in EFFECT_COLUMNS})

@@ -1,0 +1,281 @@
+"""How much of what was retrieved is the same, whichever group the patient is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
+from fairstats.inference._checks import check_alpha, check_whole
+from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
+from fairstats.retrieval.variant_lists import Lists, open_retrievals
+
+_LISTS = ("benchmark", "benchmark_version", "retriever", "top_k", "attribute")
+#: The columns of the table that `retrieval_overlap` gives, in order.
+OVERLAP_COLUMNS = (
+    *_LISTS,
+    "measure",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "ci_method",
+    "n",
+    "n_identical",
+    "n_empty",
+    "n_left_out",
+    "settings",
+    "corpus",
+    "corpus_sha256",
+    "method_note",
+)
+#: The columns of the table that `overlap_of_items` gives, in order.
+ITEM_OVERLAP_COLUMNS = (*_LISTS, "item_id", "variants", "common", "union", "iou", "jaccard")
+MEASURES = ("iou", "jaccard")
+#: The depths that are reported beside a table's own: those of the field.
+USUAL_TOP_K = (10, 15, 20)
+
+_WHOLE = ("top_k", "n", "n_identical", "n_empty", "n_left_out", "variants", "common", "union")
+_NUMBER = ("estimate", "ci_low", "ci_high", "ci_level", *MEASURES)
+_TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBER, "float64")
+Row = dict[str, Any]
+
+
+def retrieval_overlap(
+    retrievals: pd.DataFrame,
+    *,
+    top_k: Iterable[int] | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """The mean overlap of what was retrieved for the variants of an item.
+
+    With S_1, …, S_m the sets of the k first snippets of an item's m variants, the estimand is the
+    mean over items of
+
+        iou = |S_1 ∩ … ∩ S_m| / |S_1 ∪ … ∪ S_m|
+        jaccard = mean over all pairs of variants i < j of |S_i ∩ S_j| / |S_i ∪ S_j|
+
+    Parameters
+    ----------
+    retrievals : pandas.DataFrame
+        As `fairstats.retrieval.retrievals_table.read_retrievals` gives it.
+    top_k : iterable of int, optional
+        The k; by default 10, 15, 20 and the last rank of each retriever, as far as its lists go.
+    alpha : float
+        1 − confidence level.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `OVERLAP_COLUMNS`, a row a benchmark version, retriever, k, attribute and measure. An
+        attribute's row is over its groups; ``pooled`` is over all demographic variants of the
+        item; ``baseline`` stands apart. ``n`` are items, ``n_identical`` those whose sets are all
+        the same, ``n_empty`` those of them for which nothing was found, ``n_left_out`` the
+        benchmark's other items. The limits are those of the bootstrap over items, without a seed
+        (`fairstats.inference.bounded_mean`): an item with all its variants is what is drawn.
+
+    Raises
+    ------
+    InputError
+        Where a table breaks its schema or names what its benchmark does not declare, or its lists
+        end before a k that was asked for.
+    ValueError
+        For a k below 1.
+
+    Notes
+    -----
+    The measures are one for two variants. Of more, iou counts what all have in common and is the
+    lower.
+
+    A variant without a row is one for which nothing was found: two such variants have the same
+    context, overlap 1, and one beside a variant with snippets has overlap 0. An item without a
+    snippet for any variant is left out and counted, since a table does not tell whether it was
+    searched for; a group without a snippet for any item leaves out all of them, and the estimate
+    is NaN. Lists that are shorter than k are taken as they are.
+
+    References
+    ----------
+    Jaccard (1912), New Phytologist 11:37-50. The interval is checked against enumeration and
+    `scipy.stats.bootstrap`.
+
+    Examples
+    --------
+    >>> sha = "0" * 64
+    >>> found = {"white": ["s1", "s2"], "black": ["s2", "s3"]}
+    >>> retrievals = pd.DataFrame([
+    ...     dict(benchmark="demo", benchmark_version="1", item_id="demo-01", attribute="race",
+    ...          group=group, retriever="bm25", rank=rank, snippet_id=snippet, score=1 / rank,
+    ...          snippet_sha256=sha, settings="-", corpus="primer", corpus_sha256=sha,
+    ...          query_sha256={"white": "1" * 64, "black": "2" * 64}[group])
+    ...     for group, snippets in found.items() for rank, snippet in enumerate(snippets, 1)])
+    >>> table = retrieval_overlap(retrievals)
+    >>> row = table[(table["attribute"] == "race") & (table["measure"] == "iou")].iloc[0]
+    >>> round(float(row["estimate"]), 3), int(row["n"]), int(row["n_left_out"])
+    (0.333, 1, 23)
+    """
+    alpha = check_alpha(alpha)
+    rows = [
+        row
+        for lists in open_retrievals(retrievals, benchmarks)
+        for k in _depths(lists, top_k)
+        for attribute in _attributes(lists)
+        for row in _overlap_rows(lists, k, attribute, alpha)
+    ]
+    return _typed(rows, OVERLAP_COLUMNS)
+
+
+def overlap_of_items(
+    retrievals: pd.DataFrame,
+    *,
+    top_k: Iterable[int] | None = None,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """The overlap of what was retrieved for the variants of each item.
+
+    Parameters
+    ----------
+    retrievals, top_k, benchmarks
+        As for `retrieval_overlap`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `ITEM_OVERLAP_COLUMNS`: for each item that `retrieval_overlap` counts how many ``variants``
+        it has, how many snippets stand in the lists of all of them (``common``) and of any
+        (``union``), and both measures.
+
+    Raises
+    ------
+    InputError, ValueError
+        As `retrieval_overlap`.
+    """
+    rows = [
+        row
+        for lists in open_retrievals(retrievals, benchmarks)
+        for k in _depths(lists, top_k)
+        for attribute in _attributes(lists)
+        for row in _item_rows(lists, k, attribute)
+    ]
+    return _typed(rows, ITEM_OVERLAP_COLUMNS)
+
+
+def usual_depths(depth: int) -> list[int]:
+    """10, 15, 20 as far as lists of this depth go, and the depth itself.
+
+    Examples
+    --------
+    >>> usual_depths(17), usual_depths(4)
+    ([10, 15, 17], [4])
+    """
+    return sorted({depth, *(k for k in USUAL_TOP_K if k <= depth)})
+
+
+def _depths(lists: Lists, top_k: Iterable[int] | None) -> list[int]:
+    if top_k is None:
+        return usual_depths(lists.depth)
+    if isinstance(top_k, str | int | float) or not (listed := list(top_k)):
+        raise ValueError(f"top_k={top_k!r} must be a list of ranks of at least 1, e.g. [5, 10]")
+    asked = sorted({check_whole("top_k", k, example=10) for k in listed})
+    if asked[-1] > lists.depth:
+        message = f"the lists by {lists.retriever} end at rank {lists.depth}"
+        problem = Problem("top_k", message, "ask for less, or retrieve more", value=str(asked[-1]))
+        raise InputError([problem])
+    return asked
+
+
+def _attributes(lists: Lists) -> list[str]:
+    return [*(attribute.name for attribute in lists.benchmark.varied), POOLED, BASELINE]
+
+
+def _variants(lists: Lists, attribute: str) -> list[tuple[str, str]]:
+    of = lists.benchmark.varied if attribute == POOLED else [lists.benchmark.attributes[attribute]]
+    return [(one.name, group) for one in of for group in one.groups]
+
+
+def _keys(lists: Lists, k: int, attribute: str) -> Row:
+    names = (lists.benchmark.name, lists.version, lists.retriever, k, attribute)
+    return dict(zip(_LISTS, names, strict=True))
+
+
+def _item_rows(lists: Lists, k: int, attribute: str) -> Iterator[Row]:
+    variants = _variants(lists, attribute)
+    if lists.absent(variants):
+        return
+    keys = _keys(lists, k, attribute)
+    for item in lists.items:
+        sets = [frozenset(lists.first(k, item, variant)) for variant in variants]
+        common, union = frozenset.intersection(*sets), frozenset.union(*sets)
+        shares = [_share(a & b, a | b) for a, b in combinations(sets, 2)]
+        yield keys | {
+            "item_id": item,
+            "variants": len(sets),
+            "common": len(common),
+            "union": len(union),
+            "iou": float(_share(common, union)),
+            # Exact until here: equal overlaps are one number, whichever variant is the other one.
+            "jaccard": float(sum(shares) / len(shares)),
+        }
+
+
+def _share(common: frozenset[str], union: frozenset[str]) -> Fraction:
+    # Two contexts without a snippet are the same context.
+    return Fraction(len(common), len(union)) if union else Fraction(1)
+
+
+def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterator[Row]:
+    items = _typed(list(_item_rows(lists, k, attribute)), ITEM_OVERLAP_COLUMNS)
+    intervals: dict[bytes, Row] = {}
+    for measure in MEASURES:
+        values = items[measure].to_numpy(dtype=np.float64)
+        # The measures are one for two variants: what costs is done once.
+        if values.tobytes() not in intervals:
+            intervals[values.tobytes()] = _interval(values, alpha)
+        yield (
+            _keys(lists, k, attribute)
+            | intervals[values.tobytes()]
+            | {
+                "measure": measure,
+                "n_identical": int((items["common"] == items["union"]).sum()),
+                "n_empty": int((items["union"] == 0).sum()),
+                "n_left_out": len(lists.benchmark.answer_keys) - len(items),
+                "settings": lists.settings,
+                "corpus": lists.corpus,
+                "corpus_sha256": lists.corpus_sha256,
+                "method_note": _note(lists, attribute, intervals[values.tobytes()]),
+            }
+        )
+
+
+def _interval(values: npt.NDArray[np.float64], alpha: float) -> Row:
+    kinds, many = np.unique(values, return_counts=True)
+    found = bounded_mean_interval(kinds, many, alpha=alpha)
+    return {
+        "estimate": float(found.estimate),
+        "ci_low": float(found.ci_low),
+        "ci_high": float(found.ci_high),
+        "ci_level": found.ci_level,
+        "ci_method": str(found.ci_method),
+        "n": int(found.n),
+        "exact": len(kinds) < 3,
+    }
+
+
+def _note(lists: Lists, attribute: str, interval: Row) -> str:
+    if absent := lists.absent(_variants(lists, attribute)):
+        return f"no snippet for {', '.join(' '.join(variant) for variant in absent)}"
+    return "" if interval["exact"] else f"limits: overlaps rounded to 1/{STEPS:,}"
+
+
+def _typed(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=list(columns))
+    return table.astype({column: _TYPES.get(column, "str") for column in columns})

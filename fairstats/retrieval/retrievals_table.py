@@ -1,0 +1,326 @@
+"""The retrievals table: which snippets were found for each variant, and reading and writing it.
+
+One row is one snippet at one rank for one variant of one item. What a model is asked with the k
+first snippets is its strategy ``prompt+retriever@k`` (`fairstats.answers.strategies`); a table that
+goes to rank 20 holds the retrievals of every smaller k.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import already_read, load_parquet
+from fairstats.answers.files import RETRIEVALS_SUFFIX, files_ending, write_parquet
+from fairstats.answers.schema import printable_check, sha256_check, text_check
+
+if TYPE_CHECKING:
+    import pandera.pandas as pandera
+
+#: The columns that name a list of retrieved snippets.
+LIST_COLUMNS = ("benchmark", "benchmark_version", "item_id", "attribute", "group", "retriever")
+#: The columns that name one row.
+RETRIEVAL_KEY = (*LIST_COLUMNS, "rank")
+_SEARCHED = ("benchmark", "benchmark_version", "retriever")
+_VARIANT = tuple(column for column in LIST_COLUMNS if column != "retriever")
+#: The columns of the table that a release holds, in order.
+RETRIEVAL_COLUMNS = (
+    *RETRIEVAL_KEY,
+    "snippet_id",
+    "score",
+    "snippet_sha256",
+    "query_sha256",
+    "settings",
+    "corpus",
+    "corpus_sha256",
+)
+#: Columns that stay with whoever has the corpus, and are asked with.
+TEXT_COLUMNS = ("title", "text")
+
+_RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+_REMEDY = "make the file again with `fairstats retrieve`"
+
+
+def context_sha256(snippets: Iterable[str]) -> str:
+    """What names the snippets that a prompt holds, and their order.
+
+    Parameters
+    ----------
+    snippets : iterable of str
+        The sha256 of each snippet's text, the first rank first; none where nothing was found.
+
+    Returns
+    -------
+    str
+        The sha256 of these, one a line: the column of that name in the answers.
+
+    Examples
+    --------
+    >>> context_sha256([])[:8], context_sha256(["0" * 64])[:8]
+    ('e3b0c442', '60e05bd1')
+    """
+    return hashlib.sha256("\n".join(snippets).encode()).hexdigest()
+
+
+@cache
+def retrievals_schema() -> pandera.DataFrameSchema:
+    """The pandera schema of the retrievals table, the single definition of its columns.
+
+    Returns
+    -------
+    pandera.pandas.DataFrameSchema
+        The columns with their types and checks. That `RETRIEVAL_KEY` is unique follows from the
+        ranks, which `check_retrievals` looks at.
+
+    Examples
+    --------
+    >>> [name for name, column in retrievals_schema().columns.items() if not column.required]
+    ['title', 'text']
+    """
+    from fairstats._lib.pandera_without_spark import pa
+
+    name, sha256 = printable_check(), sha256_check()
+    retriever = text_check(
+        _RETRIEVER.fullmatch, "must be up to 40 of a-z, 0-9, dot, hyphen, underscore"
+    )
+    most = pa.Check.str_length(max_value=100_000, error="is longer than 100,000 characters")
+    return pa.DataFrameSchema(
+        {
+            **{column: pa.Column(str, name) for column in LIST_COLUMNS},
+            "retriever": pa.Column(str, retriever),
+            "rank": pa.Column("int64", pa.Check.in_range(1, 9999, error="must be 1 to 9999")),
+            "snippet_id": pa.Column(str, name),
+            "score": pa.Column("float64", pa.Check(np.isfinite, error="must be a finite number")),
+            **{c: pa.Column(str, sha256) for c in ("snippet_sha256", "query_sha256")},
+            "settings": pa.Column(str, printable_check(1_000)),
+            "corpus": pa.Column(str, name),
+            "corpus_sha256": pa.Column(str, sha256),
+            **{column: pa.Column(str, most, required=False) for column in TEXT_COLUMNS},
+        },
+        strict=True,
+        coerce=True,
+    )
+
+
+def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
+    """Check a frame against the schema and give its columns their types and order.
+
+    Parameters
+    ----------
+    retrievals : pandas.DataFrame
+        The rows to check; not changed.
+    path : str
+        What to call the frame's file in problems.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows, sorted by `RETRIEVAL_KEY`.
+
+    Raises
+    ------
+    InputError
+        For a missing, unknown or repeated column, a row that breaks the schema, a rank that is no
+        whole number, ranks of a list that do not run from 1 without a gap, scores that rise with
+        them, a snippet that stands in a list twice, a list or a variant with two queries, two
+        lists of one retriever for the same query on one benchmark version, lists of one retriever
+        on one benchmark version from different corpora, and a snippet whose id has two texts.
+    """
+    from pandera.errors import SchemaErrors
+
+    frame = retrievals.reset_index(drop=True)
+    wrong = set(RETRIEVAL_COLUMNS) - set(frame.columns)
+    unknown = [c for c in frame.columns if c not in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS)]
+    if wrong or unknown or frame.columns.has_duplicates:
+        named = ", ".join(sorted(map(str, [*wrong, *unknown]))) or "repeated"
+        problem = Problem(path, "is no retrievals table", _REMEDY, column=named)
+        raise InputError([problem])
+    if frame.empty:
+        raise InputError([Problem(path, "the table has no row", _REMEDY)])
+    # The schema would cut them down to whole numbers.
+    rank = pd.to_numeric(frame["rank"], errors="coerce")
+    if len(parts := frame["rank"][rank.notna() & (rank != rank.round())].head(20)):
+        message, remedy = "is no whole number", "number the snippets of a list from 1"
+        raise InputError(
+            [
+                Problem(path, message, remedy, int(row) + 1, "rank", str(value)[:200])
+                for row, value in parts.items()
+            ]
+        )
+    try:
+        checked = retrievals_schema().validate(frame, lazy=True)
+    except SchemaErrors as error:
+        cases = error.failure_cases.head(20).to_dict("records")
+        raise InputError(
+            [
+                Problem(
+                    path,
+                    str(case["check"]),
+                    _REMEDY,
+                    None if pd.isna(case["index"]) else int(case["index"]) + 1,
+                    str(case["column"]),
+                    str(case["failure_case"])[:200],
+                )
+                for case in cases
+            ]
+        ) from None
+    columns = [c for c in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS) if c in checked]
+    checked = checked[columns].sort_values(list(RETRIEVAL_KEY), ignore_index=True)
+    if problems := [*_list_problems(checked, path), *_corpus_problems(checked, path)]:
+        raise InputError(problems)
+    return checked
+
+
+def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
+    """What no retriever gives; the rows are sorted by `RETRIEVAL_KEY`."""
+    lists = frame.groupby(list(LIST_COLUMNS), sort=False)["rank"]
+    place, length = lists.cumcount() + 1, lists.transform("size")
+    score, query, snippet = frame["score"], frame["query_sha256"], frame["snippet_id"]
+    # By number: cheaper than by names when it is asked of every rank.
+    same_query = frame.groupby([*_SEARCHED, "query_sha256"], sort=False).ngroup()
+    first_snippet = snippet.groupby([same_query, frame["rank"]], sort=False).transform("first")
+    first_length = length.groupby(same_query, sort=False).transform("first")
+    first_query = query.groupby([frame[c] for c in _VARIANT], sort=False).transform("first")
+    two_queries = (place > 1) & (query != query.shift())
+    found = [
+        (
+            frame["rank"] != place,
+            "rank",
+            "the ranks of a list have to run from 1 without a gap",
+            _REMEDY,
+        ),
+        (
+            frame.duplicated([*LIST_COLUMNS, "snippet_id"]),
+            "snippet_id",
+            "the snippet stands in this list twice",
+            _REMEDY,
+        ),
+        (
+            (place > 1) & (score > score.shift()),
+            "score",
+            "the scores of a list must not rise with its ranks",
+            "rank the highest score first",
+        ),
+        (two_queries, "query_sha256", "the list has two queries", _REMEDY),
+        (
+            (place == 1) & (query != first_query),
+            "query_sha256",
+            "another retriever had another query for this variant",
+            "retrieve by each of them for the same vignettes",
+        ),
+        (
+            (snippet != first_snippet) | (length != first_length),
+            "query_sha256",
+            "this retriever has another list for the same query",
+            _REMEDY,
+        ),
+    ]
+    problems = []
+    for wrong, column, message, remedy in found:
+        for row in frame[wrong].head(1).to_dict("records"):
+            value = f"{row[column]} of {row['item_id']}, {row['group']}"
+            problems.append(Problem(path, message, remedy, column=column, value=value))
+    return problems
+
+
+def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
+    problems = []
+    searched = frame.groupby(["benchmark", "benchmark_version", "retriever"])
+    for column, what in (("corpus_sha256", "corpora were"), ("settings", "settings were")):
+        for (_, _, retriever), number in searched[column].nunique().items():
+            if number > 1:
+                message = f"{number} {what} used by {retriever} for the same benchmark"
+                remedy = "give each its own name: fairstats retrieve --name"
+                problems.append(Problem(path, message, remedy, column=column))
+    texts = frame.groupby(["corpus_sha256", "snippet_id"])["snippet_sha256"].nunique()
+    for (_, snippet), _ in texts[texts > 1].head(20).items():
+        message = "a snippet of this corpus has two texts"
+        problems.append(Problem(path, message, _REMEDY, column="snippet_id", value=str(snippet)))
+    return problems
+
+
+def retrieval_files(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> list[Path]:
+    """The retrievals files among these paths and inside of the folders among them, each once.
+
+    Examples
+    --------
+    >>> [path.name for path in retrieval_files(["answers.parquet", "bm25.retrievals.parquet"])]
+    ['bm25.retrievals.parquet']
+    """
+    return files_ending(source, RETRIEVALS_SUFFIX)
+
+
+def read_retrievals(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+) -> pd.DataFrame:
+    """Read retrievals from files that ``fairstats retrieve`` wrote.
+
+    Parameters
+    ----------
+    source : path, or iterable of paths
+        Files; several are put together.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Checked by `check_retrievals`.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read or its rows, or all files together, break the schema.
+    """
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    paths, read = [Path(path) for path in given], already_read(given)
+    frames = []
+    for path in paths:
+        if path.is_dir():
+            there = ", ".join(file.name for file in sorted(path.glob(f"*{RETRIEVALS_SUFFIX}"))[:5])
+            problem = Problem(str(path), "is a folder", f"name one file of it: {there or 'none'}")
+            raise InputError([problem])
+        if not path.name.endswith(RETRIEVALS_SUFFIX):
+            message = f"is no file of retrievals, whose names end in {RETRIEVALS_SUFFIX}"
+            raise InputError([Problem(str(path), message, "make one with `fairstats retrieve`")])
+        frames.append(check_retrievals(load_parquet(read.get(path, path)), path=str(path)))
+    if len(frames) == 1:
+        return frames[0]
+    return check_retrievals(pd.concat(frames, ignore_index=True), path=str(paths[-1]))
+
+
+def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+    """Write checked retrievals as one parquet file, by a rename.
+
+    Parameters
+    ----------
+    retrievals : pandas.DataFrame
+        What `check_retrievals` passes.
+    path : path
+        A name that ends in `RETRIEVALS_SUFFIX`.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+
+    Raises
+    ------
+    InputError
+        When a row breaks the schema or the name ends otherwise; nothing is written then.
+    """
+    path = Path(path)
+    if not path.name.endswith(RETRIEVALS_SUFFIX):
+        raise InputError(
+            [Problem(str(path), "is no name for it", f"end it in {RETRIEVALS_SUFFIX}")]
+        )
+    return write_parquet(check_retrievals(retrievals, path=str(path)), path)

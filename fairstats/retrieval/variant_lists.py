@@ -1,0 +1,228 @@
+"""The lists of snippets behind each variant, and whether they fit the answers' strategies.
+
+What the statistics of retrieval share: the retrievals table checked against what its benchmarks
+declare, and each variant's snippet ids in the order of their ranks.
+
+Answers name a retriever and a k. Those of ``fairstats collect`` also say by ``context_sha256``
+which snippets stood in the prompt, and have to fit. Of others nothing but the retriever's name, the
+depth of its lists and the groups that have one ties a list to an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.strategies import Strategy, read_strategy
+from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.retrieval.retrievals_table import (
+    LIST_COLUMNS,
+    RETRIEVAL_COLUMNS,
+    check_retrievals,
+    context_sha256,
+)
+
+#: What names the lists of one retriever.
+RETRIEVER_COLUMNS = ("benchmark", "benchmark_version", "retriever")
+
+_TYPES = dict.fromkeys(RETRIEVAL_COLUMNS, "str") | {"rank": "int64", "score": "float64"}
+_ASKED = ["benchmark", "benchmark_version", "strategy"]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What one retriever found for the variants of one version of a benchmark.
+
+    Attributes
+    ----------
+    benchmark : Benchmark
+        The benchmark.
+    version, retriever, settings, corpus, corpus_sha256 : str
+        Which variants were searched for, by what, and where.
+    depth : int
+        The last rank that any of the lists has.
+    found : mapping of (str, str, str) to tuple of str
+        The snippet ids of each item, attribute and group, the first rank first; a variant for
+        which nothing was found is not there.
+    texts : mapping of (str, str, str) to tuple of str
+        In the same way the sha256 of their texts.
+    """
+
+    benchmark: Benchmark
+    version: str
+    retriever: str
+    corpus: str
+    corpus_sha256: str
+    settings: str
+    depth: int
+    found: Mapping[tuple[str, str, str], tuple[str, ...]]
+    texts: Mapping[tuple[str, str, str], tuple[str, ...]]
+
+    @property
+    def items(self) -> list[str]:
+        """The benchmark's items with a snippet for one of their variants at least.
+
+        Of the others the table does not tell whether they were searched for at all.
+        """
+        there = {item for item, _, _ in self.found}
+        return [item for item in self.benchmark.answer_keys if item in there]
+
+    def absent(self, variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of these variants (attribute, group) that have no snippet for any item."""
+        there = {(attribute, group) for _, attribute, group in self.found}
+        return [variant for variant in variants if variant not in there]
+
+    def first(self, k: int, item: str, variant: tuple[str, str]) -> tuple[str, ...]:
+        """The k first snippets of a variant, fewer where fewer were found."""
+        return self.found.get((item, *variant), ())[:k]
+
+
+def no_retrievals() -> pd.DataFrame:
+    """A retrievals table without a row."""
+    return pd.DataFrame(columns=list(RETRIEVAL_COLUMNS)).astype(_TYPES)
+
+
+def open_retrievals(
+    retrievals: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> list[Lists]:
+    """The lists of a retrievals table, one entry a benchmark version and retriever, sorted.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.retrieval.retrievals_table.check_retrievals`, and for what the benchmark does
+        not declare.
+    """
+    if retrievals.empty:
+        return []
+    checked = check_retrievals(retrievals)
+    known = load_benchmarks(checked["benchmark"].unique().tolist(), benchmarks)
+    if problems := list(_undeclared(checked, known)):
+        raise InputError(problems)
+    opened = []
+    for key, rows in checked.groupby(list(RETRIEVER_COLUMNS), sort=True):
+        name, version, retriever = map(str, key)
+        # Sorted by rank inside of a list, which `check_retrievals` has done.
+        variants = zip(*(rows[c] for c in ("item_id", "attribute", "group")), strict=True)
+        found: dict[tuple[str, str, str], list[str]] = {}
+        texts: dict[tuple[str, str, str], list[str]] = {}
+        snippets = zip(variants, rows["snippet_id"], rows["snippet_sha256"], strict=True)
+        for variant, snippet, text in snippets:
+            found.setdefault(variant, []).append(snippet)
+            texts.setdefault(variant, []).append(text)
+        opened.append(
+            Lists(
+                benchmark=known[name],
+                version=version,
+                retriever=retriever,
+                corpus=str(rows["corpus"].iloc[0]),
+                corpus_sha256=str(rows["corpus_sha256"].iloc[0]),
+                settings=str(rows["settings"].iloc[0]),
+                depth=int(rows["rank"].max()),
+                found={variant: tuple(own) for variant, own in found.items()},
+                texts={variant: tuple(own) for variant, own in texts.items()},
+            )
+        )
+    return opened
+
+
+def _undeclared(retrievals: pd.DataFrame, known: Mapping[str, Benchmark]) -> Iterator[Problem]:
+    lists = retrievals[list(LIST_COLUMNS)].drop_duplicates()
+    for name, rows in lists.groupby("benchmark"):
+        benchmark = known[str(name)]
+        variants = pd.MultiIndex.from_frame(rows[["attribute", "group"]])
+        unknown = {
+            "benchmark_version": ~rows["benchmark_version"].isin(list(benchmark.versions)),
+            "item_id": ~rows["item_id"].isin(list(benchmark.answer_keys)),
+            "group": ~variants.isin(list(benchmark.variants)),
+        }
+        for column, wrong in unknown.items():
+            for value in rows.loc[wrong, column].unique()[:10]:
+                message = f"{name} does not declare it"
+                remedy = "retrieve for the benchmark that the answers are to"
+                yield Problem("<retrievals>", message, remedy, column=column, value=value)
+
+
+def asked_with(answers: pd.DataFrame) -> dict[tuple[str, str, str], Strategy]:
+    """The strategies of answers that name a retriever, by benchmark, version and name.
+
+    A strategy is all that an answer says of retrieval: a prompt, a retriever's name and a k.
+    """
+    asked = answers[_ASKED].astype("str").drop_duplicates().sort_values(_ASKED)
+    read = {key: read_strategy(key[2]) for key in asked.itertuples(index=False, name=None)}
+    return {key: strategy for key, strategy in read.items() if strategy.retriever is not None}
+
+
+def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Problem]:
+    """Every strategy of these answers to which the retrievals cannot belong.
+
+    Where answers say by ``context_sha256`` which snippets stood in their prompts, these have to be
+    the first of the lists. Where they do not, that none is named does not show that they were
+    asked with these lists: compared are the retriever's name, the depth of its lists and the
+    groups that have one, and nothing else.
+
+    A strategy is not looked at where there is no retrieval for its benchmark at all: answers can
+    be published without retrievals, and then nothing is said of them.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers.
+    opened : iterable of Lists
+        From `open_retrievals`.
+
+    Returns
+    -------
+    list of Problem
+        For a retriever without lists on the answers' version, lists that end before the
+        strategy's k, a variant of the benchmark for which no item has a snippet, and answers that
+        were asked with other snippets.
+    """
+    by_key = {(one.benchmark.name, one.version, one.retriever): one for one in opened}
+    searched = {name for name, _, _ in by_key}
+    problems = []
+    for (name, version, strategy), asked in asked_with(answers).items():
+        if name not in searched:
+            continue
+        lists = by_key.get((name, version, str(asked.retriever)))
+        message, k = "", int(asked.top_k or 0)
+        if lists is None:
+            message = f"there is no retrieval by {asked.retriever} for {name}, version {version}"
+        elif lists.depth < k:
+            message = f"the retrievals by {asked.retriever} end at rank {lists.depth}"
+        elif absent := lists.absent(lists.benchmark.variants):
+            named = ", ".join(" ".join(variant) for variant in absent)
+            message = f"the retrievals by {asked.retriever} have no snippet for {named}"
+        elif other := _asked_otherwise(answers, (name, version, strategy), lists, k):
+            message = f"was asked with other snippets than {asked.retriever} found: {other}"
+        if message:
+            remedy = "add the file that `fairstats retrieve` wrote for these answers"
+            place = "<answers>"
+            problems.append(Problem(place, message, remedy, column="strategy", value=strategy))
+    return problems
+
+
+def _asked_otherwise(
+    answers: pd.DataFrame, unit: tuple[str, str, str], lists: Lists, k: int
+) -> str:
+    """The first variant whose answer says that other snippets stood in its prompt, in words."""
+    if "context_sha256" not in answers:
+        return ""
+    own = answers[(answers[_ASKED].astype("str") == list(unit)).all(axis=1)]
+    own = own[own["context_sha256"].notna()]
+    variants = list(zip(own["item_id"], own["attribute"], own["group"], strict=True))
+    expected = {v: context_sha256(lists.texts.get(v, ())[:k]) for v in dict.fromkeys(variants)}
+    for variant, context in zip(variants, own["context_sha256"], strict=True):
+        if expected[variant] != context:
+            item, _, group = variant
+            return f"{item}, {group}"
+    return ""
+
+
+def refuse_lacking(answers: pd.DataFrame, opened: Iterable[Lists]) -> None:
+    """Raise `InputError` with the `strategy_problems`, if there are any."""
+    if problems := strategy_problems(answers, opened):
+        raise InputError(problems)

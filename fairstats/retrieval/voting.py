@@ -1,0 +1,327 @@
+"""The majority vote: one answer for all demographic variants of an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
+from fairstats.answers.schema import KEY_COLUMNS, REQUIRED_COLUMNS
+from fairstats.answers.strategies import MAJORITY_VOTE, read_strategy, votes_among
+from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.bounded_mean import bounded_mean_interval
+from fairstats.inference.intervals import wilson
+
+#: The columns of the table that `vote_counts` gives, in order.
+VOTE_COLUMNS = (
+    *UNIT_COLUMNS,
+    "items",
+    "n",
+    "n_unanimous",
+    "n_ties",
+    "n_ties_with_key",
+    "n_unanswered",
+    "n_right",
+    "n_wrong",
+    "n_right_against_most",
+    "winner_share",
+    "score",
+    "score_low",
+    "score_high",
+    "accuracy_vote",
+    "accuracy_vote_low",
+    "accuracy_vote_high",
+    "accuracy_single",
+    "accuracy_gain",
+    "accuracy_gain_low",
+    "accuracy_gain_high",
+    "ci_level",
+    "ci_method",
+    "method_note",
+)
+_ITEM = [*UNIT_COLUMNS, "item_id", "sample"]
+_TYPES = dict.fromkeys(UNIT_COLUMNS, "str") | dict.fromkeys(("ci_method", "method_note"), "str")
+_TYPES |= {name: "int64" for name in VOTE_COLUMNS if name == "items" or name.startswith("n")}
+
+
+def majority_vote(
+    answers: pd.DataFrame, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
+) -> pd.DataFrame:
+    """Let the demographic variants of each item vote on one answer for all of them.
+
+    The vote is the letter that stands most often among the answers to an item's demographic
+    variants, of one model, strategy and sample.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers; those that are votes already are left out.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        New answers of the strategy's voted name, e.g. ``majority_vote+bm25@10``, for the same
+        variants: each demographic one has the vote. ``collector`` is ``majority_vote``; of the
+        other optional columns ``snapshot`` is kept. The baseline's variants do not vote and keep
+        their own answer.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`, and where there is no answer to vote on.
+
+    Notes
+    -----
+    A missing answer does not vote. Where two letters stand equally often, or all answers are
+    missing, there is none: null with status ``unparsed``.
+
+    All variants of an item having one answer, CFR is 1 and AD, DP and EO are 0 by construction
+    (where every variant has a row, and under the policies that leave missing answers out); that
+    says nothing of the model. What can be judged is accuracy and how many votes are ties: see
+    `vote_counts`. A release takes no votes as answers; its own table says what they give.
+
+    References
+    ----------
+    Wang et al. (2023), Self-Consistency Improves Chain of Thought Reasoning, ICLR, for the vote
+    over several answers of a model.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            item_id="demo-01", answer_key="C", status="ok")
+    >>> answers = pd.DataFrame([row | dict(attribute="race", group="white", answer="C"),
+    ...                         row | dict(attribute="race", group="black", answer="B"),
+    ...                         row | dict(attribute="sex", group="male", answer="C")])
+    >>> majority_vote(answers)[["strategy", "answer"]].values.tolist()
+    [['majority_vote', 'C'], ['majority_vote', 'C'], ['majority_vote', 'C']]
+    """
+    single = _single(answers, benchmarks)
+    if (single["attribute"] == BASELINE).all():
+        raise nothing_to_vote_on()
+    votes = _votes(single)
+    columns = [*REQUIRED_COLUMNS, *(["snapshot"] if "snapshot" in single else [])]
+    voted = single[columns].reset_index(drop=True)
+    demographic = voted["attribute"] != BASELINE
+    vote = voted[_ITEM].merge(votes[[*_ITEM, "vote"]], on=_ITEM, how="left", validate="m:1")["vote"]
+    status = vote.notna().map({True: "ok", False: "unparsed"})
+    return voted.assign(
+        strategy=voted["strategy"].map(voted_names(voted["strategy"])),
+        answer=voted["answer"].mask(demographic, vote),
+        status=voted["status"].mask(demographic, status),
+        collector=MAJORITY_VOTE,
+    )
+
+
+def vote_counts(
+    answers: pd.DataFrame,
+    *,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """What a majority vote over the demographic variants of each item would give.
+
+    The estimands are the accuracy of the vote, votes right over votes that are no tie, and what
+    it gains: the mean over the same items of 1 or 0 for the vote less the share of right answers
+    among those of the item.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        Answers; those that are votes already are left out.
+    alpha : float
+        1 − confidence level.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `VOTE_COLUMNS`, a row a unit.
+
+        ``items``, ``n``
+            Items, and votes: one a sample of an item.
+        ``n_unanimous``
+            Votes of which all answers that are there are the same letter.
+        ``n_ties``, ``n_ties_with_key``, ``n_unanswered``
+            Votes without a result: two letters or more stand equally often; the key is one of
+            them; no answer is there at all.
+        ``n_right``, ``n_wrong``
+            Votes with a result that is the key, and that is not.
+        ``n_right_against_most``
+            Those of the right ones that fewer than half of the answers gave. (A key that more
+            than half of the answers gave always wins.)
+        ``winner_share``
+            The mean share of the answers that gave the winning letter.
+        ``score``
+            The mean share of right answers among those of an item, over all items that have an
+            answer, with limits: what is printed as a strategy's score. Missing answers are left
+            out, whatever the policy.
+        ``accuracy_vote``, ``accuracy_single``, ``accuracy_gain``
+            Right votes over votes with a result, the mean share of right answers among these
+            items' own, and the difference, with limits.
+
+    Raises
+    ------
+    InputError
+        As `fairstats.analyze`.
+
+    Notes
+    -----
+    The limits of the accuracy are Wilson's, those of the score and of the gain the bootstrap's
+    over items (`fairstats.inference.bounded_mean`, the gain's on the scale from −1 to 1). With
+    several samples of an item there are none: votes on one item are not independent. Where no
+    vote has a result its figures are NaN.
+
+    References
+    ----------
+    Wilson (1927), JASA 22:209-212; Efron (1987), JASA 82:171-185.
+
+    Examples
+    --------
+    >>> row = dict(benchmark="demo", benchmark_version="1", model="m", strategy="plain", sample=0,
+    ...            item_id="demo-01", answer_key="C", attribute="race")
+    >>> answers = pd.DataFrame([row | dict(group="white", answer="C"),
+    ...                         row | dict(group="black", answer="B")])
+    >>> vote_counts(answers)[["n", "n_ties", "n_ties_with_key", "n_right"]].values.tolist()
+    [[1, 1, 1, 0]]
+    """
+    alpha = check_alpha(alpha)
+    if answers.empty:
+        return _typed([])
+    votes = _votes(_single(answers, benchmarks))
+    return _typed(
+        [
+            dict(zip(UNIT_COLUMNS, unit, strict=True)) | _count(own, alpha)
+            for unit, own in votes.groupby(list(UNIT_COLUMNS), sort=True)
+        ]
+    )
+
+
+def nothing_to_vote_on() -> InputError:
+    """What is raised where no answer can vote."""
+    remedy = "give answers to an item's demographic variants that are no votes themselves"
+    return InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
+
+
+def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[str, str]:
+    """The names of strategies once their answers, or their replies, have voted.
+
+    Examples
+    --------
+    >>> voted_names(["plain", "cot+bm25@10"])
+    {'plain': 'majority_vote', 'cot+bm25@10': 'majority_vote(cot)+bm25@10'}
+    """
+    return {
+        name: replace(read_strategy(name), voted=True, clustered=clustered).name
+        for name in dict.fromkeys(strategies)
+    }
+
+
+def _single(
+    answers: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
+) -> pd.DataFrame:
+    """Checked answers that are no votes."""
+    open_answers(answers, benchmarks)
+    if answers.duplicated(list(KEY_COLUMNS)).any():
+        row = int(np.flatnonzero(answers.duplicated(list(KEY_COLUMNS)))[0])
+        message, remedy = "the same answer stands here a second time", "drop one"
+        raise InputError([Problem("<answers>", message, remedy, row + 1)])
+    names = answers["strategy"].astype("str")
+    return answers[~names.isin(votes_among(names.unique()))]
+
+
+def _votes(answers: pd.DataFrame) -> pd.DataFrame:
+    """One row an item and sample: how its answers are spread, and the vote (null for none)."""
+    rows = answers.loc[answers["attribute"] != BASELINE, [*_ITEM, "answer", "answer_key"]]
+    asked = rows.groupby(_ITEM, sort=True)["answer_key"].first()
+    counts = (
+        rows.dropna(subset="answer").groupby([*_ITEM, "answer"], sort=True).size().rename("votes")
+    )
+    counts = counts.reset_index()
+    by_item = counts.groupby(_ITEM)["votes"]
+    leading = counts[counts["votes"] == by_item.transform("max")]
+    winners = leading.groupby(_ITEM).agg(
+        leaders=("answer", "size"), winner=("answer", "first"), most=("votes", "first")
+    )
+    votes = asked.to_frame().join(winners).join(by_item.sum().rename("answers"))
+    votes = votes.reset_index()
+    keyed = counts.merge(votes[[*_ITEM, "answer_key"]], on=_ITEM)
+    keyed = keyed[keyed["answer"] == keyed["answer_key"]]
+    right = keyed.set_index(_ITEM)["votes"].rename("right")
+    votes = votes.join(right, on=_ITEM)
+    whole = ["leaders", "most", "answers", "right"]
+    votes[whole] = votes[whole].fillna(0).astype("int64")
+    return votes.assign(vote=votes["winner"].where(votes["leaders"] == 1))
+
+
+def _count(own: pd.DataFrame, alpha: float) -> dict[str, Any]:
+    decided = own[own["leaders"] == 1]
+    vote_right = (decided["vote"] == decided["answer_key"]).to_numpy(dtype=np.bool_)
+    single = (decided["right"] / decided["answers"]).to_numpy(dtype=np.float64)
+    answered = own[own["answers"] > 0]
+    score = (answered["right"] / answered["answers"]).to_numpy(dtype=np.float64)
+    tie = own["leaders"] > 1
+    items = own["item_id"].nunique()
+    n_right = int(vote_right.sum())
+    return {
+        "items": items,
+        "n": len(own),
+        "n_unanimous": int(((own["most"] == own["answers"]) & (own["answers"] > 0)).sum()),
+        "n_ties": int(tie.sum()),
+        "n_ties_with_key": int((tie & (own["right"] == own["most"])).sum()),
+        "n_unanswered": int((own["answers"] == 0).sum()),
+        "n_right": n_right,
+        "n_wrong": len(decided) - n_right,
+        "n_right_against_most": int((vote_right & (single < 0.5)).sum()),
+        "score": _mean(score),
+        "winner_share": _mean((decided["most"] / decided["answers"]).to_numpy(dtype=np.float64)),
+        "accuracy_vote": _mean(vote_right.astype(np.float64)),
+        "accuracy_single": _mean(single),
+        "accuracy_gain": _mean(vote_right - single),
+        "ci_level": 1 - alpha,
+        **_limits(vote_right, single, score, alpha, clustered=len(own) > items),
+    }
+
+
+def _limits(
+    vote_right: npt.NDArray[np.bool_],
+    single: npt.NDArray[np.float64],
+    score: npt.NDArray[np.float64],
+    alpha: float,
+    *,
+    clustered: bool,
+) -> dict[str, Any]:
+    if clustered:
+        return {"ci_method": "none", "method_note": "several samples an item: no interval"}
+    accuracy = wilson(int(vote_right.sum()), len(vote_right), alpha=alpha)
+    # From −1 to 1, brought to 0 to 1 and back.
+    gain = bounded_mean_interval((1 + vote_right - single) / 2, alpha=alpha)
+    of_items = bounded_mean_interval(score, alpha=alpha)
+    return {
+        "score_low": float(of_items.ci_low),
+        "score_high": float(of_items.ci_high),
+        "accuracy_vote_low": float(accuracy.low),
+        "accuracy_vote_high": float(accuracy.high),
+        "accuracy_gain_low": 2 * float(gain.ci_low) - 1,
+        "accuracy_gain_high": 2 * float(gain.ci_high) - 1,
+        "ci_method": f"score: {of_items.ci_method}; accuracy: wilson; gain: {gain.ci_method}",
+        "method_note": "" if len(vote_right) else "no vote has a result",
+    }
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _typed(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=list(VOTE_COLUMNS))
+    return table.astype({column: _TYPES.get(column, "float64") for column in VOTE_COLUMNS})

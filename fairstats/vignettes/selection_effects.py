@@ -1,0 +1,214 @@
+"""Do figures bear the mark of selection, of items kept because they flipped a model?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from fairstats._lib.safe_names import named_in
+from fairstats.answers.engine_frames import open_answers
+from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
+from fairstats.counts.by_item import crossed_patterns, item_sums, patterns_of
+from fairstats.counts.missing_policies import CountingPolicy, apply_policy
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.inference._checks import check_alpha
+from fairstats.inference.mean_difference import mean_difference
+from fairstats.inference.multiplicity import adjust_pvalues
+from fairstats.vignettes.findings import findings_frame, flags_frame
+
+ASPECT, MEASURE = "items", "selection"
+DIFFERENCE = "selecting model minus others"
+ONE_SIDED = "one-sided flips"
+FLAG = "flips to one side only: a sign of selection"
+
+_PAIR = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
+_SET = ["model", "strategy"]
+Row = dict[str, Any]
+
+
+def selection_findings(
+    answers: Any,
+    *,
+    missing: MissingPolicy | None = None,
+    alpha: float = 0.05,
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
+) -> pd.DataFrame:
+    """Models that the items were selected on beside the others, and models that look like it.
+
+    Parameters
+    ----------
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
+        The answers table.
+    missing : {"available", "complete", "incorrect", "bounds"}, optional
+        By default the benchmark's; ``bounds`` is taken as ``complete`` here.
+    alpha : float
+        1 − confidence level.
+    benchmarks : iterable of Benchmark
+        Benchmarks that are not built in, or that replace built-in ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `FINDING_COLUMNS`, aspect "items", measure "selection", for each declared pair of groups
+        and version. `DIFFERENCE`, of each answer set of a model in the benchmark's
+        ``selected_on``: its accuracy difference less the mean of the other models', on the items
+        that all were asked, paired by item. `ONE_SIDED`, of each other answer set: the smaller
+        share of its flips to one side; the test is one of fewer flips to that side than of the most
+        one-sided other model, Holm-adjusted over a benchmark's, and says nothing without another
+        model. Each ``note`` holds n10 and n01.
+
+    Notes
+    -----
+    Where variants are kept because they mislead a model, it flips to one side alone: n01 is 0
+    whatever n10. The test is Fisher's exact one, one-sided, of its n10 and n01 against those of
+    the other model with the smallest share, among those not declared to have selected: models
+    differ, and the least favourable comparison allows for it. Strategies of one model are not
+    compared with each other.
+    """
+    alpha = check_alpha(alpha)
+    frame, known = open_answers(answers, benchmarks)
+    patterns = patterns_of(frame, known)
+    patterns = patterns[patterns["attribute"] != BASELINE]
+    rows: list[Row] = []
+    for name, own in patterns.groupby("benchmark", sort=True):
+        benchmark = known[str(name)]
+        policy = missing or benchmark.missing
+        counting: CountingPolicy = "complete" if policy == "bounds" else policy
+        sums = item_sums(own, counting)
+        counts = _counts(own, counting)
+        suspects = []
+        for keys, table in counts.groupby(_PAIR, sort=True):
+            unit = dict(zip(_PAIR, keys, strict=True)) | {"aspect": ASPECT, "measure": MEASURE}
+            selecting = named_in(table["model"], benchmark.selected_on)
+            items = sums[(sums[_PAIR] == list(keys)).all(axis=1)]
+            for _, one in table[selecting].iterrows():
+                rows.append(unit | _beside_others(one, table, items, benchmark, alpha))
+            others = table[~selecting]
+            suspects += [unit | _one_sided(one, others) for _, one in others.iterrows()]
+        if suspects:
+            adjusted = adjust_pvalues([row["p_value"] for row in suspects], method="holm")
+            rows += [
+                row | {"p_value": float(p), "ci_level": np.nan}
+                for row, p in zip(suspects, adjusted, strict=True)
+            ]
+    return findings_frame(rows)
+
+
+def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+    """The answer sets that flip to one side beyond what the other models leave to chance.
+
+    Parameters
+    ----------
+    findings : pandas.DataFrame
+        From `selection_findings`.
+    alpha : float
+        The level, of the adjusted p-values.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `FLAG_COLUMNS`, without an item.
+    """
+    shown = findings[(findings["quantity"] == ONE_SIDED) & (findings["p_value"] <= alpha)]
+    return flags_frame(
+        {
+            "aspect": ASPECT,
+            "attribute": row["attribute"],
+            "flag": FLAG,
+            "detail": f"{row['model']}, {row['strategy']} ({row['benchmark_version']}): "
+            f"{row['note']}, p = {row['p_value']:.2g}",
+        }
+        for row in shown.to_dict("records")
+    )
+
+
+def _counts(patterns: pd.DataFrame, policy: CountingPolicy) -> pd.DataFrame:
+    keys = list(PAIR_COLUMNS)
+    items = crossed_patterns(patterns)
+    wide = items.groupby(keys, as_index=False)[list(PATTERNS)].sum()
+    paired = apply_policy(wide, policy)
+    return wide[keys].assign(n10=paired.n10, n01=paired.n01, n=paired.n)
+
+
+def _beside_others(
+    one: pd.Series, table: pd.DataFrame, items: pd.DataFrame, benchmark: Benchmark, alpha: float
+) -> Row:
+    how = benchmark.selected_on[one["model"]]
+    said = f"{_said(one, benchmark)}; {one['model']} took part in selecting the items: {how}"
+    row = {"quantity": DIFFERENCE, "model": one["model"], "strategy": one["strategy"]}
+    others = table[~named_in(table["model"], benchmark.selected_on)]
+    if others.empty:
+        nothing = "none (no other model)"
+        return row | {"ci_method": nothing, "test": nothing, "p_value": 1.0, "note": said}
+    # An item's differences add up to n10 − n01, over its pairs with both answers.
+    mean = items.assign(mean=items["difference"] / items["n"].where(items["n"] > 0))
+    by_set = mean.set_index([*_SET, "item_id"])["mean"].unstack(_SET).dropna()
+    own = by_set[(one["model"], one["strategy"])]
+    rest = by_set[[tuple(unit) for unit in others[_SET].to_numpy()]]
+    # Each model counts once, whatever its strategies.
+    per_model = rest.T.groupby(level="model").mean().mean()
+    found = mean_difference((own - per_model).to_numpy(), largest=2, alpha=alpha)
+    ranges = [f"{others[side].min()} to {others[side].max()}" for side in ("n10", "n01")]
+    labels = _labels(one, benchmark)
+    compared = (
+        f"the {others['model'].nunique()} other models: {ranges[0]} {labels[0]}, {ranges[1]} "
+        f"{labels[1]}; {own.mean():+.4f} against {per_model.mean():+.4f}"
+    )
+    return row | {
+        "estimate": found.estimate,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "ci_level": found.ci_level,
+        "ci_method": found.ci_method,
+        "p_value": found.p_value,
+        "test": found.test,
+        "n": found.n,
+        "note": f"{said}; {compared}",
+    }
+
+
+def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:
+    """The smaller side of a set's flips, against the other model with the smallest such share."""
+    n10, n01 = int(one["n10"]), int(one["n01"])
+    total, fewer, side = n10 + n01, min(n10, n01), "n01" if n01 <= n10 else "n10"
+    row = {
+        "quantity": ONE_SIDED,
+        "model": one["model"],
+        "strategy": one["strategy"],
+        "estimate": fewer / total if total else np.nan,
+        "ci_low": np.nan,
+        "ci_high": np.nan,
+        "ci_method": "none (tested against another model)",
+        "n": total,
+        "p_value": 1.0,
+        "test": "none (no other model with a flip)",
+        "note": f"n10 = {n10}, n01 = {n01}",
+    }
+    others = table[(table["model"] != one["model"]) & (table["n10"] + table["n01"] > 0)]
+    if others.empty or not total:
+        return row
+    share = others[side] / (others["n10"] + others["n01"])
+    least = others.loc[share.idxmin()]
+    pair = [[fewer, total - fewer], [least[side], least["n10"] + least["n01"] - least[side]]]
+    p_value = float(stats.fisher_exact(pair, alternative="less").pvalue)
+    return row | {
+        "p_value": max(p_value, np.finfo(np.float64).tiny),
+        "test": "Fisher exact, one-sided, Holm",
+        "note": f"n10 = {n10}, n01 = {n01}; the most one-sided other, {least['model']}, "
+        f"{least['strategy']}: n10 = {least['n10']}, n01 = {least['n01']}",
+    }
+
+
+def _labels(one: pd.Series, benchmark: Benchmark) -> tuple[str, str]:
+    groups = benchmark.attributes[one["attribute"]].groups
+    a, b = (groups[one[side]] for side in ("group_a", "group_b"))
+    return f"only {a} right", f"only {b} right"
+
+
+def _said(one: pd.Series, benchmark: Benchmark) -> str:
+    a, b = _labels(one, benchmark)
+    return f"{one['n10']} {a}, {one['n01']} {b}"
