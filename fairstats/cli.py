@@ -37,7 +37,7 @@ app.add_typer(ratings.commands, name="ratings")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from fairstats import __version__
+        from fairstats._lib.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

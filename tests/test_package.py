@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 def test_every_public_name_is_there():
     for name in fairstats.__all__:
         assert getattr(fairstats, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="nothing"):
         fairstats.nothing  # noqa: B018
 
 
@@ -52,13 +52,6 @@ print(*sorted(others & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
-
-
-def test_the_stats_core_imports_no_collector():
-    for path in (ROOT / "fairstats").rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        assert "import fairstats_collectors" not in text, path
-        assert "from fairstats_collectors" not in text, path
 
 
 def test_the_wheel_holds_data_and_pages(tmp_path):

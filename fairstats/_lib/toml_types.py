@@ -88,9 +88,8 @@ def refuse_other_types(
     --------
     >>> refuse_other_types({"options": [["A"]]}, {"options": is_texts}, Path("a.toml"))
     Traceback (most recent call last):
-    fairstats.InputError: a.toml: options: is not laid out as expected; write a list
-    of \
-texts, see demo.toml
+    fairstats.InputError: a.toml: options: is not laid out as expected; write a list of texts, \
+see demo.toml
     """
     if problems := list(_wrong(declared, types, path, table, needed)):
         raise InputError(problems)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from fairstats._lib.result_objects import Estimate, Interval
 from fairstats.inference._checks import check_alpha, check_counts
 from fairstats.inference.intervals import proportion_interval
-from fairstats.inference.paired_intervals import (
+from fairstats.inference.square_and_add import (
     check_own_answers,
     corrected_phi,
     overlap,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairstats._lib.result_objects import FloatArray, Interval
-from fairstats.inference._checks import (
-    check_alpha,
-    check_choice,
-    check_counts,
-    check_parts,
-    check_shapes,
+from fairstats._lib.result_objects import Interval
+from fairstats.inference._checks import check_alpha, check_choice, check_counts
+from fairstats.inference.bootstrap import bootstrap
+from fairstats.inference.square_and_add import (
+    check_own_answers,
+    corrected_phi,
+    overlap,
+    square_and_add,
 )
-from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.tango import tango
 
 IntArray = npt.NDArray[np.int64]
@@ -85,8 +84,6 @@ def difference_interval(
         return _wald(n10, n01, n, check_alpha(alpha), n > 0, method)
     if method == "newcombe":
         return _newcombe(n11, n10, n01, n00, alpha)
-    from fairstats.inference.bootstrap import bootstrap
-
     found = bootstrap(np.stack([n11, n10, n01, n00], axis=-1), alpha=alpha)
     return Interval(found.ci_low, found.ci_high, found.ci_level, found.ci_method)
 
@@ -205,95 +202,3 @@ def partly_paired_interval(
         design_effect=design_effect,
     )
     return Interval(low, high, 1 - alpha, "newcombe, partly paired")
-
-
-def check_own_answers(
-    n: IntArray,
-    correct_of_pairs_a: IntArray,
-    correct_of_pairs_b: IntArray,
-    *,
-    correct_a: IntArray,
-    n_a: IntArray,
-    correct_b: IntArray,
-    n_b: IntArray,
-) -> None:
-    """Refuse groups' own counts that do not include the answers of the pairs.
-
-    Raises
-    ------
-    ValueError
-        Names the count that is too small, or the correct answers that are too many.
-    """
-    check_shapes(pairs=n, own=n_a)
-    for group, of_pairs, correct, own in (
-        ("a", correct_of_pairs_a, correct_a, n_a),
-        ("b", correct_of_pairs_b, correct_b, n_b),
-    ):
-        check_parts(f"correct_{group}", correct, f"n_{group}", own)
-        for name, least, most, meaning in (
-            (f"n_{group}", n, own, "answers"),
-            (f"correct_{group}", of_pairs, correct, "correct answers"),
-            (f"n_{group} - correct_{group}", n - of_pairs, own - correct, "wrong answers"),
-        ):
-            few, there = np.broadcast_arrays(most, least)
-            if np.any(few < there):
-                raise ValueError(
-                    f"{name}={few[few < there][0]} must count the {meaning} of the pairs too, "
-                    f"{there[few < there][0]}"
-                )
-
-
-def corrected_phi(
-    n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray, copies: npt.ArrayLike = 1.0
-) -> FloatArray:
-    """φ of the paired table with Newcombe's correction for continuity where it is positive.
-
-    Without it φ is 1 where no pair is discordant, and the interval would be all but a point. 0
-    where a margin is empty. With `copies` pairs per answer the correction is of n / copies pairs.
-    """
-    both, only_a, only_b, neither = (cell.astype(np.float64) for cell in (n11, n10, n01, n00))
-    n = both + only_a + only_b + neither
-    margins = (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither)
-    product = both * neither - only_a * only_b
-    corrected = np.where(
-        product > 0, np.maximum(product - n * np.asarray(copies) / 2, 0.0), product
-    )
-    return np.where(margins > 0, corrected / np.sqrt(np.where(margins > 0, margins, 1.0)), 0.0)
-
-
-def overlap(n: IntArray, n_a: IntArray, n_b: IntArray) -> FloatArray:
-    """n / √(n_a n_b): how far the correlation of pairs is one of the groups' estimates."""
-    return np.asarray(n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0)))
-
-
-def square_and_add(
-    correct_a: IntArray,
-    n_a: IntArray,
-    correct_b: IntArray,
-    n_b: IntArray,
-    correlation: FloatArray,
-    *,
-    alpha: float,
-    design_effect: npt.ArrayLike = 1.0,
-    scale: Callable[[npt.ArrayLike], FloatArray] = np.asarray,
-    furthest: float = 1.0,
-) -> tuple[FloatArray, FloatArray]:
-    """Limits of the difference of two correlated proportions, from Wilson's of each.
-
-    The distances of the limits from their estimates are added as lengths at an angle that the
-    correlation of the estimates gives, all of it on a `scale` on which differences lie within
-    ±`furthest`; these are the limits where a group has no answer.
-    """
-    sides = []
-    for correct, n in ((correct_a, n_a), (correct_b, n_b)):
-        limits = proportion_interval(correct, n, alpha=alpha, design_effect=design_effect)
-        sides.append([scale(p) for p in (correct / np.maximum(n, 1), limits.low, limits.high)])
-    (a, a_low, a_high), (b, b_low, b_high) = sides
-
-    def length(x: FloatArray, y: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(x**2 - 2 * correlation * x * y + y**2, 0.0))
-
-    difference, known = a - b, (n_a > 0) & (n_b > 0)
-    low = np.maximum(difference - length(a - a_low, b_high - b), -furthest)
-    high = np.minimum(difference + length(a_high - a, b - b_low), furthest)
-    return np.where(known, low, -furthest), np.where(known, high, furthest)

@@ -15,11 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-import fairstats
 from fairstats._lib.atomic_files import named_errors
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import FileBytes, read_once
+from fairstats._lib.version import __version__
 from fairstats.answers.files import (
     MEASURES_SUFFIX,
     RATINGS_SUFFIX,
@@ -331,7 +331,7 @@ def _publish_into(
         manifest: dict[str, Any] = {
             "release": release,
             "created_at": created_at.isoformat(timespec="milliseconds"),
-            "fairstats": fairstats.__version__,
+            "fairstats": __version__,
             "python": platform.python_version(),
             "libraries": library_versions(),
             "arguments": {"missing": of.missing, "alpha": of.alpha, "renderer": renderer},

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-import fairstats
 from fairstats._lib.problems import Problem
 from fairstats._lib.temporary_folders import temporary_folder
+from fairstats._lib.version import __version__
 from fairstats.benchmarks.copies import copy_benchmarks
 from fairstats.benchmarks.declaration import builtin_benchmarks, load_benchmark
 from fairstats.publishing.documents import (
@@ -176,7 +176,7 @@ def _other_software(manifest: dict[str, Any], drawn_by: str | None) -> str | Non
 
     With `drawn_by`, what draws the pages counts too.
     """
-    named, here = {"fairstats": manifest["fairstats"]}, {"fairstats": fairstats.__version__}
+    named, here = {"fairstats": manifest["fairstats"]}, {"fairstats": __version__}
     if drawn_by is not None:
         libraries = manifest.get("libraries")
         named |= libraries if isinstance(libraries, dict) else {}

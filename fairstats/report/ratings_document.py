@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-import fairstats
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.temporary_folders import temporary_folder
+from fairstats._lib.version import __version__
 from fairstats.answers.files import write_parquet
 from fairstats.ratings.files import rating_files, read_ratings
 from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
@@ -102,7 +102,7 @@ def show_provenance(release: Release) -> None:
     rubrics = ", ".join(f"{r.name} {r.version}" for r in release.rubrics.values())
     lines = [
         *(f"{source['name']}: sha256 {source['sha256']}" for source in sources),
-        f"Rubrics: {rubrics}; alpha = {release.alpha}; fairstats {fairstats.__version__}, "
+        f"Rubrics: {rubrics}; alpha = {release.alpha}; fairstats {__version__}, "
         f"Python {platform.python_version()}",
     ]
     listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)

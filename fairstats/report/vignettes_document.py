@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 
-import fairstats
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, slug
 from fairstats._lib.temporary_folders import temporary_folder
+from fairstats._lib.version import __version__
 from fairstats.answers.files import MEASURES_SUFFIX, answer_files, write_parquet
 from fairstats.benchmarks.copies import copy_benchmarks
 from fairstats.benchmarks.declaration import Benchmark
@@ -129,7 +129,7 @@ def report_vignettes(
         manifest = {
             "release": vignettes.benchmark.title,
             "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "fairstats": fairstats.__version__,
+            "fairstats": __version__,
             "arguments": {"alpha": alpha},
             "benchmark": name,
             "benchmark_version": audit.benchmark_version,
@@ -188,8 +188,7 @@ def show_provenance(release: Release) -> None:
     lines = [
         *(f"{source['name']}: sha256 {source['sha256']}" for source in told["sources"]),
         f"Similarity of meaning: {'measured' if told['embedding'] else 'not measured'}",
-        f"alpha = {release.alpha}; fairstats {fairstats.__version__}, "
-        f"Python {platform.python_version()}",
+        f"alpha = {release.alpha}; fairstats {__version__}, Python {platform.python_version()}",
     ]
     listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
     show_markdown(f"## Made from\n\n{listed}")

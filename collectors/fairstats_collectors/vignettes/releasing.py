@@ -30,9 +30,9 @@ from fairstats_collectors.vignettes.review.figures import agreement, work
 from fairstats_collectors.vignettes.review.rounds import Review, read_review
 from fairstats_collectors.vignettes.stages import left_out, stage_counts
 
-import fairstats
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, text_sha256
+from fairstats._lib.version import __version__
 from fairstats.benchmarks.declaration import NEUTRALIZED
 from fairstats.release.downloads import json_text, records, table_csv
 
@@ -129,7 +129,7 @@ def release_vignettes(
         "build_sha256": built.declared.get("build_sha256"),
         "items_sha256": built.declared.get("items_sha256"),
         "made_from": sources,
-        "fairstats": fairstats.__version__,
+        "fairstats": __version__,
         "files": _hashes(contents | last),
     }
     contents[MANIFEST] = json_text(manifest)
