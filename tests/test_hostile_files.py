@@ -84,6 +84,38 @@ def test_jsonl_file_of_too_many_values_is_refused(tmp_path, monkeypatch):
     assert "more than 1,000 values" in problem_of(path).message
 
 
+def test_commas_in_a_long_reply_are_no_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(untrusted_files, "MAX_VALUES", 50)
+    reply = "no, " * 1000
+    path = as_jsonl(tmp_path / "a.jsonl", ROW | {"answer_raw": f'"{reply}"'})
+    assert len(read_answers(path)) == 1
+
+
+def test_csv_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
+    path = save(rows({}, {"item_id": "demo-02"}), tmp_path / "a.csv")
+    assert len(read_answers(path)) == 2
+    monkeypatch.setattr(untrusted_files, "MAX_CELLS", 2 * len(ROW) - 1)
+    assert "more than" in problem_of(path).message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_text_is_measured_as_python_keeps_it(suffix, tmp_path, monkeypatch):
+    """One emoji makes every letter of its text four times as large."""
+    path = save(rows({"answer_raw": "x" * 1000}), tmp_path / f"a{suffix}")
+    wide = save(rows({"answer_raw": "x" * 1000 + "\U0001f600"}), tmp_path / f"b{suffix}")
+    monkeypatch.setattr(untrusted_files, "MAX_TEXT_MEMORY", 4000)
+    assert len(read_answers(path)) == 1
+    assert "4,000 bytes of memory" in problem_of(wide).message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_reply_beyond_the_limit_is_named_by_its_beginning(suffix, tmp_path):
+    path = save(rows({"answer_raw": "x" * 1_000_001}), tmp_path / f"a{suffix}")
+    problem = problem_of(path)
+    assert (problem.row, problem.column, problem.value) == (1, "answer_raw", "x" * 300)
+    assert "longer than 1,000,000 characters" in problem.message
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_file_of_too_many_columns_is_refused(suffix, tmp_path):
     many = pd.DataFrame({f"column-{n}": ["x"] for n in range(untrusted_files.MAX_COLUMNS + 1)})

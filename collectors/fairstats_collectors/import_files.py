@@ -25,6 +25,7 @@ from fairstats._lib.untrusted_files import (
     read_once,
     refuse_links,
     refuse_many_values,
+    values_of,
 )
 
 #: A larger file is refused unread: what is in it takes several times its size in memory.
@@ -144,7 +145,7 @@ def json_value(path: Path, *, unicode: bool = True) -> Any:
         When it is not JSON of UTF-8 text with distinct names, or is too large.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
-    refuse_many_values(file)
+    refuse_many_values(file, values_of(file.content))
     try:
         # Spreadsheets write a mark before the text that says it is UTF-8.
         parse = parse_unicode if unicode else parse_json
@@ -183,6 +184,7 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         message = "the column stands there more than once"
         raise InputError([Problem(str(path), message, "drop one", column=n) for n in twice])
     table = load_csv(file, encoding=encoding, separator=separator)
+    refuse_many_values(path, table.size)
     # Spreadsheets write rows of separators alone below a table.
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import stat
+import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -36,14 +37,23 @@ MAX_LINE_BYTES = 16 * 2**20
 #: The largest table that is read into memory. DuckDB and Spark take larger ones.
 MAX_ROWS = 3_000_000
 MAX_COLUMNS = 100
-#: The most values that the objects of a JSON file hold together.
-MAX_VALUES = 20_000_000
+#: The most cells of a CSV file; and the most values that are held as objects of Python, each of
+#: which takes some 200 bytes: those of a JSON file, and of tables that are imported row by row.
+MAX_CELLS = 20_000_000
+#: What the text of a CSV or JSON Lines file may take in memory. Python keeps every letter of a text
+#: that has one emoji in four bytes.
+MAX_TEXT_MEMORY = 512 * 2**20
+MAX_VALUES = 4_000_000
 #: The text of a parquet file may unpack to this much, or to twenty times the size of the file:
 #: a short text that many rows repeat takes almost no room in the file.
 MAX_UNPACKED_TEXT = 512 * 2**20
 _UNPACKED_SHARE = 20
 
 _BATCH_ROWS = 65_536
+_ASCII = bytes(range(128))
+_JSON_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Commas in texts are told from others only in long lines.
+_FEW_VALUES = 64
 _REPORTED_LINES = 1_000
 _SPLIT = "split it into several files"
 #: What pandas calls the index of a table in a parquet file.
@@ -283,7 +293,8 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
     Some readers take the first value of such a name, others the last.
     """
-    found = dict(pairs)
+    # One name for all rows: a parser makes another of each.
+    found = {sys.intern(name): value for name, value in pairs}
     if len(found) < len(pairs):
         seen: set[str] = set()
         for twice, _ in pairs:
@@ -310,13 +321,12 @@ def json_objects(
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     rows: list[tuple[int, dict[str, Any]]] = []
     problems: list[Problem] = []
-    values = 0
+    values = memory = 0
     for number, line in enumerate(_lines(file), start=1):
         if not line.strip():
             continue
-        values += _values(line)
-        if values > MAX_VALUES:
-            raise InputError([*problems, _too_many_values(file)])
+        values += values_of(line)
+        refuse_many_values(file, values)
         try:
             # Spreadsheets write a mark before the text that says it is UTF-8.
             row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
@@ -333,6 +343,9 @@ def json_objects(
             rows.append((number, row))
             if len(rows) > MAX_ROWS:
                 raise InputError([*problems, too_many_rows(str(file))])
+            memory += sum(map(sys.getsizeof, row.values()))
+            if memory > MAX_TEXT_MEMORY:
+                raise InputError([*problems, _too_much_text(file)])
             continue
         # Not the line: it may be of a file that nobody meant to show.
         remedy = "write one JSON object per line, as UTF-8"
@@ -344,28 +357,37 @@ def json_objects(
     return rows
 
 
-def _values(content: bytes) -> int:
-    """Count the values of JSON before it is parsed, and commas in texts with them.
+def values_of(content: bytes) -> int:
+    """Count the values of JSON before it is parsed; for few that is an upper bound.
 
-    A value of two bytes takes up to a hundred bytes of memory.
+    Examples
+    --------
+    >>> values_of(b'{"reply": "A, since B, C and D are wrong", "answer": "A"}')
+    4
+    >>> values_of(b'[' + b'"a, b",' * 100 + b'0]')
+    101
     """
+    values = _separators(content)
+    if values <= _FEW_VALUES:
+        return values
+    return _separators(_JSON_TEXT.sub(b"", content))
+
+
+def _separators(content: bytes) -> int:
     return sum(map(content.count, (b",", b"[", b"{")))
 
 
-def _too_many_values(file: FileBytes) -> Problem:
-    return Problem(str(file), f"holds more than {MAX_VALUES:,} values", _SPLIT)
-
-
-def refuse_many_values(file: FileBytes) -> None:
-    """Refuse a file of JSON that holds more than `MAX_VALUES` values.
+def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
+    """Refuse a file that holds more than `MAX_VALUES` values.
 
     Raises
     ------
     InputError
-        Before any of it is parsed.
+        Names the limit.
     """
-    if _values(file.content) > MAX_VALUES:
-        raise InputError([_too_many_values(file)])
+    if values > MAX_VALUES:
+        message = f"holds more than {MAX_VALUES:,} values"
+        raise InputError([Problem(os.fspath(path), message, _SPLIT)])
 
 
 def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -392,6 +414,23 @@ def _refuse_long_lines(file: FileBytes) -> None:
         if content.find(b"\n", start, start + step) < 0:
             message = f"a line is longer than {step:,} bytes"
             raise InputError([Problem(str(file), message, "write one row a line")])
+
+
+def _too_much_text(file: FileBytes) -> Problem:
+    message = f"takes more than {MAX_TEXT_MEMORY:,} bytes of memory"
+    return Problem(str(file), message, _SPLIT)
+
+
+def _bytes_of_a_letter(content: bytes) -> int:
+    """Give the bytes that Python takes for each letter of a text that is as the widest in UTF-8.
+
+    Examples
+    --------
+    >>> [_bytes_of_a_letter(text.encode()) for text in ("yes", "déjà vu", "≥ 5 mg", "\\U0001f600")]
+    [1, 1, 2, 4]
+    """
+    widest = max(content.translate(None, _ASCII), default=0)
+    return 4 if widest >= 0xF0 else 2 if widest >= 0xC4 else 1
 
 
 def too_many_rows(path: str) -> Problem:
@@ -449,6 +488,8 @@ def load_csv(
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     _refuse_long_lines(file)
+    if len(file.content) * _bytes_of_a_letter(file.content) > MAX_TEXT_MEMORY:
+        raise InputError([_too_much_text(file)])
     header = file.content[: max(file.content.find(b"\n"), 0) or None]
     _refuse_wide(str(file), header.count(separator.encode()) + 1)
     try:
@@ -472,6 +513,9 @@ def load_csv(
                     rows += len(part)
                     if rows > MAX_ROWS:
                         raise InputError([too_many_rows(str(file))])
+                    if rows * len(part.columns) > MAX_CELLS:
+                        message = f"has more than {MAX_CELLS:,} cells"
+                        raise InputError([Problem(str(file), message, _SPLIT)])
                     tables.append(part)
     except (
         pd.errors.ParserError,

@@ -50,6 +50,9 @@ STATUSES = ("ok", "unparsed", "refused", "error")
 # no business in a name. What is left is what Python calls printable.
 _NAME_LENGTH = 200
 _RAW_LENGTH = 1_000_000
+# How much of a text a problem keeps: it may be one of hundreds.
+_SHOWN = 300
+_TOO_LONG = f"is longer than {_RAW_LENGTH:,} characters"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DECIMAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
@@ -106,9 +109,7 @@ def answers_schema() -> pandera.DataFrameSchema:
         "must be one capital letter, A to Z",
     )
     not_negative = pa.Check.ge(0, error="must not be negative")
-    raw = pa.Check.str_length(
-        max_value=_RAW_LENGTH, error=f"is longer than {_RAW_LENGTH:,} characters"
-    )
+    raw = pa.Check.str_length(max_value=_RAW_LENGTH, error=_TOO_LONG)
     return pa.DataFrameSchema(
         {
             **{column: pa.Column(str, name) for column in KEY_COLUMNS if column != "sample"},
@@ -333,11 +334,30 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
                 if message
             ]
             given = columns[name] = given.mask(wrong != "", "-")
+        # pandera would copy such texts several times.
+        lengths = given.map(_length) if is_object_dtype(given.dtype) else _lengths(given)
+        if (too_long := lengths > _RAW_LENGTH).any():
+            message, remedy = _explain(_TOO_LONG)
+            problems += [
+                Problem(path, message, remedy, row + 1, name, given.iat[row][:_SHOWN])
+                for row in np.flatnonzero(too_long).tolist()
+            ]
+            given = columns[name] = given.mask(too_long, "-")
         if name in NAME_COLUMNS:
             other = {n: normal_name(n) for n in given.unique() if isinstance(n, str)}
             other = {n: normal for n, normal in other.items() if n != normal}
             columns[name] = given.replace(other) if other else given
     return frame.assign(**columns), problems
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, str) else 0
+
+
+def _lengths(given: pd.Series) -> pd.Series:
+    if not is_string_dtype(given.dtype):
+        return pd.Series(0, index=given.index)
+    return given.str.len().fillna(0)
 
 
 def _is_number(kind: object) -> bool:
@@ -435,7 +455,7 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
         row = None if pd.isna(case["index"]) else int(case["index"])
         check, column = str(case["check"]), str(case["column"])
         message, remedy = _explain(check)
-        value = str(case["failure_case"])
+        value = str(case["failure_case"])[:_SHOWN]
         if row is not None:
             if check == "multiple_fields_uniqueness":
                 column, value = "key", _key_text(keys[row])
@@ -445,7 +465,7 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
                 shown = "no answer" if pd.isna(answer) else f"answer {answer}"
                 value = f"{frame.at[row, 'status']}, beside {shown}"
             else:
-                value = str(frame.at[row, column])
+                value = str(frame.at[row, column])[:_SHOWN]
         number = None if row is None else row + 1
         found.setdefault((number, column), Problem(path, message, remedy, number, column, value))
     return list(found.values())
