@@ -21,8 +21,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats.cli import app
+from fairstats.publishing.documents import write_documents
 from fairstats.publishing.publish import publish
 from fairstats.publishing.site_folder import assemble
+from fairstats.release.contents import Release
+from fairstats.release.downloads import write_table
 
 from .report.conftest import answers_of_models
 
@@ -452,3 +455,120 @@ def test_a_damaged_release_does_not_stop_the_check_of_the_others(site):
     output = refused(run(site))
     assert "site/v/1: verified" in output
     assert "estimates.parquet" in output
+
+
+# --- Tables, as readers with pandas and without it see them
+
+
+def change_estimates(release: Path, change, **options) -> None:
+    """Change the estimates, and all that follows from them, as somebody would who knows how."""
+    path = release / "downloads" / "estimates.parquet"
+    table = change(pd.read_parquet(path))
+    table.to_parquet(path, **{"index": False} | options)
+    changed = Release(release)
+    write_table(changed.table("estimates"), release / "downloads", "estimates")
+    table.to_parquet(path, **{"index": False} | options)
+    text = changed.table("estimates").to_csv(index=False)
+    content = changed.manifest["content"] | {"estimates": hashlib.sha256(text.encode()).hexdigest()}
+    change_manifest(release, content=content)
+    write_documents(Release(release), release)
+    rehash(release)
+
+
+def with_text_for_a_null(table: pd.DataFrame) -> pd.DataFrame:
+    given = table["p_adjusted"].map(lambda p: None if pd.isna(p) else repr(p)).astype("object")
+    given[given.index[given.isna()][0]] = "significant (p < .001)"
+    return table.assign(p_adjusted=given.astype("str"))
+
+
+def with_tiny_figures(table: pd.DataFrame) -> pd.DataFrame:
+    assert (table["estimate"] == 0).any()
+    return table.assign(estimate=table["estimate"].replace(0.0, -9e-13))
+
+
+def with_a_tiny_p_value(table: pd.DataFrame) -> pd.DataFrame:
+    known = table["p_value"].notna() & (table["p_value"] < 1)
+    assert known.any()
+    return table.assign(p_value=table["p_value"].mask(known, table["p_value"] * (1 + 1e-6)))
+
+
+@pytest.mark.parametrize("change", [with_text_for_a_null, with_tiny_figures, with_a_tiny_p_value])
+def test_a_small_change_of_a_figure_does_not_pass(change, release):
+    change_estimates(release, change)
+    assert "estimates.parquet: row" in refused(run(release, "--no-pages"))
+
+
+def test_a_column_that_pandas_hides_does_not_pass(release):
+    change_estimates(
+        release, lambda table: table.assign(corrected=0.9).set_index("corrected"), index=True
+    )
+    assert "has other columns" in refused(run(release, "--no-pages"))
+
+
+@pytest.mark.parametrize("name", ["estimates", "answers"])
+@pytest.mark.parametrize("kind", ["renamed", "note"])
+def test_metadata_that_tells_another_story_does_not_pass(name, kind, release):
+    path = release / "downloads" / f"{name}.parquet"
+    table = pyarrow.parquet.read_table(path)
+    metadata = dict(table.schema.metadata)
+    if kind == "note":
+        metadata[b"note"] = b"the true CFR is 99.9 %"
+    else:
+        of_pandas = json.loads(metadata[b"pandas"])
+        of_pandas["columns"][0]["name"] = "model"
+        metadata[b"pandas"] = json.dumps(of_pandas).encode()
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path)
+    rehash(release)
+    assert f"{name}.parquet" in refused(run(release, "--no-pages"))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text.replace('"alpha": 0.05', '"alpha": 1' + "0" * 400),
+        lambda text: text.replace('"alpha": 0.05', '"alpha": 0.01, "alpha": 0.05'),
+        lambda text: text.replace("{", '{"certified_by": "us", ', 1),
+    ],
+)
+def test_a_manifest_with_other_entries_is_none(edit, release):
+    path = release / "manifest.json"
+    text = json.dumps(json.loads(path.read_text()))
+    assert edit(text) != text
+    path.write_text(edit(text))
+    assert "is no manifest of a release" in refused(run(release, "--no-pages"))
+
+
+# --- What reads a release without verifying it
+
+
+def command(name: str, release: Path, published: Path):
+    arguments = {
+        "diff": ["diff", published / "v" / "1", release],
+        "report": ["report", "One", "--release", release, "--to", "html"],
+    }
+    return CliRunner().invoke(app, [str(part) for part in arguments[name]])
+
+
+@pytest.mark.parametrize("name", ["diff", "report"])
+def test_diff_and_report_refuse_files_that_were_changed_or_are_links(name, release, published):
+    path = release / "downloads" / "estimates.parquet"
+    elsewhere = shutil.copy(path, release.parent / "elsewhere.parquet")
+    path.write_bytes(path.read_bytes()[:1000])
+    assert "was changed after it was published" in refused(command(name, release, published))
+    path.unlink()
+    path.symlink_to(elsewhere)
+    rehash(release)
+    assert "is a link" in refused(command(name, release, published))
+    assert not list(Path.cwd().glob("audit-*"))
+
+
+@pytest.mark.parametrize("other", ["letters", None])
+def test_diff_refuses_other_tables_with_their_hashes(other, release, published):
+    path = release / "downloads" / "estimates.parquet"
+    if other is None:
+        path.write_bytes(b"hello")
+    else:
+        shutil.copy(release / "downloads" / f"{other}.parquet", path)
+    rehash(release)
+    said = refused(command("diff", release, published))
+    assert str(path if other is None else release) in said

@@ -66,6 +66,9 @@ def workbook(
 
     try:
         with zipfile.ZipFile(path) as packed:
+            names = packed.namelist()
+            if len(set(names)) < len(names):
+                raise zipfile.BadZipFile("it holds a part twice")
             unpacked = sum(entry.file_size for entry in packed.infolist())
             tags = _tags(packed) if unpacked <= max_unpacked and max_tags < math.inf else 0
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -252,6 +253,10 @@ def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file declares, or an `InputError` where there is none or it is broken."""
     text = read_text(path)
+    if _LONG_KEY.search(text):
+        # Python's reader takes memory with the square of their number: gigabytes for 40 KB.
+        message = "has a key of more than 32 parts"
+        raise InputError([Problem(str(path), message, "use the keys of the documentation")])
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -348,6 +353,11 @@ def _no_such_benchmark(name: str, remedy: str) -> InputError:
     return InputError([Problem(name, "no such benchmark", remedy)])
 
 
+_LONG_KEY = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"
+]*+"|'[^'
+]*+')[ 	]*+\.[ 	]*+){32}"""
+)
 _KEYS = (
     "name",
     "title",

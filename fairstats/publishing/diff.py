@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.release.contents import Release
-from fairstats.release.folder import read_manifest
+from fairstats.release.folder import open_release
 
 ANSWERS, BENCHMARK, METHOD = "answers", "benchmark", "method"
 _ROW = (*UNIT_COLUMNS, "attribute", "group_a", "group_b", "metric")
@@ -66,12 +66,17 @@ def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> R
     Raises
     ------
     InputError
-        Where a folder is no release.
+        As `fairstats.release.folder.open_release`.
     """
-    folders = Path(old), Path(new)
-    for folder in folders:
-        read_manifest(folder)
-    return changes(*map(Release, folders))
+    releases = open_release(old), open_release(new)
+    try:
+        return changes(*releases)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        message = f"the tables of one are not those of a release ({type(error).__name__})"
+        where = " and ".join(str(release.path) for release in releases)
+        raise InputError([Problem(where, message, "run `fairstats verify` on both")]) from None
 
 
 def changes(one: Release, other: Release) -> ReleaseDiff:

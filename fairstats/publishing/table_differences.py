@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from fairstats._lib.untrusted_files import load_parquet
 from fairstats.release.contents import DOWNLOADS, Release
 
 _REMEDY = "the answers in this release do not give it"
+# What is 0 by one library's rounding need not be by another's.
+_ROUNDING = 1e-15
 
 
 def table_problems(
@@ -37,7 +40,7 @@ def table_problems(
         The first difference, or why the file cannot be read; empty if the tables are the same.
     """
     path = release.path / DOWNLOADS / f"{name}.parquet"
-    problem = rows_differ(path, found)
+    problem = rows_differ(path, found) or other_columns(path, found)
     if problem is None:
         try:
             # With the checks of a file from outside, whatever reads it afterwards.
@@ -63,6 +66,38 @@ def rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
     return Problem(str(path), message, _REMEDY)
 
 
+def other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
+    """Compare the columns in a table's schema, where pandas may hide or rename one as it reads."""
+    import pyarrow.parquet
+
+    schema = pyarrow.parquet.read_schema(path)
+    message = "has other columns than this version of fairstats gives"
+    if schema.names != list(found.columns):
+        return Problem(str(path), message, _REMEDY)
+    return hidden_columns(path)
+
+
+def hidden_columns(path: Path) -> Problem | None:
+    """Find columns that readers with pandas would see under another name, or not at all."""
+    import pyarrow.parquet
+
+    schema = pyarrow.parquet.read_schema(path)
+    metadata = schema.metadata or {}
+    if not set(metadata) <= {b"pandas", b"ARROW:schema"}:
+        return Problem(str(path), "has metadata that publishing does not write", _REMEDY)
+    said = metadata.get(b"pandas", b"{}")
+    try:
+        of_pandas = json.loads(said)
+        names = [column["name"] for column in of_pandas.get("columns", [])]
+        indexes = of_pandas.get("index_columns", [])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Problem(str(path), "has metadata for pandas that pandas does not write", _REMEDY)
+    if names not in ([], schema.names) or any(isinstance(name, str) for name in indexes):
+        message = "names its columns for pandas in another way than for other readers"
+        return Problem(str(path), message, _REMEDY)
+    return None
+
+
 def first_difference(
     published: pd.DataFrame,
     found: pd.DataFrame,
@@ -74,7 +109,9 @@ def first_difference(
     if list(published.columns) != list(columns):
         return Problem(path, "has other columns than this version of fairstats gives", _REMEDY)
     for column in columns:
-        differ = _differ(published[column], found[column])
+        # A p-value is compared as it is, however small.
+        least = 0.0 if column.startswith("p_") else _ROUNDING
+        differ = _differ(published[column], found[column], least)
         if differ.any():
             place = int(np.flatnonzero(differ)[0])
             row = published.iloc[place]
@@ -85,12 +122,17 @@ def first_difference(
     return None
 
 
-def _differ(published: pd.Series, found: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _differ(
+    published: pd.Series, found: pd.Series, least: float
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
     if pd.api.types.is_numeric_dtype(found):
+        if not pd.api.types.is_numeric_dtype(published) and published.notna().any():
+            # Text among the numbers, even where no number is due.
+            return published.notna().to_numpy()
         a, b = (
             pd.to_numeric(side, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
             for side in (published, found)
         )
-        return ~np.isclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
+        return ~np.isclose(a, b, rtol=1e-9, atol=least, equal_nan=True)
     a, b = (side.astype("object").where(side.notna(), None) for side in (published, found))
     return np.array([x != y for x, y in zip(a, b, strict=True)], dtype=bool)

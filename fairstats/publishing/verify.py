@@ -17,7 +17,7 @@ from fairstats._lib.untrusted_files import load_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing.remade_files import INPUTS, copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems
-from fairstats.publishing.table_differences import table_problems
+from fairstats.publishing.table_differences import hidden_columns, table_problems
 from fairstats.ratings.table import check_ratings, no_ratings
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.folder import (
@@ -101,8 +101,7 @@ def verify(
     -----
     Figures are compared to a relative 1e-9: libraries may differ in their last digit. Everything
     else is compared byte by byte. A file that differs is reported as "was not verified" if the
-    release was made by another version of fairstats, of a library or of the renderer. Pages of
-    another renderer pass if their words, drawings and scripts are the same.
+    release was made by another version of fairstats, of a library or of the renderer.
 
     Each manifest holds the hash of the one before it, so that a change to an old release shows in
     every later one. Whoever can change the whole folder can change all of them, or drop the newest
@@ -251,6 +250,8 @@ def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, i
         # Each is read with the checks of a file from outside, whatever reads it afterwards.
         if _table_path(release, name).exists():
             load_parquet(_table_path(release, name))
+            if problem := hidden_columns(_table_path(release, name)):
+                raise InputError([problem])
     of = ReleaseInputs(
         answers=read_answers(release.answers_path),
         retrievals=_retrievals(release),

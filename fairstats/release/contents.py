@@ -135,7 +135,7 @@ class Release:
 
     def table(self, name: str) -> pd.DataFrame:
         """One of the release's tables, see `fairstats.release.tables`."""
-        return pd.read_parquet(self.path / DOWNLOADS / f"{name}.parquet")
+        return _read(self.path / DOWNLOADS / f"{name}.parquet")
 
     @property
     def answers_path(self) -> Path:
@@ -152,7 +152,7 @@ class Release:
         """What was retrieved; without a row where the answers were asked without it."""
         # Releases that were made before there were retrievals have no such file.
         there = self.retrievals_path.exists()
-        return pd.read_parquet(self.retrievals_path) if there else no_retrievals()
+        return _read(self.retrievals_path) if there else no_retrievals()
 
     @property
     def ratings_path(self) -> Path:
@@ -163,7 +163,7 @@ class Release:
     def ratings(self) -> pd.DataFrame:
         """The judgements of raters; without a row where there are none."""
         there = self.ratings_path.exists()
-        return pd.read_parquet(self.ratings_path) if there else no_ratings()
+        return _read(self.ratings_path) if there else no_ratings()
 
     @property
     def measures_path(self) -> Path:
@@ -174,7 +174,7 @@ class Release:
     def measures(self) -> pd.DataFrame:
         """What was measured of vignettes; without a row where nothing was."""
         there = self.measures_path.exists()
-        return pd.read_parquet(self.measures_path) if there else no_measures()
+        return _read(self.measures_path) if there else no_measures()
 
     @cached_property
     def rubrics(self) -> dict[str, Rubric]:
@@ -243,6 +243,24 @@ class Release:
     def slugs(self) -> dict[str, str]:
         """The file name of each model's page, without its suffix."""
         return unique_slugs(self.models)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Read a table of a release.
+
+    Raises
+    ------
+    InputError
+        When it is not there, or damaged.
+    """
+    import pyarrow
+
+    try:
+        return pd.read_parquet(path)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        message = f"cannot be read ({str(error).splitlines()[0]})"
+        remedy = "take the release from where it was published"
+        raise InputError([Problem(str(path), message, remedy)]) from None
 
 
 def plain_first(rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -16,8 +15,9 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.untrusted_files import parse_json
 from fairstats.benchmarks.declaration import MISSING_POLICIES
-from fairstats.release.contents import MANIFEST
+from fairstats.release.contents import MANIFEST, Release, is_release
 
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: Other levels would put verdicts on a site that its readers take for those of the usual level.
@@ -29,7 +29,53 @@ _LARGEST_MANIFEST = 16 << 20
 _LARGEST_DECLARATION = 64 << 20
 #: What is read whole before any of it has been recomputed.
 _DECLARATIONS = ("benchmarks", "rubrics")
+# What looking at a manifest that is laid out otherwise can raise.
+_OTHERWISE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+_ENTRIES = frozenset(
+    (
+        "answers",
+        "arguments",
+        "content",
+        "created_at",
+        "drawn_by",
+        "fairstats",
+        "files",
+        "libraries",
+        "measures",
+        "previous",
+        "python",
+        "ratings",
+        "release",
+        "retrievals",
+        "rows",
+        "sources",
+    )
+)
 _LINK = "is a link, and no file of the release"
+
+
+def open_release(path: str | os.PathLike[str]) -> Release:
+    """Open a release whose files are those that its manifest lists.
+
+    Raises
+    ------
+    InputError
+        When the folder is no release, or for each file that was changed, added or removed since.
+    """
+    folder = Path(path)
+    if not is_release(folder):
+        remedy = "name a release's folder, e.g. site/v/2026.11"
+        raise InputError([Problem(str(folder), "there is no release", remedy)])
+    if problems := list(file_problems(folder, read_manifest(folder)["files"])):
+        raise InputError(problems)
+    return Release(folder)
 
 
 def file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
@@ -110,20 +156,22 @@ def read_manifest(path: Path) -> dict[str, Any]:
             raise InputError([Problem(str(file), "is not a regular file", TAKE_AGAIN)])
         if problems := list(_size_problems(file, _LARGEST_MANIFEST)):
             raise InputError(problems)
-        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
         _check_manifest(manifest)
     except OSError as error:
         raise InputError([Problem(str(file), error.strerror or "unreadable", "check it")]) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except _OTHERWISE:
         message = "is no manifest of a release"
         raise InputError([Problem(str(file), message, "publish the release again")]) from None
     return manifest
 
 
 def _check_manifest(manifest: dict[str, Any]) -> None:
-    """Raise ValueError, KeyError or TypeError where it is laid out otherwise than a manifest."""
+    """Raise an error where it is laid out otherwise than a manifest."""
+    if unknown := set(manifest) - _ENTRIES:
+        raise ValueError(unknown)
     names, hashes = [manifest["release"]], list(manifest["files"].values())
     previous = manifest.get("previous")
     if previous is not None:

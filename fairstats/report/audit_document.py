@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
 from fairstats._lib.temporary_folders import temporary_folder
-from fairstats.release.contents import Release, is_release
+from fairstats.release.folder import open_release
 from fairstats.report.audit_sections import model_of
 from fairstats.report.document import draw_document
 from fairstats.report.project import stage
@@ -43,7 +42,7 @@ def report_model(
     Raises
     ------
     InputError
-        When the folder is no release, or has no such model.
+        As `fairstats.release.folder.open_release`; and when the release has no such model.
     fairstats.report.builtin.PageError
         When the report cannot be drawn; nothing is written then.
 
@@ -52,11 +51,7 @@ def report_model(
     Every figure is read from the release, also those in sentences. The report is drawn by pandoc
     and typst, and is the same whether Quarto is there or not.
     """
-    folder = Path(release)
-    if not is_release(folder):
-        remedy = "name a release's folder, e.g. site/v/2026.11"
-        raise InputError([Problem(str(folder), "there is no release", remedy)])
-    chosen = Release(folder)
+    chosen = open_release(release)
     name = model_of(chosen, model)
     target = Path(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}.{to}")
     with temporary_folder("report") as project:

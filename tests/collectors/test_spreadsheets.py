@@ -129,3 +129,13 @@ def test_damaged_workbook_is_refused(book, tmp_path):
             content = old.read(entry)
             new.writestr(entry.filename, content[:-40] if "sheet1" in entry.filename else content)
     refused(tmp_path / "b.xlsx", "not a workbook that can be read")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_workbook_with_a_part_twice_is_refused(book, tmp_path):
+    """Some readers take the first sheet of a name, others the last."""
+    path = book(HEADER, *ROWS)
+    with zipfile.ZipFile(path, "a") as file:
+        sheet = next(name for name in file.namelist() if name.endswith("sheet1.xml"))
+        file.writestr(sheet, file.read(sheet).replace(b"A", b"B"))
+    refused(path, "holds a part twice")
