@@ -23,8 +23,7 @@ from fairstats.retrieval.effects import (
 from fairstats.retrieval.overlap import OVERLAP_COLUMNS
 from fairstats.retrieval.reply_overlap import TEXT_OVERLAP_COLUMNS
 from fairstats.retrieval.voting import VOTE_COLUMNS
-
-from .drawn_ratings import drawn_ratings
+from tests.drawn_ratings import drawn_ratings
 
 DOCS = Path(__file__).parents[1] / "docs"
 

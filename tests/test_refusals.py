@@ -15,7 +15,8 @@ import pytest
 import fairstats
 from fairstats import InputError
 from fairstats.counts.missing_policies import apply_policy, paired_counts
-from fairstats.inference import agreement_intervals, agreement_jackknife, lattice
+from fairstats.inference import exact_sums
+from fairstats.inference.agreement import coefficient_intervals, jackknife
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 from fairstats.inference.agreement.rating_counts import counts_of_kinds, rating_counts
 from fairstats.inference.bootstrap import interval_of_law
@@ -23,7 +24,7 @@ from fairstats.inference.crossed_means import crossed_test
 from fairstats.inference.fieller import fieller
 from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
-from fairstats.inference.paired_intervals import square_and_add
+from fairstats.inference.square_and_add import square_and_add
 from fairstats.metrics.accuracy import (
     accuracy,
     accuracy_difference,
@@ -94,10 +95,10 @@ TABLE = rating_counts(LABELS, None, ordered=False)
 PERCENT = fairstats.fleiss_kappa(LABELS)
 
 
-def left_out() -> agreement_jackknife.LeaveOneOut:
+def left_out() -> jackknife.LeaveOneOut:
     codes = [int(label == "yes") for row in LABELS for label in row]
     item, rater = np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
-    return agreement_jackknife.leave_one_out(TABLE, np.array(codes), item, item, rater)
+    return jackknife.leave_one_out(TABLE, np.array(codes), item, item, rater)
 
 
 def ratings() -> pd.DataFrame:
@@ -117,7 +118,7 @@ CROSSED = ([1, 1, 0, 0], [1, 1, 2, 2], ["a", "b", "a", "b"])
 PAIRED = {"n11": 60, "n10": 40, "n01": 20, "n00": 40}
 OWN = {"correct_a": 100, "n_a": 160, "correct_b": 80, "n_b": 160}
 COUNTS = paired_counts(**PAIRED)
-LAW = lattice.discrete_law(np.arange(10.0))
+LAW = exact_sums.discrete_law(np.arange(10.0))
 
 #: Valid arguments of every public function that takes a level, a margin, a power, a number of
 #: resamples or an option by name.
@@ -181,15 +182,15 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.wilson: lambda: ((3, 10), {}),
     accuracy: lambda: ((3, 10), {}),
     accuracy_difference: lambda: ((COUNTS,), {}),
-    agreement_intervals.coefficients_of: lambda: (
+    coefficient_intervals.coefficients_of: lambda: (
         (TABLE, [("fleiss", "nominal")]),
         {"n_resamples": 99},
     ),
-    agreement_intervals.unvaried_limits: lambda: (
+    coefficient_intervals.unvaried_limits: lambda: (
         (TABLE, "fleiss", 0.5),
         {"n_items": 4, "alpha": 0.05},
     ),
-    agreement_jackknife.crossed_agreement: lambda: ((left_out(), PERCENT), {"alpha": 0.05}),
+    jackknife.crossed_agreement: lambda: ((left_out(), PERCENT), {"alpha": 0.05}),
     cfr: lambda: ((3, 10), {}),
     cohens_h: lambda: ((COUNTS,), {}),
     cronbach_alpha: lambda: (([[1, 1, 0], [0, 1, 0], [1, 1, 1]],), {}),
@@ -394,7 +395,7 @@ COUNTED: list[tuple[Callable[..., Any], dict[str, object], tuple[str, ...]]] = [
     (cfr, {"same": 3, "n": 9}, ("n",)),
     (paired_counts, PAIRED | {"same": 61}, (*PAIRED, "same")),
     (counts_of_kinds, {"categories": ["a", "b"], "counts": [[1, 2]]}, ("counts",)),
-    (lattice.sum_law, {"n": 2, "values": [0, 1], "probabilities": [0.5, 0.5]}, ("n",)),
+    (exact_sums.sum_law, {"n": 2, "values": [0, 1], "probabilities": [0.5, 0.5]}, ("n",)),
     (fairstats.plan_ratings, {"rate": 0.1, "width": 0.1, "n_raters": 5}, ("n_raters",)),
     (
         fairstats.plan_ratings,
@@ -539,14 +540,14 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
         {"values": [1, 0], "items": [1], "raters": [1, 2]},
         r"one shape \(n,\); got \(2,\) and \(1,\)",
     ),
-    (lattice.sum_law, {"n": 0, "values": [0, 1], "probabilities": [0.5, 0.5]}, "n=0 must be at"),
+    (exact_sums.sum_law, {"n": 0, "values": [0, 1], "probabilities": [0.5, 0.5]}, "n=0 must be at"),
     (
-        lattice.sum_law,
+        exact_sums.sum_law,
         {"n": 2, "values": [0, 1], "probabilities": [1.5, -0.5]},
         r"probabilities\[0\]=1.5 must be a share",
     ),
     (
-        lattice.fine_sum_law,
+        exact_sums.fine_sum_law,
         {"n": 2, "values": [0, 1], "probabilities": [1.0]},
         r"one shape \(k,\); got \(2,\) and \(1,\)",
     ),

@@ -2,7 +2,7 @@
 
 Manski's worst case: nothing is assumed of a missing answer, so a figure is not a number but the
 set of values that some fill-in gives. Every limit here is attained by one, except where a
-docstring says otherwise. Checked against enumeration in tests/test_bounds.py.
+docstring says otherwise. Checked against enumeration in tests/estimates/test_bounds.py.
 """
 
 from __future__ import annotations

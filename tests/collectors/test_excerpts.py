@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fairstats_collectors import asking, retrieve
+from fairstats_collectors import ask_tasks, retrieve
 from fairstats_collectors.chat import collect
 from fairstats_collectors.excerpts import read_excerpts
 from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
@@ -333,7 +333,7 @@ def test_a_batch_is_asked_with_excerpts(run: Run, monkeypatch: pytest.MonkeyPatc
         bodies.extend(service.body(task) for task in tasks)
         journal.keep(service.reply(task, service.read(completion)) for task in tasks)
 
-    monkeypatch.setattr(asking, "run_batch", run_batch)
+    monkeypatch.setattr(ask_tasks, "run_batch", run_batch)
     answers = read_answers(run(batch=True))
     assert set(answers["answer"]) == {"B"}
     contents = [body["messages"][0]["content"] for body in bodies]

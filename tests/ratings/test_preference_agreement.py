@@ -13,8 +13,7 @@ from fairstats.inference.agreement.coefficients import (
 )
 from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
 from fairstats.ratings.table import check_ratings
-
-from ..drawn_ratings import drawn_ratings
+from tests.drawn_ratings import drawn_ratings
 
 CATEGORIES = ["answer_2", "tie", "answer_1"]  # the first model preferred, neither, the second
 

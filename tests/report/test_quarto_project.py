@@ -21,7 +21,7 @@ from fairstats.release.contents import (
     load_release,
     output_format,
 )
-from fairstats.report import builtin, display, render
+from fairstats.report import builtin, page_output, render
 from fairstats.report.builtin import _Page, _write_html
 from fairstats.report.project import FIXED_PAGES, TYPST_TEMPLATE, copy_pages
 from fairstats.report.search import write_search_index
@@ -136,11 +136,11 @@ def test_highlighted_code_can_be_typeset(tmp_path):
 
 
 def test_a_folded_part_is_one_output(shown):
-    with display.closed("More & more"):
-        display.show_markdown("First")
-        with display.closed("Inside"):
-            display.show_html("<b>Second</b>")
-    display.show_markdown("After")
+    with page_output.closed("More & more"):
+        page_output.show_markdown("First")
+        with page_output.closed("Inside"):
+            page_output.show_html("<b>Second</b>")
+    page_output.show_markdown("After")
     assert len(shown) == 2
     html = pypandoc.convert_text(shown[0], "html", format="markdown")
     assert html.count("<details>") == html.count("</details>") == 2
@@ -152,20 +152,20 @@ def test_a_folded_part_is_one_output(shown):
 
 def test_a_folded_part_that_fails_shows_and_keeps_nothing(shown):
     def fail() -> None:
-        with display.closed("More"):
-            display.show_markdown("First")
+        with page_output.closed("More"):
+            page_output.show_markdown("First")
             raise ValueError("x")
 
     with pytest.raises(ValueError, match="x"):
         fail()
-    display.show_markdown("After")
+    page_output.show_markdown("After")
     assert shown == ["After"]
 
 
 def test_a_folded_part_is_open_on_paper(shown, monkeypatch):
     monkeypatch.setenv(FORMAT_VARIABLE, "typst")
-    with display.closed("More"):
-        display.show_markdown("First")
+    with page_output.closed("More"):
+        page_output.show_markdown("First")
     assert shown == ["First"]
 
 

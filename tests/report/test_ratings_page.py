@@ -14,13 +14,13 @@ from fairstats.benchmarks.declaration import POOLED
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
-from fairstats.report import audit
+from fairstats.report import audit_sections
 from fairstats.report.comparison_tables import preference_table, strengths_table
 from fairstats.report.ratings_document import report_ratings
 from fairstats.report.ratings_page import show_ratings
 from fairstats.report.ratings_tables import agreement_table, in_words, raters_table, rates_table
+from tests.drawn_ratings import drawn_ratings
 
-from ..drawn_ratings import drawn_ratings
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn
 
@@ -68,7 +68,7 @@ def row_with(markup: str, *texts: str) -> str:
 def test_without_ratings_the_page_says_how_to_get_them(tmp_path):
     release = undrawn(answers_of_models(("Model-1",)), tmp_path)
     assert "fairstats ratings assign" in shown(show_ratings, release)
-    assert shown(audit.show_rated, release, "Model-1") == ""
+    assert shown(audit_sections.show_rated, release, "Model-1") == ""
 
 
 def test_the_rubrics_stand_in_the_order_of_what_they_compare(page):
@@ -198,7 +198,7 @@ def test_what_has_no_time_is_not_known(release):
 
 
 def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
-    text = shown(audit.show_rated, release, MODEL)
+    text = shown(audit_sections.show_rated, release, MODEL)
     assert text.startswith("# What raters say")
     assert "<script>" not in text
     assert "168 judgements on 24 answers of" in text
@@ -210,12 +210,12 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     )["estimate"]
     (share,) = estimate
     said = f"People report bias in {percent(share)} of 144 ratings"
-    assert escape_markdown(said) in shown(audit.show_head, release, MODEL)
-    assert "rubric independent" in shown(audit.show_scope, release, MODEL)
-    assert "What raters report is" in shown(audit.show_limitations, release, MODEL)
-    assert "two\\-way clusters" in shown(audit.show_methods, release, MODEL)
+    assert escape_markdown(said) in shown(audit_sections.show_head, release, MODEL)
+    assert "rubric independent" in shown(audit_sections.show_scope, release, MODEL)
+    assert "What raters report is" in shown(audit_sections.show_limitations, release, MODEL)
+    assert "two\\-way clusters" in shown(audit_sections.show_methods, release, MODEL)
     sha256 = file_sha256(release.ratings_path)
-    assert sha256 in shown(audit.show_provenance, release, MODEL)
+    assert sha256 in shown(audit_sections.show_provenance, release, MODEL)
     assert text.count("<table") > 4
 
 

@@ -12,8 +12,8 @@ from fairstats._lib.resources import resource
 from fairstats.benchmarks.declaration import POOLED
 from fairstats.report.retrieval_page import show_retrieval
 from fairstats.report.retrieval_tables import answer_sets, printed_scores, printed_strategies
+from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 
-from ..retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 from .conftest import HOSTILE
 from .undrawn import undrawn
 

@@ -11,7 +11,7 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats.estimates.logistic_regression import REGRESSION_COLUMNS, _fit, fit_gee, gee_logistic
 
-R = Path(__file__).parent / "r"
+R = Path(__file__).parents[1] / "r"
 
 
 def test_estimates_and_robust_errors_agree_with_geepack():

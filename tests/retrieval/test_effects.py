@@ -18,8 +18,7 @@ from fairstats.retrieval.effects import (
     retrieval_effects,
 )
 from fairstats.retrieval.variant_lists import no_retrievals
-
-from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 
 STRATEGY = "plain+bm25@2"
 FULL = {

@@ -14,8 +14,7 @@ from fairstats.answers.validation import validate_answers
 from fairstats.estimates.analyze import analyze
 from fairstats.inference.intervals import wilson
 from fairstats.retrieval.voting import VOTE_COLUMNS, majority_vote, vote_counts
-
-from .retrieval_tables import drawn_answers
+from tests.retrieval_tables import drawn_answers
 
 RELEASED = ("amqa/answers/AMQA_D2_Benchmark_Answer_gemini_no_cot.jsonl",)
 VARIANTS = (

@@ -14,9 +14,8 @@ from fairstats.publishing.diff import diff_releases
 from fairstats.publishing.publish import publish
 from fairstats.publishing.site_folder import assemble
 from fairstats.publishing.verify import verify
-
-from .report.conftest import answers_of_models
-from .report.reading import Markup, broken_links
+from tests.report.conftest import answers_of_models
+from tests.report.reading import Markup, broken_links
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from fairstats.inference.agreement.jackknife import (
 from fairstats.inference.agreement.rating_counts import counts_of_kinds
 from fairstats.inference.intervals import wilson
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NOMINAL = ("percent", "positive", "randolph", "fleiss", "gwet_ac1", "krippendorff")
 CATEGORIES = ("no", "yes")
 

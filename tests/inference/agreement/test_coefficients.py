@@ -22,7 +22,7 @@ from fairstats.inference.agreement.rating_counts import rating_counts
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 
-R = Path(__file__).parent / "r"
+R = Path(__file__).parents[2] / "r"
 VALUES = pd.read_csv(R / "agreement.csv")
 DATA = pd.read_csv(R / "agreement_data.csv")
 FUNCTIONS = {

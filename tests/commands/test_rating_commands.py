@@ -14,8 +14,7 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.pilot import design_from
 from fairstats.ratings.planner import plan_ratings
 from fairstats.ratings.summaries import RATING_TABLES
-
-from .drawn_ratings import drawn_ratings
+from tests.drawn_ratings import drawn_ratings
 
 TABLES = {
     "rates": "bias_rates",

@@ -26,8 +26,7 @@ from fairstats.publishing.publish import publish
 from fairstats.publishing.site_folder import assemble
 from fairstats.release.contents import Release
 from fairstats.release.downloads import write_table
-
-from .report.conftest import answers_of_models
+from tests.report.conftest import answers_of_models
 
 pytestmark = pytest.mark.usefixtures("without_pages", "few_tables")
 

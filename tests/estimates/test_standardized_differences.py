@@ -12,7 +12,7 @@ from fairstats.estimates.standardized_differences import (
 )
 from fairstats.inference.fieller import fieller
 
-R = Path(__file__).parent / "r"
+R = Path(__file__).parents[1] / "r"
 
 
 @pytest.fixture(scope="module")

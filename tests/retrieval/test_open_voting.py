@@ -13,8 +13,7 @@ from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.validation import validate_answers
 from fairstats.cli import app
 from fairstats.retrieval.open_voting import largest_cluster, majority_answer, open_vote
-
-from .retrieval_tables import drawn_answers
+from tests.retrieval_tables import drawn_answers
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from fairstats import intraclass_correlation
 
-REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "intraclass.csv")
+REFERENCE = pd.read_csv(Path(__file__).parents[2] / "r" / "intraclass.csv")
 # The tables of tests/r/intraclass.R.
 TABLES = {
     "shrout": [

@@ -20,7 +20,7 @@ from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
-from tests.test_answers import OPTIONAL, rows, save
+from tests.answers.test_answers import OPTIONAL, rows, save
 
 #: Values that files of tables and declarations hold seldom.
 ODD = (

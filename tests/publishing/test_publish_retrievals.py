@@ -26,8 +26,7 @@ from fairstats.retrieval.retrievals_table import (
     write_retrievals,
 )
 from fairstats.retrieval.voting import majority_vote, vote_counts
-
-from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 
 NEW = ("overlap", "retrieval_effects", "votes")
 

@@ -14,9 +14,8 @@ from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 from fairstats.release.contents import Release
-
-from .conftest import SHARED
-from .report.conftest import answers_of_models
+from tests.conftest import SHARED
+from tests.report.conftest import answers_of_models
 
 
 @pytest.fixture

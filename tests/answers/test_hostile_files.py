@@ -28,8 +28,8 @@ from fairstats.publishing.publish import publish
 from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.release.contents import Release
+from tests.answers.test_answers import OPTIONAL, ROW, as_jsonl, problems_of, rows, save
 from tests.drawn_ratings import drawn_ratings
-from tests.test_answers import OPTIONAL, ROW, as_jsonl, problems_of, rows, save
 
 BOMBS = Path(__file__).with_name("read_within_memory.py")
 

@@ -14,8 +14,7 @@ from fairstats.cli import app
 from fairstats.inference.intervals import wilson
 from fairstats.retrieval.reply_overlap import TEXT_OVERLAP_COLUMNS, rouge_l, text_overlap
 from fairstats.retrieval.retrievals_table import write_retrievals
-
-from .retrieval_tables import drawn_answers, drawn_lists, retrievals_of
+from tests.retrieval_tables import drawn_answers, drawn_lists, retrievals_of
 
 
 def said(*pairs: tuple[str | None, str | None], **keys: object) -> pd.DataFrame:

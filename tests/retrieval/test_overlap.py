@@ -17,8 +17,7 @@ from fairstats.retrieval.overlap import (
     usual_depths,
 )
 from fairstats.retrieval.variant_lists import no_retrievals, open_retrievals
-
-from .retrieval_tables import drawn_lists, retrievals_of, sha256
+from tests.retrieval_tables import drawn_lists, retrievals_of, sha256
 
 GROUPS = {
     "race": ("white", "black"),

@@ -20,8 +20,7 @@ from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.publishing.publish import publish
 from fairstats.publishing.verify import verify
-
-from .report.conftest import answers_of_models
+from tests.report.conftest import answers_of_models
 
 
 @pytest.fixture(scope="module")

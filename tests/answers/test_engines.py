@@ -23,8 +23,7 @@ from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answer_sets, write_answers
 from fairstats.cli import app
 from fairstats.estimates.analyze import analyze
-
-from .report.conftest import answers_of_models
+from tests.report.conftest import answers_of_models
 
 #: Names that a folder's name has to escape, or that look like a number.
 MODELS = ("org/model 1", "1.10", "it's; 100%")

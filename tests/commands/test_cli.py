@@ -15,8 +15,7 @@ import fairstats
 from fairstats.answers.files import write_answers
 from fairstats.cli import app
 from fairstats.estimates.table import ESTIMATE_COLUMNS
-
-from .report.conftest import answers_of_models
+from tests.report.conftest import answers_of_models
 
 
 def run(*arguments: object):

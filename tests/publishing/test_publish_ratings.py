@@ -16,8 +16,7 @@ from fairstats.ratings.files import write_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.summaries import RATING_TABLES
 from fairstats.release.contents import Release
-
-from .drawn_ratings import drawn_ratings
+from tests.drawn_ratings import drawn_ratings
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 

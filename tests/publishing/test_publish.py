@@ -18,8 +18,7 @@ from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.publishing.publish import publish
 from fairstats.release.contents import releases_of
-
-from .report.conftest import answers_of_models
+from tests.report.conftest import answers_of_models
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 

@@ -15,7 +15,7 @@ from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.validation import validate_answers, validate_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.publishing.publish import publish
-from tests.test_answers import rows, save
+from tests.answers.test_answers import rows, save
 
 ACCENTED = "mod\N{LATIN SMALL LETTER E WITH ACUTE}le"
 TAU = "GP\N{GREEK CAPITAL LETTER TAU}-4"

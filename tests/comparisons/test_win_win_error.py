@@ -21,7 +21,7 @@ from fairstats.report.win_win_section import (
     win_win_text,
 )
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RATES = read_win_win_error()
 FALSE = RATES[RATES["changed"] != ALL_THREE]
 POWER = RATES[RATES["changed"] == ALL_THREE]
