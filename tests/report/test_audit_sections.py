@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.cli import app
 from fairstats.release.contents import Release
@@ -400,9 +402,13 @@ def test_a_model_is_found_by_its_name_and_its_pages_address(release):
 
 def test_a_page_that_fails_leaves_the_file_as_it_was(release, tmp_path):
     broken = Release(shutil.copytree(release.path, tmp_path / "v" / "broken"))
-    (broken.path / "downloads" / "letters.parquet").unlink()
+    letters = broken.path / "downloads" / "letters.parquet"
+    pd.DataFrame({"other": [1]}).to_parquet(letters)
+    manifest = broken.manifest
+    manifest["files"]["downloads/letters.parquet"] = file_sha256(letters)
+    (broken.path / "manifest.json").write_text(json.dumps(manifest))
     out = tmp_path / "out"
-    with pytest.raises(PageError, match=r"audit\.qmd failed: FileNotFoundError"):
+    with pytest.raises(PageError, match=r"audit\.qmd failed: KeyError"):
         report_model("Model-1", broken.path, out=out / "a.pdf")
     assert not out.exists()
     out.mkdir()
