@@ -37,13 +37,16 @@ MAX_LINE_BYTES = 16 * 2**20
 #: The largest table that is read into memory. DuckDB and Spark take larger ones.
 MAX_ROWS = 3_000_000
 MAX_COLUMNS = 100
-#: The most cells of a CSV file; and the most values that are held as objects of Python, each of
-#: which takes some 200 bytes: those of a JSON file, and of tables that are imported row by row.
+MAX_HEADER_BYTES = 2**20
+#: The most cells of a CSV file, and of a parquet file, whose numbers take less.
 MAX_CELLS = 20_000_000
+MAX_PARQUET_CELLS = 40_000_000
+#: The most values that are held as objects of Python, each of which takes some 200 bytes: those of
+#: a JSON file, and of tables that are imported row by row.
+MAX_VALUES = 4_000_000
 #: What the text of a CSV or JSON Lines file may take in memory. Python keeps every letter of a text
 #: that has one emoji in four bytes.
 MAX_TEXT_MEMORY = 512 * 2**20
-MAX_VALUES = 4_000_000
 #: The text of a parquet file may unpack to this much, or to twenty times the size of the file:
 #: a short text that many rows repeat takes almost no room in the file.
 MAX_UNPACKED_TEXT = 512 * 2**20
@@ -51,9 +54,11 @@ _UNPACKED_SHARE = 20
 
 _BATCH_ROWS = 65_536
 _ASCII = bytes(range(128))
-_JSON_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, and a text without an end reaches to the end: the search never goes back.
+_JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 # Commas in texts are told from others only in long lines.
 _FEW_VALUES = 64
+_LONG_JSON = 64 * 2**20
 _REPORTED_LINES = 1_000
 _SPLIT = "split it into several files"
 #: What pandas calls the index of a table in a parquet file.
@@ -156,15 +161,15 @@ def already_read(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, FileByte
     return {one.path: one for one in paths if isinstance(one, FileBytes)}
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a file of UTF-8 text whole.
+def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
+    """Read a file of UTF-8 text whole, of `most` bytes or, by default, of any size for text.
 
     Raises
     ------
     InputError
         As `read_once`, and when it is not UTF-8.
     """
-    file = read_once(path, MAX_TEXT_FILE_BYTES)
+    file = read_once(path, MAX_TEXT_FILE_BYTES if most is None else most)
     try:
         return file.content.decode()
     except UnicodeDecodeError as error:
@@ -358,7 +363,9 @@ def json_objects(
 
 
 def values_of(content: bytes) -> int:
-    """Count the values of JSON before it is parsed; for few that is an upper bound.
+    """Count the values of JSON before it is parsed.
+
+    Of few values, and of a very long text, commas in texts count as well.
 
     Examples
     --------
@@ -368,7 +375,7 @@ def values_of(content: bytes) -> int:
     101
     """
     values = _separators(content)
-    if values <= _FEW_VALUES:
+    if values <= _FEW_VALUES or len(content) > _LONG_JSON:
         return values
     return _separators(_JSON_TEXT.sub(b"", content))
 
@@ -438,6 +445,10 @@ def too_many_rows(path: str) -> Problem:
     return Problem(path, f"has more than {MAX_ROWS:,} rows", _SPLIT)
 
 
+def _too_many_cells(path: str, most: int) -> Problem:
+    return Problem(path, f"has more than {most:,} cells", _SPLIT)
+
+
 def _refuse_wide(path: str, columns: int) -> None:
     if columns > MAX_COLUMNS:
         message = f"has {columns:,} columns, more than {MAX_COLUMNS}"
@@ -490,9 +501,8 @@ def load_csv(
     _refuse_long_lines(file)
     if len(file.content) * _bytes_of_a_letter(file.content) > MAX_TEXT_MEMORY:
         raise InputError([_too_much_text(file)])
-    header = file.content[: max(file.content.find(b"\n"), 0) or None]
-    _refuse_wide(str(file), header.count(separator.encode()) + 1)
     try:
+        _refuse_wide(str(file), len(_header(file, encoding, separator)))
         with warnings.catch_warnings():
             # pandas drops the end of lines that are longer than the header, with a warning.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -514,8 +524,7 @@ def load_csv(
                     if rows > MAX_ROWS:
                         raise InputError([too_many_rows(str(file))])
                     if rows * len(part.columns) > MAX_CELLS:
-                        message = f"has more than {MAX_CELLS:,} cells"
-                        raise InputError([Problem(str(file), message, _SPLIT)])
+                        raise InputError([_too_many_cells(str(file), MAX_CELLS)])
                     tables.append(part)
     except (
         pd.errors.ParserError,
@@ -526,6 +535,20 @@ def load_csv(
     ) as error:
         raise InputError([not_csv(file, error)]) from None
     return pd.concat(tables, ignore_index=True)
+
+
+def _header(file: FileBytes, encoding: str, separator: str) -> list[str]:
+    """Read the first row of a CSV file; a quoted name may go over several lines."""
+    begin = file.content[:MAX_HEADER_BYTES].decode(encoding, errors="ignore")
+    rows = csv.reader(io.StringIO(begin, newline=""), delimiter=separator)
+    header = next(rows, [])
+    try:
+        ends = len(file.content) <= MAX_HEADER_BYTES or next(rows, None) is not None
+    except csv.Error:  # a long reply in the second row, or what is left of it
+        ends = True
+    if not ends:
+        raise csv.Error(f"its first row is longer than {MAX_HEADER_BYTES:,} bytes")
+    return header
 
 
 def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
@@ -590,6 +613,8 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     _refuse_wide(str(file), len(fields))
     if rows > MAX_ROWS:
         raise InputError([too_many_rows(str(file))])
+    if rows * len(fields) > MAX_PARQUET_CELLS:
+        raise InputError([_too_many_cells(str(file), MAX_PARQUET_CELLS)])
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
     names = list(dict.fromkeys(one.name for one in fields))

@@ -91,6 +91,32 @@ def test_commas_in_a_long_reply_are_no_values(tmp_path, monkeypatch):
     assert len(read_answers(path)) == 1
 
 
+def test_text_without_an_end_is_read_once(tmp_path):
+    """A search that begins again at each of its quotes takes minutes."""
+    path = as_jsonl(tmp_path / "a.jsonl", '{"a": [' + "1," * 100 + '"' + '\\"' * 200_000)
+    assert "not JSON" in problem_of(path).message
+
+
+def test_header_over_several_lines_is_read_as_one(tmp_path):
+    many = ",".join(f"c{number}" for number in range(untrusted_files.MAX_COLUMNS))
+    (tmp_path / "a.csv").write_text(f'"a\nb",{many}\n' + "1," * 100 + "1\n", encoding="utf-8")
+    assert "101 columns" in problem_of(tmp_path / "a.csv").message
+
+
+def test_first_reply_of_a_csv_file_may_be_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(untrusted_files, "MAX_HEADER_BYTES", 4096)
+    path = save(rows({"answer_raw": "x" * 200_000}), tmp_path / "a.csv")
+    assert len(read_answers(path)) == 1
+    path.write_text("c" * 10_000 + "\n1\n", encoding="utf-8")
+    assert "first row is longer than 4,096 bytes" in problem_of(path).message
+
+
+def test_parquet_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
+    path = save(rows({}), tmp_path / "a.parquet")
+    monkeypatch.setattr(untrusted_files, "MAX_PARQUET_CELLS", len(ROW) - 1)
+    assert "cells" in problem_of(path).message
+
+
 def test_csv_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
     path = save(rows({}, {"item_id": "demo-02"}), tmp_path / "a.csv")
     assert len(read_answers(path)) == 2

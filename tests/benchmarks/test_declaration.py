@@ -190,3 +190,14 @@ def test_other_model_is_not_taken_for_the_selecting_one(name):
 def test_no_name_is_selected_if_the_benchmark_declares_none(demo):
     assert list(demo.selected_on) == []
     assert "" not in demo.selected_on
+
+
+@pytest.mark.parametrize("part", ["a", '"\\""', "'a' "])
+def test_a_key_of_many_parts_is_refused_before_it_takes_gigabytes(part, tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text(f"name = 'a'\n{'.'.join([part] * 30_000)} = 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2 has more than 64 dots"):
+        load_benchmark(path)
+    path.write_text(f"name = '{'a' * 2**20}'\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is larger than 1,048,576 bytes"):
+        load_benchmark(path)
