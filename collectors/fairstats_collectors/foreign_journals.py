@@ -56,7 +56,7 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
             replies = [
                 Reply._make(row) for row in database.execute(f"SELECT {columns} FROM replies")
             ]
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         said = "is being written" if "locked" in str(error) else f"cannot be read ({error})"
         raise InputError([Problem(str(path), said, _REMEDY)]) from None
     problems = [

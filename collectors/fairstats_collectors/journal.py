@@ -133,6 +133,13 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def _is_object(text: object) -> bool:
+    try:
+        return isinstance(text, str) and isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 class Journal:
     """An open journal, which no other process can write to meanwhile.
 
@@ -164,7 +171,7 @@ class Journal:
             raise self._problem(error) from None
         try:
             self._open(campaign)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeError) as error:
             problem = self._problem(error)
             self._database.close()
             if isinstance(error, OSError):
@@ -178,10 +185,12 @@ class Journal:
         execute = self._database.execute
         # Held until the end, and given up by the system when the process is killed.
         execute("PRAGMA locking_mode = EXCLUSIVE")
+        # What stands in the schema of a hostile file must not run.
+        execute("PRAGMA trusted_schema = OFF")
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")
         execute("BEGIN IMMEDIATE")
-        found = dict(execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'"))
+        found = dict(execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
         if not found:
             for table in TABLES.values():
                 execute(table)
@@ -252,9 +261,25 @@ class Journal:
         return self._reserve.exists()
 
     def replies(self) -> dict[str, Reply]:
-        """Every reply and failure by its key."""
-        rows = self._database.execute(f"SELECT {_COLUMNS} FROM replies")
-        return {row[0]: Reply._make(row) for row in rows}
+        """Every reply and failure by its key.
+
+        Raises
+        ------
+        InputError
+            When the journal is damaged.
+        """
+        try:
+            rows = self._database.execute(f"SELECT {_COLUMNS} FROM replies").fetchall()
+        except (sqlite3.Error, UnicodeError) as error:
+            raise self._problem(error) from None
+        found = {row[0]: Reply._make(row) for row in rows}
+        for text in {reply.parameters for reply in found.values()}:
+            if not _is_object(text):
+                message, remedy = "is not what a collector writes", "name another folder"
+                raise InputError(
+                    [Problem(str(self.path), message, remedy, column="parameters", value=str(text))]
+                )
+        return found
 
     def close(self) -> None:
         """Fold everything into the one file, and let others have it."""

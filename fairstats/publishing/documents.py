@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
+from fairstats.answers.files import write_answers, write_parquet
 from fairstats.publishing.diff import changes
 from fairstats.publishing.json_api import write_api
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.release.downloads import citation_cff, write_table, write_text
+from fairstats.release.tables import ReleaseInputs
 from fairstats.report.render import Renderer, render
 
 API = "api"
@@ -36,6 +38,14 @@ _LIBRARIES = (
 def library_versions() -> dict[str, str]:
     """Return the versions of the libraries that compute and draw a release."""
     return {name: importlib.metadata.version(name) for name in _LIBRARIES}
+
+
+def write_inputs(of: ReleaseInputs, release: Release) -> None:
+    """Write what the tables of a release are made from into its folder."""
+    write_answers(of.answers, release.answers_path)
+    write_parquet(of.retrievals, release.retrievals_path)
+    write_parquet(of.ratings, release.ratings_path)
+    write_parquet(of.measures, release.measures_path)
 
 
 def write_changes(old: Release, new: Release, folder: Path) -> None:

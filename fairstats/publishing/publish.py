@@ -26,8 +26,6 @@ from fairstats.answers.files import (
     RETRIEVALS_SUFFIX,
     answer_files,
     files_ending,
-    write_answers,
-    write_parquet,
 )
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.answers.strategies import votes_among
@@ -48,6 +46,7 @@ from fairstats.publishing.documents import (
     library_versions,
     write_changes,
     write_documents,
+    write_inputs,
 )
 from fairstats.publishing.site_folder import LATEST, assemble, locked
 from fairstats.ratings.files import read_ratings
@@ -55,7 +54,7 @@ from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.downloads import write_table
-from fairstats.release.folder import ALPHAS, RELEASE_NAME
+from fairstats.release.folder import ALPHAS, RELEASE_NAME, check_manifests
 from fairstats.release.manifest_facts import facts_of
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.report.render import Renderer
@@ -313,6 +312,7 @@ def _publish_into(
         _refuse_other_content(final, facts["content"])
         assemble(site)
         return Published(final, new=False)
+    check_manifests(site)
     before = releases_of(site)
     created_at = datetime.now(UTC)
     _refuse_place(release, before, created_at)
@@ -320,10 +320,7 @@ def _publish_into(
     try:
         (building / DOWNLOADS).mkdir(parents=True)
         made = Release(building)
-        write_answers(of.answers, made.answers_path)
-        write_parquet(of.retrievals, made.retrievals_path)
-        write_parquet(of.ratings, made.ratings_path)
-        write_parquet(of.measures, made.measures_path)
+        write_inputs(of, made)
         for name, table in tables.items():
             write_table(table, building / DOWNLOADS, name)
         copy_benchmarks(of.benchmarks, building / "benchmarks")

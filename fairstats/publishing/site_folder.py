@@ -178,7 +178,7 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
     files, problems, foreign = _around(site)
     notes = [f"not checked: {', '.join(foreign)}"] if foreign else []
     for path in sorted((site / RELEASES).iterdir()):
-        if not path.name.startswith(".") and not is_release(path):
+        if path.name.startswith(".") or not is_release(path):
             problems.append(Problem(str(path), "is not part of the site", "remove it"))
     if not intact:
         return 0, problems, [*notes, "not checked: files around the releases"]

@@ -81,7 +81,7 @@ def hidden_columns(path: Path) -> Problem | None:
     """Find columns that readers with pandas would see under another name, or not at all."""
     import pyarrow.parquet
 
-    schema = pyarrow.parquet.read_schema(path)
+    schema, rows = pyarrow.parquet.read_schema(path), pyarrow.parquet.read_metadata(path).num_rows
     metadata = schema.metadata or {}
     if not set(metadata) <= {b"pandas", b"ARROW:schema"}:
         return Problem(str(path), "has metadata that publishing does not write", _REMEDY)
@@ -89,10 +89,11 @@ def hidden_columns(path: Path) -> Problem | None:
     try:
         of_pandas = json.loads(said)
         names = [column["name"] for column in of_pandas.get("columns", [])]
-        indexes = of_pandas.get("index_columns", [])
+        plain = [{"kind": "range", "name": None, "start": 0, "stop": rows, "step": 1}]
+        indexes = of_pandas.get("index_columns", plain)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Problem(str(path), "has metadata for pandas that pandas does not write", _REMEDY)
-    if names not in ([], schema.names) or any(isinstance(name, str) for name in indexes):
+    if names not in ([], schema.names) or indexes not in ([], plain):
         message = "names its columns for pandas in another way than for other readers"
         return Problem(str(path), message, _REMEDY)
     return None

@@ -15,7 +15,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import load_parquet
 from fairstats.answers.files import read_answers
-from fairstats.publishing.remade_files import INPUTS, copy_problems
+from fairstats.publishing.remade_files import copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems
 from fairstats.publishing.table_differences import hidden_columns, table_problems
 from fairstats.ratings.table import check_ratings, no_ratings
@@ -24,6 +24,7 @@ from fairstats.release.folder import (
     SHA256,
     TAKE_AGAIN,
     chain_problems,
+    check_manifests,
     file_problems,
     read_manifest,
 )
@@ -120,6 +121,10 @@ def verify(
         raise InputError([Problem(str(folder), message, remedy)])
     if os.path.lexists(folder / MANIFEST):
         found, releases = [_verified(folder, pages=pages)], [Release(folder)]
+        if not found[0].problems and releases[0].earlier:
+            names = ", ".join(release.name for release in releases[0].earlier)
+            note = f"not checked: figures of the earlier release {names}; verify the site"
+            found = [replace(found[0], notes=(*found[0].notes, note))]
     else:
         releases = _releases(folder)
         found = [_verified(release.path, pages=pages) for release in releases]
@@ -134,13 +139,7 @@ def verify(
 
 def _releases(folder: Path) -> list[Release]:
     """The releases of a site, the oldest first, all with a manifest that can be read."""
-    inside = [folder / RELEASES, *sorted((folder / RELEASES).glob("[!.]*"))]
-    for path in inside:
-        if path.is_symlink():
-            message = "is a link, and no folder of the site"
-            raise InputError([Problem(str(path), message, TAKE_AGAIN)])
-        if path != inside[0] and os.path.lexists(path / MANIFEST):
-            read_manifest(path)
+    check_manifests(folder)
     releases = releases_of(folder)
     if not releases:
         remedy = "name a release's folder, or the one that was published --out"
@@ -180,10 +179,11 @@ def _verified(path: Path, *, pages: bool) -> Verification:
     if not any(_is_read(path, Path(problem.path)) for problem in problems):
         intact = not problems
         try:
-            rows, figures = _recomputed(Release(path), manifest)
+            of = _inputs(Release(path), manifest)
+            rows, figures = _recomputed(Release(path), of)
             problems += figures
             if intact and not figures:
-                copies, notes = copy_problems(Release(path), manifest, pages=pages)
+                copies, notes = copy_problems(Release(path), of, manifest, pages=pages)
                 problems += copies
         except InputError as error:
             problems += error.problems
@@ -223,8 +223,9 @@ def _order_problems(releases: list[Release]) -> Iterator[Problem]:
 def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]:
     """What the manifest says of the content, where the content says otherwise."""
     told = json.loads(json.dumps(facts))
-    for name, value in told.items():
-        if release.manifest.get(name) != value:
+    there = {name for name in ("measures", "ratings", "retrievals") if name in release.manifest}
+    for name in sorted({*told, *there}):
+        if name not in told or release.manifest.get(name) != told[name]:
             message = "is not what the content of the release gives"
             yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
@@ -245,14 +246,14 @@ def _ratings(release: Release) -> pd.DataFrame:
     return check_ratings(found, rubrics=release.rubrics, path=path)
 
 
-def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, int], list[Problem]]:
-    for name in INPUTS:
+def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
+    for name in ("answers", "retrievals", "ratings", "measures"):
         # Each is read with the checks of a file from outside, whatever reads it afterwards.
         if _table_path(release, name).exists():
             load_parquet(_table_path(release, name))
             if problem := hidden_columns(_table_path(release, name)):
                 raise InputError([problem])
-    of = ReleaseInputs(
+    return ReleaseInputs(
         answers=read_answers(release.answers_path),
         retrievals=_retrievals(release),
         ratings=_ratings(release),
@@ -262,6 +263,9 @@ def _recomputed(release: Release, manifest: dict[str, Any]) -> tuple[dict[str, i
         benchmarks=release.benchmarks,
         rubrics=release.rubrics,
     )
+
+
+def _recomputed(release: Release, of: ReleaseInputs) -> tuple[dict[str, int], list[Problem]]:
     problems: list[Problem] = []
     tables = {}
     for name, table in TABLES.items():

@@ -17,7 +17,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.benchmarks.declaration import MISSING_POLICIES
-from fairstats.release.contents import MANIFEST, Release, is_release
+from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release
 
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: Other levels would put verdicts on a site that its readers take for those of the usual level.
@@ -76,6 +76,22 @@ def open_release(path: str | os.PathLike[str]) -> Release:
     if problems := list(file_problems(folder, read_manifest(folder)["files"])):
         raise InputError(problems)
     return Release(folder)
+
+
+def check_manifests(site: Path) -> None:
+    """Check that the manifest of each release of a site can be read.
+
+    Raises
+    ------
+    InputError
+        For a release that is a link, or whose manifest is none.
+    """
+    for path in [site / RELEASES, *sorted((site / RELEASES).glob("[!.]*"))]:
+        if path.is_symlink():
+            message = "is a link, and no folder of the site"
+            raise InputError([Problem(str(path), message, TAKE_AGAIN)])
+        if path.name != RELEASES and os.path.lexists(path / MANIFEST):
+            read_manifest(path)
 
 
 def file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
@@ -194,6 +210,10 @@ def _check_manifest(manifest: dict[str, Any]) -> None:
         raise ValueError
     if manifest["arguments"]["missing"] not in (None, *MISSING_POLICIES):
         raise ValueError
+    if set(manifest["arguments"]) != {"missing", "alpha", "renderer"}:
+        raise ValueError
+    if not isinstance(manifest["arguments"]["renderer"], str):
+        raise TypeError
 
 
 def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:

@@ -189,3 +189,30 @@ def test_a_full_disk_gives_up_its_reserve_first(
         monkeypatch.setattr(journal, "_commit", commit)
         journal.keep([made(1)])
         assert len(journal.replies()) == 2
+
+
+def edited(path: Path, statement: str, *values: object) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute(statement, values)
+    database.close()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '"x"', "[" * 100_000, "9" * 5000, b"\xff\xfe"])
+def test_a_damaged_reply_is_refused_on_resuming(text, tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path, CAMPAIGN) as journal:
+        journal.keep([made()])
+    edited(path, "UPDATE replies SET parameters = CAST(? AS TEXT)", text)
+    with Journal(path, CAMPAIGN) as journal, pytest.raises(InputError, match=str(path)):
+        journal.replies()
+    with pytest.raises(InputError, match=str(path)):
+        read_journal(path)
+
+
+def test_a_journal_that_would_run_something_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path, CAMPAIGN) as journal:
+        journal.keep([made()])
+    edited(path, "CREATE TRIGGER t AFTER INSERT ON replies BEGIN DELETE FROM replies; END")
+    with pytest.raises(InputError, match="is no journal of this version"):
+        Journal(path, CAMPAIGN)

@@ -20,6 +20,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
+from fairstats._lib.problems import InputError
 from fairstats.cli import app
 from fairstats.publishing.documents import write_documents
 from fairstats.publishing.publish import publish
@@ -521,9 +522,72 @@ def test_metadata_that_tells_another_story_does_not_pass(name, kind, release):
     assert f"{name}.parquet" in refused(run(release, "--no-pages"))
 
 
+def range_index(table: pyarrow.Table) -> pyarrow.Table:
+    """An index that pandas shows as a column, and that no column holds."""
+    of_pandas = json.loads(table.schema.metadata[b"pandas"])
+    kind = {"kind": "range", "name": "true", "start": 9, "stop": 9 + len(table), "step": 1}
+    metadata = {b"pandas": json.dumps(of_pandas | {"index_columns": [kind]}).encode()}
+    return table.replace_schema_metadata(metadata)
+
+
+def field_metadata(table: pyarrow.Table) -> pyarrow.Table:
+    field = table.schema.field(0).with_metadata({b"note": b"not the true model"})
+    return table.cast(table.schema.set(0, field))
+
+
+@pytest.mark.parametrize("name", ["estimates", "answers", "letters"])
+@pytest.mark.parametrize("change", [range_index, field_metadata])
+def test_what_only_some_readers_see_does_not_pass(name, change, release):
+    path = release / "downloads" / f"{name}.parquet"
+    pyarrow.parquet.write_table(change(pyarrow.parquet.read_table(path)), path)
+    rehash(release)
+    assert f"{name}.parquet" in refused(run(release, "--no-pages"))
+
+
+@pytest.mark.parametrize("name", ["estimates", "answers"])
+def test_tables_are_the_bytes_that_publishing_writes(name, release):
+    path = release / "downloads" / f"{name}.parquet"
+    content = path.read_bytes()
+    # Between the figures and the footer no reader looks.
+    path.write_bytes(content + content)
+    rehash(release)
+    assert f"{name}.parquet" in refused(run(release, "--no-pages"))
+    # Written by another version the figures are compared, and the rest is said not to be.
+    libraries = json.loads((release / "manifest.json").read_text())["libraries"]
+    change_manifest(release, libraries=libraries | {"pyarrow": "1.0"})
+    done = run(release, "--no-pages")
+    assert f"not checked: how the figures are stored in downloads/{name}.parquet" in done.output
+
+
+def test_a_release_says_that_the_earlier_ones_were_not_computed_again(site):
+    assert "not checked: figures of the earlier release 1" in run(site / "v" / "2").output
+    assert "earlier release" not in run(site, "--no-pages").output
+
+
+def test_a_hidden_folder_of_a_site_is_named(site):
+    (site / "v" / ".hidden").mkdir()
+    assert "is not part of the site" in refused(run(site, "--no-pages"))
+
+
+@pytest.mark.parametrize("manifest", ["{}", "[" * 100_000, "link", '{"release": "../../x"}'])
+def test_nothing_is_published_after_a_release_that_is_damaged(manifest, site, tmp_path):
+    path = site / "v" / "3" / "manifest.json"
+    path.unlink()
+    if manifest == "link":
+        path.symlink_to("/etc/hostname")
+    else:
+        path.write_text(manifest)
+    answers_of_models(("One",)).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        publish(tmp_path / "a.parquet", release="4", out=site)
+    assert not (site / "v" / "4").exists()
+
+
 @pytest.mark.parametrize(
     "edit",
     [
+        lambda text: text.replace('"arguments": {', '"arguments": {"certified_by": "us", ', 1),
+        lambda text: text.replace("{", '{"measures": {"rows": 9}, ', 1),
         lambda text: text.replace('"alpha": 0.05', '"alpha": 1' + "0" * 400),
         lambda text: text.replace('"alpha": 0.05', '"alpha": 0.01, "alpha": 0.05'),
         lambda text: text.replace("{", '{"certified_by": "us", ', 1),
@@ -534,7 +598,8 @@ def test_a_manifest_with_other_entries_is_none(edit, release):
     text = json.dumps(json.loads(path.read_text()))
     assert edit(text) != text
     path.write_text(edit(text))
-    assert "is no manifest of a release" in refused(run(release, "--no-pages"))
+    said = refused(run(release, "--no-pages"))
+    assert "is no manifest of a release" in said or "manifest.json: measures" in said
 
 
 # --- What reads a release without verifying it
