@@ -24,6 +24,7 @@ from fairstats._lib.untrusted_files import (
     parse_unicode,
     read_once,
     refuse_links,
+    refuse_long_text,
     refuse_many_values,
     values_of,
 )
@@ -145,6 +146,7 @@ def json_value(path: Path, *, unicode: bool = True) -> Any:
         When it is not JSON of UTF-8 text with distinct names, or is too large.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
+    refuse_long_text(file)
     refuse_many_values(file, values_of(file.content))
     try:
         # Spreadsheets write a mark before the text that says it is UTF-8.

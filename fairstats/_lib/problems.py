@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 
@@ -69,6 +71,33 @@ class InputError(ValueError):
 
 # Tracebacks name what a user catches.
 InputError.__module__ = "fairstats"
+
+
+@contextmanager
+def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterator[None]:
+    """Refuse a file or folder on which code fails that takes it to be laid out as it should be.
+
+    Examples
+    --------
+    >>> with laid_out("a.json", "is no manifest", "publish again"):
+    ...     {}["files"]
+    Traceback (most recent call last):
+    fairstats.InputError: a.json: is no manifest (KeyError); publish again
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        said = f"{message} ({type(error).__name__})"
+        raise InputError([Problem(os.fspath(path), said, remedy)]) from None
 
 
 class Note(UserWarning):

@@ -428,6 +428,18 @@ def _too_much_text(file: FileBytes) -> Problem:
     return Problem(str(file), message, _SPLIT)
 
 
+def refuse_long_text(file: FileBytes) -> None:
+    """Refuse a file whose text may take more than `MAX_TEXT_MEMORY`.
+
+    Raises
+    ------
+    InputError
+        Before any of it is decoded.
+    """
+    if len(file.content) * _bytes_of_a_letter(file.content) > MAX_TEXT_MEMORY:
+        raise InputError([_too_much_text(file)])
+
+
 def _bytes_of_a_letter(content: bytes) -> int:
     """Give the bytes that Python takes for each letter of a text that is as the widest in UTF-8.
 
@@ -499,8 +511,7 @@ def load_csv(
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     _refuse_long_lines(file)
-    if len(file.content) * _bytes_of_a_letter(file.content) > MAX_TEXT_MEMORY:
-        raise InputError([_too_much_text(file)])
+    refuse_long_text(file)
     try:
         _refuse_wide(str(file), len(_header(file, encoding, separator)))
         with warnings.catch_warnings():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import laid_out
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.answers.schema import KEY_COLUMNS
 from fairstats.release.contents import Release
@@ -69,14 +69,10 @@ def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> R
         As `fairstats.release.folder.open_release`.
     """
     releases = open_release(old), open_release(new)
-    try:
+    where = " and ".join(str(release.path) for release in releases)
+    message = "the tables of one are not those of a release"
+    with laid_out(where, message, "run `fairstats verify` on both"):
         return changes(*releases)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        message = f"the tables of one are not those of a release ({type(error).__name__})"
-        where = " and ".join(str(release.path) for release in releases)
-        raise InputError([Problem(where, message, "run `fairstats verify` on both")]) from None
 
 
 def changes(one: Release, other: Release) -> ReleaseDiff:

@@ -54,7 +54,7 @@ from fairstats.ratings.rubrics import Rubric, copy_rubrics, load_rubrics
 from fairstats.ratings.table import no_ratings
 from fairstats.release.contents import DOWNLOADS, MANIFEST, RELEASES, Release, releases_of
 from fairstats.release.downloads import write_table
-from fairstats.release.folder import ALPHAS, RELEASE_NAME, check_manifests
+from fairstats.release.folder import ALPHAS, RELEASE_NAME, check_manifests, open_release
 from fairstats.release.manifest_facts import facts_of
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.report.render import Renderer
@@ -313,7 +313,8 @@ def _publish_into(
         assemble(site)
         return Published(final, new=False)
     check_manifests(site)
-    before = releases_of(site)
+    # The pages show figures of the releases before.
+    before = [open_release(other.path) for other in releases_of(site)]
     created_at = datetime.now(UTC)
     _refuse_place(release, before, created_at)
     building = final.with_name(f".{release}.{os.getpid()}.tmp")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import parse_json
 from fairstats.benchmarks.declaration import MISSING_POLICIES
@@ -29,15 +29,6 @@ _LARGEST_MANIFEST = 16 << 20
 _LARGEST_DECLARATION = 64 << 20
 #: What is read whole before any of it has been recomputed.
 _DECLARATIONS = ("benchmarks", "rubrics")
-# What looking at a manifest that is laid out otherwise can raise.
-_OTHERWISE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
 _ENTRIES = frozenset(
     (
         "answers",
@@ -172,15 +163,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
             raise InputError([Problem(str(file), "is not a regular file", TAKE_AGAIN)])
         if problems := list(_size_problems(file, _LARGEST_MANIFEST)):
             raise InputError(problems)
-        manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
-        _check_manifest(manifest)
+        with laid_out(file, "is no manifest of a release", "publish the release again"):
+            manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
+            _check_manifest(manifest)
     except OSError as error:
         raise InputError([Problem(str(file), error.strerror or "unreadable", "check it")]) from None
-    except InputError:
-        raise
-    except _OTHERWISE:
-        message = "is no manifest of a release"
-        raise InputError([Problem(str(file), message, "publish the release again")]) from None
     return manifest
 
 

@@ -636,3 +636,13 @@ def test_diff_refuses_other_tables_with_their_hashes(other, release, published):
     rehash(release)
     said = refused(command("diff", release, published))
     assert str(path if other is None else release) in said
+
+
+def test_nothing_is_published_after_a_release_whose_tables_are_links(site, tmp_path):
+    path = site / "v" / "3" / "downloads" / "estimates.parquet"
+    path.rename(tmp_path / "elsewhere.parquet")
+    path.symlink_to(tmp_path / "elsewhere.parquet")
+    answers_of_models(("One",)).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="is a link"):
+        publish(tmp_path / "a.parquet", release="4", out=site)
+    assert not (site / "v" / "4").exists()

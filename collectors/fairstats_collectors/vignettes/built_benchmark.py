@@ -29,6 +29,7 @@ from fairstats_collectors.vignettes.building.folder import (
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import refuse_links
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, POOLED
 
 #: Item, attribute and group: what names a variant.
@@ -147,6 +148,7 @@ def read_built(folder: Path) -> Built:
     if not (folder / BUILD).is_file():
         remedy = "name the folder that `fairstats vignettes run` wrote"
         raise InputError([Problem(str(folder), f"holds no {BUILD}", remedy)])
+    refuse_links([path for path in folder.iterdir() if path.suffix in (".json", ".jsonl", ".csv")])
     declared = json_value(folder / BUILD)
     if problems := list(_wrong_build(declared, str(folder / BUILD))):
         raise InputError(problems)

@@ -30,7 +30,7 @@ from fairstats_collectors.vignettes.review.figures import agreement, work
 from fairstats_collectors.vignettes.review.rounds import Review, read_review
 from fairstats_collectors.vignettes.stages import left_out, stage_counts
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.version import __version__
 from fairstats.benchmarks.declaration import NEUTRALIZED
@@ -97,10 +97,16 @@ def release_vignettes(
     they were edited, so that every attribute is asked with the same items. The same folder and
     version give the same bytes.
     """
-    built = read_built(Path(folder))
-    review = read_review(built)
     if not is_name(version):
         raise InputError([Problem(f"--version {version!r}", "is no name", "use e.g. 1")])
+    message = "is not as `fairstats vignettes run` and `review` leave it"
+    with laid_out(folder, message, "build it again, or take it from where it was built"):
+        return _release(Path(folder), version, Path(out), unreviewed=unreviewed)
+
+
+def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Released:
+    built = read_built(folder)
+    review = read_review(built)
     decided = _decided(review, unreviewed=unreviewed)
     without = left_out(built, decided)
     lost = set(without["item_id"])

@@ -371,3 +371,29 @@ def test_the_card_draws_as_markdown(reviewed, tmp_path):
     release_vignettes(reviewed(), version="1", out=tmp_path / "out")
     card = Path(tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert html_of(card).count("<table") == card.count("\n| ---")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"directions": "x"},
+        {"directions": {"ses": float("nan")}},
+        {"attributes": {"race": {"pairs": True}}},
+        {"agents": 1},
+    ],
+)
+def test_a_damaged_build_is_refused_whatever_is_wrong(change, build, tmp_path):
+    folder = build()
+    path = folder / "build.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    refused(folder, tmp_path, str(folder), unreviewed=True)
+
+
+def test_a_build_of_links_or_other_texts_is_refused(build, tmp_path):
+    folder = build()
+    (folder / "triggered.csv").write_bytes(b"\xff\xfe\xff")
+    refused(folder, tmp_path, "is not as `fairstats vignettes run`", unreviewed=True)
+    (folder / "triggered.csv").unlink()
+    (tmp_path / "elsewhere.csv").write_text("a,b\n1,2\n")
+    (folder / "triggered.csv").symlink_to(tmp_path / "elsewhere.csv")
+    refused(folder, tmp_path, "is a symbolic link", unreviewed=True)
