@@ -135,7 +135,7 @@ def print_table(
     table: Any, *, as_json: bool, as_csv: bool, show: Callable[[Any], None] | None = None
 ) -> None:
     """Print a table as JSON or CSV, or as `show` does; by default with all of its columns."""
-    from fairstats.release.downloads import table_csv, table_json
+    from fairstats._lib.table_text import table_csv, table_json
     from fairstats.report import terminal
 
     if as_json:

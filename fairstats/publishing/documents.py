@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
+from fairstats._lib.table_text import write_text
 from fairstats.answers.files import write_answers, write_parquet
 from fairstats.publishing.diff import changes
 from fairstats.publishing.json_api import write_api
+from fairstats.release.citation import citation_cff
 from fairstats.release.contents import DOWNLOADS, Release
-from fairstats.release.downloads import citation_cff, write_table, write_text
+from fairstats.release.downloads import write_table
 from fairstats.release.tables import ReleaseInputs
 from fairstats.report.render import Renderer, render
 

@@ -14,11 +14,11 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.resources import resource
+from fairstats._lib.table_text import json_text, records, write_text
 from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.publishing.badges import badge, badge_svg
 from fairstats.release.contents import Board, Release
-from fairstats.release.downloads import json_text, records, write_text
 
 #: Of both documents. A minor version adds fields, a major one changes or takes away.
 SCHEMA_VERSION = "1.0"

@@ -11,14 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats.release.downloads import (
-    citation_cff,
-    json_text,
-    records,
-    table_csv,
-    table_json,
-    write_table,
-)
+from fairstats._lib.table_text import json_text, records, table_csv, table_json
+from fairstats.release.citation import citation_cff
+from fairstats.release.downloads import write_table
 
 from .conftest import HOSTILE, answers_of_models
 from .undrawn import undrawn, whole

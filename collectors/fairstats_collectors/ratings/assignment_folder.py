@@ -12,8 +12,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256, text_sha256
+from fairstats._lib.table_text import table_csv
 from fairstats.ratings.rubrics import Rubric, load_rubric
-from fairstats.release.downloads import table_csv
 from fairstats_collectors.import_files import csv_records, importable_files, json_value
 from fairstats_collectors.ratings.subjects import MAX_BYTES, Subject
 

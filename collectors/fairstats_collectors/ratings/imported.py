@@ -10,12 +10,12 @@ import pandas as pd
 
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_files import load_parquet
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
-from fairstats.release.downloads import table_csv
 
 #: The columns of a file of comments.
 COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")

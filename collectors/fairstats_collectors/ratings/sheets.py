@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_files import not_csv
 from fairstats.ratings.files import SHEET_COLUMNS
 from fairstats.ratings.rubrics import Question, Rubric
-from fairstats.release.downloads import table_csv
 from fairstats_collectors.import_files import encoding_of, importable_files, separator_of
 from fairstats_collectors.ratings.assignment_folder import HandedOut
 from fairstats_collectors.ratings.judgements import Entry, Judgement, checked_judgements

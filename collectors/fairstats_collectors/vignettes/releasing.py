@@ -32,9 +32,9 @@ from fairstats_collectors.vignettes.stages import left_out, stage_counts
 
 from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256, text_sha256
+from fairstats._lib.table_text import json_text, records, table_csv
 from fairstats._lib.version import __version__
 from fairstats.benchmarks.declaration import NEUTRALIZED
-from fairstats.release.downloads import json_text, records, table_csv
 
 CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
 

@@ -28,10 +28,10 @@ from fairstats_collectors.vignettes.screening import left_over_group, sex_specif
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute, load_benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
-from fairstats.release.downloads import table_csv
 
 _ARTICLE = re.compile(r"(?i)\b(an?) $")
 # "a European", "a uniformed", "a Ukrainian", but "an unidentified".

@@ -18,8 +18,8 @@ from fairstats_collectors.vignettes.building.messages import prompts_sha256
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
+from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_files import parse_json
-from fairstats.release.downloads import table_csv
 
 BUILD = "build.json"
 FILTERED = "filtered.csv"

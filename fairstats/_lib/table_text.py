@@ -1,0 +1,107 @@
+"""Tables and records as CSV and JSON that spreadsheets and every JSON reader can take."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+#: The key of a record that says which of its numbers are infinite.
+INFINITE = "infinite"
+
+# Spreadsheets run a cell that begins so as a formula; some take the full-width signs for the same.
+_FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+
+
+def table_csv(table: pd.DataFrame) -> str:
+    """Comma-separated text; a text that a spreadsheet would run gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> print(table_csv(pd.DataFrame({"model": ["=1+1", "m"], "estimate": [-0.1, None]})), end="")
+    model,estimate
+    '=1+1,-0.1
+    m,
+    """
+    safe = table.copy()
+    for column in safe:
+        if not pd.api.types.is_numeric_dtype(safe[column]):
+            safe[column] = safe[column].map(_safe)
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def table_json(table: pd.DataFrame) -> str:
+    """An array with one object a row, see `records`."""
+    return json_text(records(table))
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """One dict a row that JSON can hold: what is not known is None, and every number is finite.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table; its columns become the keys, in their order.
+
+    Returns
+    -------
+    list of dict
+        A number that is infinite (an odds ratio can be) is None, and its row has the key
+        ``infinite`` besides: the names of these numbers, each with the sign of its infinity, 1 or
+        -1. Rows without such a number do not have the key.
+
+    Notes
+    -----
+    JSON has no infinity. The number 1e999 is JSON, but Arrow and Polars refuse a file with it and
+    jq reads it as 1.8e308; the text "Infinity" turns a column of numbers into text. So a number is
+    always a number or null, and what null cannot tell stands beside it.
+
+    Examples
+    --------
+    >>> records(pd.DataFrame({"estimate": [float("inf"), 0.5, None]}))[:2]
+    [{'estimate': None, 'infinite': {'estimate': 1}}, {'estimate': 0.5}]
+    """
+    plain = table.astype(object).where(table.notna(), None)
+    return [_finite({str(k): v for k, v in row.items()}) for row in plain.to_dict("records")]
+
+
+def json_text(content: Any) -> str:
+    """Strict JSON with one space of indentation and a newline at its end.
+
+    Floats have as many digits as give the same float again.
+
+    Raises
+    ------
+    ValueError
+        For a number that JSON does not have, NaN or an infinity.
+    """
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_text(text: str, path: Path) -> Path:
+    """Write UTF-8 with the same line ends on every system."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _safe(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    # A lone carriage return would not be quoted, and readers end the row there.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    infinite = {
+        name: 1 if value > 0 else -1
+        for name, value in row.items()
+        if isinstance(value, float) and math.isinf(value)
+    }
+    if not infinite:
+        return row
+    return {k: None if k in infinite else v for k, v in row.items()} | {INFINITE: infinite}

@@ -1,0 +1,90 @@
+"""How to cite a release."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.release.contents import Release
+
+_WEB_ADDRESS = re.compile(r"https?://\S+")
+
+
+def citation_cff(release: Release, *, publisher: str = "The publishers of this release") -> str:
+    """How to cite a release, as a Citation File Format 1.2.0 file (CITATION.cff).
+
+    Parameters
+    ----------
+    release : Release
+        The release; its benchmarks and the software are its references.
+    publisher : str
+        Whom to name as its author.
+
+    Returns
+    -------
+    str
+        YAML whose texts are all quoted, so that none is read as anything else.
+
+    References
+    ----------
+    Druskat et al. (2021), Citation File Format 1.2.0, doi:10.5281/zenodo.5171937.
+    """
+    benchmarks = release.benchmarks.values()
+    content = {
+        "cff-version": "1.2.0",
+        "message": "If you publish figures of this release, please cite it with its name.",
+        "type": "dataset",
+        "title": f"Leaderboard of {', '.join(b.title for b in benchmarks)}: answers and estimates",
+        "version": release.name,
+        "date-released": str(pd.Timestamp(release.manifest["created_at"]).date()),
+        "authors": [{"name": publisher}],
+        "identifiers": [
+            {
+                "type": "other",
+                "value": f"sha256:{release.manifest['content']['estimates']}",
+                "description": "sha256 of the estimates, as manifest.json has it",
+            }
+        ],
+        "references": [
+            {
+                "type": "software",
+                "title": "fairstats",
+                "version": str(release.manifest["fairstats"]),
+                "authors": [{"name": "The fairstats maintainers"}],
+                "license": "GPL-3.0-or-later",
+            },
+            *map(_reference, benchmarks),
+        ],
+    }
+    return "\n".join(_yaml(content)) + "\n"
+
+
+def _reference(benchmark: Benchmark) -> dict[str, Any]:
+    """A benchmark as its file says to cite it; its authors are named there, if anywhere."""
+    addresses = [source for source in benchmark.sources if _WEB_ADDRESS.fullmatch(source)]
+    return {
+        "type": "data",
+        "title": benchmark.title,
+        "authors": [{"name": f"The authors of {benchmark.title}"}],
+        "notes": f"Cite as: {benchmark.citation}. Licence: {benchmark.licence}",
+    } | ({"url": addresses[0]} if addresses else {})
+
+
+def _yaml(content: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Lines of texts and lists of such mappings."""
+    for key, value in content.items():
+        if isinstance(value, str):
+            # A JSON string of printable characters is a YAML string.
+            plain = "".join(c if c.isprintable() else " " for c in value)
+            yield f"{indent}{key}: {json.dumps(plain, ensure_ascii=False)}"
+        else:
+            yield f"{indent}{key}:"
+            for entry in value:
+                first, *others = _yaml(entry, f"{indent}    ")
+                yield f"{indent}  - {first.lstrip()}"
+                yield from others
