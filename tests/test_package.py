@@ -96,3 +96,17 @@ def test_checking_answers_imports_no_pyspark_where_it_is_installed(tmp_path):
         check=True,
     )
     assert done.stdout.splitlines() == ["checked", "imported"]
+
+
+def test_the_help_of_the_command_line_loads_no_library():
+    code = """
+import sys
+from typer.testing import CliRunner
+from fairstats.cli import app
+
+for arguments in ([], ["analyze"], ["collect"], ["rank"], ["ratings"], ["vignettes", "audit"]):
+    assert CliRunner().invoke(app, [*arguments, "--help"]).exit_code == 0, arguments
+print(*sorted({"pandas", "numpy", "pyarrow", "scipy"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

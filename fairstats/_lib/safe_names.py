@@ -8,9 +8,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 # Capitals first, then small letters. What a capital looks like can differ from its small letter:
 # the Greek capital eta is an H.
@@ -152,6 +154,8 @@ def named_in(names: Iterable[str], known: Container[str]) -> npt.NDArray[np.bool
     >>> named_in(["a_1", "b"], FoldedNames({"A-1": "how"})).tolist()
     [True, False]
     """
+    import numpy as np
+
     return np.array([name in known for name in names], dtype=np.bool_)
 
 

@@ -13,13 +13,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.schema import KEY_COLUMNS
-from fairstats.benchmarks.declaration import (
-    BASELINE,
-    NEUTRALIZED,
-    Attribute,
-    Benchmark,
-    load_benchmarks,
-)
+from fairstats.benchmarks.declaration import Attribute, Benchmark, load_benchmarks
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pandas as pd
@@ -25,6 +25,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import normal_name
 from fairstats._lib.untrusted_files import without_index
 from fairstats.answers.engine_frames import distinct
+from fairstats.answers.engine_names import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.files import answer_files, read_answers
 from fairstats.answers.schema import (
     KEY_COLUMNS,
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow
     import pyspark.sql
-
-Engine = Literal["pandas", "duckdb", "spark"]
-ENGINES: tuple[Engine, ...] = get_args(Engine)
-
-#: DuckDB spills what is more. Python and its libraries need another 0.3 GB beside it.
-MEMORY_LIMIT = "2GB"
 
 # What the figures rest on; columns such as answer_raw, most of the bytes, are never read.
 _COLUMNS = (*REQUIRED_COLUMNS, "snapshot")

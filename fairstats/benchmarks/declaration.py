@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
@@ -27,24 +27,16 @@ from fairstats._lib.toml_types import (
     refuse_other_types,
 )
 from fairstats._lib.untrusted_files import file_inside, load_csv, read_json_lines, read_text
-
-MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
-MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
-#: How comparisons of two models treat missing answers; by default by the pairs both answered.
-COMMON = "common"
-ComparisonPolicy = Literal["common", "available", "complete", "incorrect", "bounds"]
-COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
-Family = Literal["model", "board", "release"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
-
-#: The attribute that compares the original vignette with the neutralized one.
-BASELINE = "baseline"
-NEUTRALIZED = "neutralized"
-#: The strategy that the others are compared with.
-PLAIN = "plain"
-#: What stands for the attribute and the groups of all demographic pairs of an item together.
-POOLED = "pooled"
-POOLED_GROUPS = ("privileged", "unprivileged")
+from fairstats.benchmarks.terms import (
+    BASELINE,
+    FAMILIES,
+    MISSING_POLICIES,
+    NEUTRALIZED,
+    POOLED,
+    POOLED_GROUPS,
+    Family,
+    MissingPolicy,
+)
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,20 @@ from collections.abc import Callable
 from functools import partial, wraps
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
 from fairstats._lib.extras import how_to_install
 from fairstats._lib.problems import InputError, Note, Problem, in_lines, printable
-from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, load_benchmark
-from fairstats.ratings.rubrics import Rubric, load_rubric
+from fairstats.benchmarks.terms import MISSING_POLICIES
 
 # What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
 ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
+
+if TYPE_CHECKING:
+    from fairstats.benchmarks.declaration import Benchmark
+    from fairstats.ratings.rubrics import Rubric
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,10 +106,14 @@ def _os_problem(error: OSError) -> Problem:
 
 
 def load_files(files: list[Path] | None) -> list[Benchmark]:
+    from fairstats.benchmarks.declaration import load_benchmark
+
     return [load_benchmark(path) for path in files or []]
 
 
 def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
+    from fairstats.ratings.rubrics import load_rubric
+
     return [load_rubric(path) for path in files or []]
 
 

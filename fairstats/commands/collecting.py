@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.commands._asking import (
     BaseUrl,
     Batch,
@@ -72,6 +71,8 @@ def collect(
 
     Every reply is kept before it counts; the same command again asks only what is missing.
     """
+    from fairstats.benchmarks.declaration import load_benchmark
+
     if context.invoked_subcommand:
         return
     if model is None or out is None:
@@ -130,6 +131,8 @@ def retrieve(
     retries: Retries = 5,
 ) -> None:
     """Find the snippets of a corpus for every variant, to be asked with (collect --retrievals)."""
+    from fairstats.benchmarks.declaration import load_benchmark
+
     found = plugin("fairstats.retrievers", "corpus")(
         load_benchmark(benchmark),
         corpus=corpus,
@@ -161,6 +164,8 @@ def merge(
     ] = None,
 ) -> None:
     """Join the journals of a campaign; different replies to the same question are refused."""
+    from fairstats.benchmarks.declaration import load_benchmark
+
     merged = plugin("fairstats.mergers", "chat")(
         journals,
         out=out,

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from fairstats._lib.problems import InputError, Problem, in_lines
-from fairstats.answers.engines import ENGINES, MEMORY_LIMIT
-from fairstats.benchmarks.declaration import COMPARISON_POLICIES
+from fairstats.answers.engine_names import ENGINES, MEMORY_LIMIT
+from fairstats.benchmarks.terms import COMPARISON_POLICIES
 from fairstats.commands._shared import (
     ADJUSTMENTS,
     Alpha,

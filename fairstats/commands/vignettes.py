@@ -9,7 +9,6 @@ import typer
 
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.commands._asking import DryRun, KeepFailures, stoppable
 from fairstats.commands._shared import (
     Alpha,
@@ -95,6 +94,7 @@ def audit(
     alpha: Alpha = 0.05,
 ) -> None:
     """Judge how good the variants of a benchmark are: leakage, wording, content, items."""
+    from fairstats.benchmarks.declaration import load_benchmark
     from fairstats.report.vignettes_document import report_vignettes
 
     check_alpha(alpha)

@@ -11,13 +11,8 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct, open_answers
-from fairstats.benchmarks.declaration import (
-    COMMON,
-    COMPARISON_POLICIES,
-    Benchmark,
-    ComparisonPolicy,
-    MissingPolicy,
-)
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import COMMON, COMPARISON_POLICIES, ComparisonPolicy, MissingPolicy
 from fairstats.comparisons.change_verdicts import BETTER, COMPARED_PAIR, judge_changes
 from fairstats.comparisons.paired_differences import (
     Figure,

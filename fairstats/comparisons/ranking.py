@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.comparisons.paired_differences import Figure, accuracy, ad, cfr, model_p_value
 from fairstats.comparisons.ranked_items import RankItems, open_patterns, rank_items
 from fairstats.counts.by_item import SUMS

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import POOLED, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import POOLED
 from fairstats.counts.item_kinds import pooled_pairs
 
 IntArray = npt.NDArray[np.int64]

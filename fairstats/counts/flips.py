@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.by_item import patterns_of
 from fairstats.counts.outcomes import PAIR_COLUMNS
 

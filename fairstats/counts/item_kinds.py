@@ -22,7 +22,8 @@ from fairstats.answers.engine_frames import (
     letter_columns,
     open_answers,
 )
-from fairstats.benchmarks.declaration import BASELINE, POOLED, POOLED_GROUPS, Attribute, Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS
 from fairstats.counts.outcomes import (
     PAIR_COLUMNS,
     PATTERNS,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.terms import POOLED
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.counts.sample_weights import per_answer
 from fairstats.inference._checks import check_choice, check_counts, check_parts

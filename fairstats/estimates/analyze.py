@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct, open_answers
-from fairstats.benchmarks.declaration import MISSING_POLICIES, POOLED, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MISSING_POLICIES, POOLED, MissingPolicy
 from fairstats.counts.asked import Asked
 from fairstats.counts.item_kinds import fold_pooled, pair_items, pooled_pairs
 from fairstats.counts.missing_policies import CountingPolicy

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import whatever_the_neutral_answer
 from fairstats.estimates.bounds import disparity_bounds

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.terms import POOLED
 from fairstats.counts.missing_policies import (
     CountingPolicy,
     PairedCounts,

@@ -9,7 +9,8 @@ import pandas as pd
 
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.counts.missing_policies import apply_policy, missing_per_group
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, same_flips

@@ -14,7 +14,8 @@ from scipy import stats
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.counts.by_item import patterns_of
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.analyze import estimates_of, fold_for_estimates
 

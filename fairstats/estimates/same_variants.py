@@ -13,7 +13,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.result_objects import Tabular
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.counts.by_item import item_sums, patterns_of
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.matched_patterns import matched_patterns

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
-from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
 from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import CountingPolicy, PairedCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS

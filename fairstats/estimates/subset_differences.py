@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import MissingPolicy
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.counts.by_item import crossed_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.design_effects import design_effects

@@ -12,7 +12,8 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, POOLED, MissingPolicy
 from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import apply_policy, missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS

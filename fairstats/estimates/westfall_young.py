@@ -9,13 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import (
-    BASELINE,
-    POOLED,
-    POOLED_GROUPS,
-    Benchmark,
-    MissingPolicy,
-)
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS, MissingPolicy
 from fairstats.counts.by_item import item_sums, patterns_of
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.outcomes import PAIR_COLUMNS

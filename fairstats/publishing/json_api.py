@@ -15,7 +15,8 @@ import pandas as pd
 
 from fairstats._lib.resources import resource
 from fairstats._lib.table_text import json_text, records, write_text
-from fairstats.benchmarks.declaration import BASELINE, Attribute, Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.publishing.badges import badge, badge_svg
 from fairstats.release.contents import Board, Release

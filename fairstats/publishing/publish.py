@@ -33,12 +33,12 @@ from fairstats.answers.validation import read_valid
 from fairstats.benchmarks.copies import copy_benchmarks
 from fairstats.benchmarks.declaration import (
     Benchmark,
-    MissingPolicy,
     builtin_benchmarks,
     by_name,
     load_benchmark,
     load_benchmarks,
 )
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.publishing.documents import (
     PDF,

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.schema import printable_check
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 
 if TYPE_CHECKING:

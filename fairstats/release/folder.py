@@ -16,7 +16,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import parse_json
-from fairstats.benchmarks.declaration import MISSING_POLICIES
+from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release
 
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import PLAIN, Benchmark, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.benchmarks.terms import PLAIN
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import changes
 from fairstats.comparisons.declared import VERSION, family_of

@@ -16,7 +16,7 @@ from fairstats._lib.formatting import (
     percent_range,
     points,
 )
-from fairstats.benchmarks.declaration import BASELINE, POOLED
+from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.answer_letters import NO_ANSWER
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN

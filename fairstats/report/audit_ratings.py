@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import escape_markdown, level, percent, percent_range
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats.benchmarks.declaration import POOLED
+from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.agreement_section import show_agreement

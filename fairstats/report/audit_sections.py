@@ -9,7 +9,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
-from fairstats.benchmarks.declaration import BASELINE, POOLED
+from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.estimates.sensitivity import INTERVAL, TEST
 from fairstats.release.contents import MANIFEST, Release, plain_first
 from fairstats.report.audit_prose import (

@@ -17,7 +17,8 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats._lib.safe_names import slug
-from fairstats.benchmarks.declaration import BASELINE, PLAIN, Attribute
+from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.terms import BASELINE, PLAIN
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.release.contents import Board, Release, output_format
 from fairstats.report.page_output import in_page_colours, page_root, save_asset

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import points
-from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.sensitivity import MARGIN, SMALLEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, RULE

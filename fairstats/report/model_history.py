@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import BASELINE, POOLED, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, BAND, DIM
 from fairstats.report.plots import DRAWN, answer_sets, pair_labels, plot_theme

@@ -7,7 +7,8 @@ import pandas as pd
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.safe_names import slug as slug_of
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import BASELINE, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.flip_texts import flip_texts

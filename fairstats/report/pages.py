@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairstats._lib.formatting import escape_markdown
-from fairstats.benchmarks.declaration import COMMON, PLAIN
+from fairstats.benchmarks.terms import COMMON, PLAIN
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Board, Release, output_format
 from fairstats.report.benchmark_pages import show_benchmarks as show_benchmarks

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import point_range, points
-from fairstats.benchmarks.declaration import BASELINE, PLAIN, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, PLAIN
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.report.page_output import (
     ACCENT_A,

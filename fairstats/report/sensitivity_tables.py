@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import escape_html, point_range, points, scientific
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import BASELINE, MISSING_POLICIES
+from fairstats.benchmarks.terms import BASELINE, MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.sensitivity import INTERVAL, INTERVALS, MISSING, TESTS
 from fairstats.release.contents import Release

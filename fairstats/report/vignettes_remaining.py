@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.safe_names import slug
-from fairstats.benchmarks.declaration import PLAIN, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import PLAIN
 from fairstats.release.contents import Release
 from fairstats.report.page_output import closed, show_markdown, show_plot
 from fairstats.report.plots import PLOT_WIDTH

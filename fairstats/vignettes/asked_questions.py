@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.counts.by_item import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.subset_differences import differences_of

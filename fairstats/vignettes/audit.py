@@ -12,7 +12,8 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import read_answers
 from fairstats.answers.validation import validate_files
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy, by_name, load_benchmarks
+from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.estimates.same_variants import variant_sets
 from fairstats.inference._checks import check_alpha

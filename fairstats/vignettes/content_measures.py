@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import NEUTRALIZED, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.background_structure import (

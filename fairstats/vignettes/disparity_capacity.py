@@ -13,7 +13,8 @@ from scipy import optimize, stats
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.counts.by_item import crossed_patterns, patterns_of
 from fairstats.counts.missing_policies import (
     CountingPolicy,

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Benchmark
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.counts.by_item import patterns_of
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson

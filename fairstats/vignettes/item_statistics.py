@@ -11,7 +11,8 @@ from scipy import stats
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.findings import flags_frame
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.added_text import added_words
 from fairstats.vignettes.leakage_vectors import Embed, FloatArray, Space, spaces_of

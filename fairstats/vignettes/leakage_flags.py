@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.added_text import added_text

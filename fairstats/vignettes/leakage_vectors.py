@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.added_text import added_text, added_words
 from fairstats.vignettes.words import content_stems

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import BASELINE
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 #: The measures of leakage that differences are adjusted for; others of like names are what chance

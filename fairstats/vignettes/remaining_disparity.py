@@ -10,7 +10,8 @@ import pandas as pd
 from scipy import stats
 
 from fairstats.answers.engine_frames import NO_LETTER, open_answers
-from fairstats.benchmarks.declaration import Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.counts.by_item import patterns_of
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.logistic_regression import VARIANT_COLUMNS, answer_rows

@@ -11,7 +11,8 @@ from scipy import stats
 
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import open_answers
-from fairstats.benchmarks.declaration import BASELINE, Benchmark, MissingPolicy
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.counts.by_item import crossed_patterns, item_sums, patterns_of
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS

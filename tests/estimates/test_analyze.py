@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from fairstats._lib.problems import InputError
-from fairstats.benchmarks.declaration import MISSING_POLICIES, load_benchmark
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.estimates.analyze import analyze
 from fairstats.estimates.table import ESTIMATE_COLUMNS, PAIR_METRICS, WITHOUT_INTERVAL
 from fairstats.inference.intervals import proportion_interval

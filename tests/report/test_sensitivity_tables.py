@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import point_range, points, scientific
-from fairstats.benchmarks.declaration import MISSING_POLICIES, Benchmark, load_benchmark
+from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.answer_letters import NO_ANSWER, letters_of
 from fairstats.counts.flips import flipping_items, flips_of
 from fairstats.estimates.analyze import analyze

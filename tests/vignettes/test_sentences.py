@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import read_vignettes
 from fairstats.vignettes.sentences import final_sentence, sentences
 

@@ -30,7 +30,7 @@ from fairstats_collectors.vignettes.groups import ORIGINAL
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import refuse_links
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, POOLED
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
 #: Item, attribute and group: what names a variant.
 Key = tuple[str, str, str]

@@ -17,7 +17,8 @@ from fairstats_collectors.vignettes.pronouns import PRONOUN, is_pronoun
 from fairstats_collectors.vignettes.screening import sex_specific_words
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import NEUTRALIZED, read_toml, refuse_unknown_keys
+from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 
 

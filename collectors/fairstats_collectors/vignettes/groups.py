@@ -10,15 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import (
-    BASELINE,
-    NEUTRALIZED,
-    POOLED,
-    Attribute,
-    read_toml,
-    refuse_unknown_keys,
-    unknown_keys,
-)
+from fairstats.benchmarks.declaration import Attribute, read_toml, refuse_unknown_keys, unknown_keys
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
 #: The variants that items come with.
 ORIGINAL = "original"

@@ -11,7 +11,7 @@ from fairstats_collectors.vignettes.groups import ORIGINAL
 from fairstats_collectors.vignettes.review.decisions import ACCEPTED, EDITED
 from fairstats_collectors.vignettes.review.rounds import Review
 
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 
 #: What a model of each stage had to do with what was selected.
 _PART = {

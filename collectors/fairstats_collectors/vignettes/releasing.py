@@ -34,7 +34,7 @@ from fairstats._lib.problems import InputError, Problem, laid_out
 from fairstats._lib.safe_names import file_sha256, text_sha256
 from fairstats._lib.table_text import json_text, records, table_csv
 from fairstats._lib.version import __version__
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 
 CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
 

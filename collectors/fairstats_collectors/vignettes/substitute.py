@@ -30,7 +30,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.table_text import table_csv
 from fairstats._lib.untrusted_files import read_json_lines
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED, Attribute, load_benchmark
+from fairstats.benchmarks.declaration import Attribute, load_benchmark
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item, load_items
 
 _ARTICLE = re.compile(r"(?i)\b(an?) $")

@@ -13,14 +13,8 @@ from fairstats_collectors.vignettes.benchmark_files import toml_text
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import (
-    BASELINE,
-    NEUTRALIZED,
-    POOLED,
-    Attribute,
-    load_benchmark,
-    unknown_keys,
-)
+from fairstats.benchmarks.declaration import Attribute, load_benchmark, unknown_keys
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
 #: Where a group's background is to lead: to a right answer, away from it, or nowhere.
 DIRECTIONS = ("favourable", "unfavourable", "neutral")

@@ -14,7 +14,7 @@ from fairstats_collectors.vignettes.building.messages import neutralize_message
 from fairstats_collectors.vignettes.building.replies import read_text
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 
 

@@ -22,7 +22,7 @@ from fairstats_collectors.vignettes.building.writing import Revised, background_
 from fairstats_collectors.vignettes.building.writing import variant_prompt as fuse_prompt
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 
 # Stands for a background, whose length is all that counts here: three sentences of 20 words.

@@ -34,7 +34,7 @@ from fairstats_collectors.vignettes.building.triggered import triggered_by_round
 from fairstats_collectors.vignettes.groups import ORIGINAL
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.benchmarks.declaration import NEUTRALIZED
+from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 
 

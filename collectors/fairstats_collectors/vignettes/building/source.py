@@ -14,7 +14,8 @@ from fairstats_collectors.vignettes.groups import ORIGINAL
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_json_lines
-from fairstats.benchmarks.declaration import BASELINE, Attribute, load_benchmark
+from fairstats.benchmarks.declaration import Attribute, load_benchmark
+from fairstats.benchmarks.terms import BASELINE
 from fairstats.benchmarks.vignette_items import Item, load_items
 
 

@@ -12,7 +12,7 @@ from fairstats_collectors.vignettes.building.attempts import Attempt, Outcome
 from fairstats_collectors.vignettes.building.messages import validate_message
 from fairstats_collectors.vignettes.building.replies import BrokenReply, Refused
 
-from fairstats.benchmarks.declaration import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 
 
