@@ -46,7 +46,7 @@ def test_every_command_exists_with_its_options(scripts):
     found = {arguments[0]: parsed(arguments) for script in scripts for arguments in calls(script)}
     assert set(found) == {"publish", "demo", "verify"}
     assert Path(found["publish"]["out"]) == Path(found["demo"]["out"]) == Path("site")
-    assert Path(found["verify"]["path"]) == Path("site")
+    assert Path(found["verify"]["path"]).parts[:2] == ("site", "v")
 
 
 def test_the_check_above_finds_an_option_that_is_not_there():
@@ -61,7 +61,7 @@ def test_what_was_published_and_verified_is_what_is_deployed(workflow):
     (upload,) = [step for step in build if "upload-pages-artifact" in step.get("uses", "")]
     assert upload["with"] == {"path": "site"}
     assert build.index(upload) == len(build) - 1
-    assert "fairstats verify site" in build[-2]["run"]
+    assert 'fairstats verify "site/v/' in build[-2]["run"]
     assert workflow["jobs"]["deploy"]["needs"] == "build"
     assert [step["uses"].partition("@")[0] for step in deploy] == ["actions/deploy-pages"]
 
@@ -89,6 +89,15 @@ def test_the_scripts_can_be_read_by_bash(scripts):
     for script in scripts:
         done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_pull_requests_run_the_readmes_command_and_may_only_read():
+    tests = yaml.safe_load(PATH.with_name("tests.yml").read_text(encoding="utf-8"))
+    assert tests["permissions"] == {"contents": "read"}
+    # YAML reads the key `on` as true.
+    assert "pull_request" in tests[True]
+    (job,) = tests["jobs"].values()
+    assert job["steps"][-1] == {"run": "make test"}
 
 
 def test_what_it_installs_is_there():
