@@ -29,6 +29,7 @@ _LARGEST_MANIFEST = 16 << 20
 _LARGEST_DECLARATION = 64 << 20
 #: What is read whole before any of it has been recomputed.
 _DECLARATIONS = ("benchmarks", "rubrics")
+_ANSWERS = {"benchmark", "benchmark_version", "model", "strategy", "items", "answers", "missing"}
 _ENTRIES = frozenset(
     (
         "answers",
@@ -187,7 +188,12 @@ def _check_manifest(manifest: dict[str, Any]) -> None:
         raise ValueError
     if not all(isinstance(manifest[name], str) for name in ("fairstats", "drawn_by")):
         raise TypeError
-    if not all(isinstance(entry, dict) for entry in manifest["answers"]):
+    if not all(entry.keys() >= _ANSWERS for entry in manifest["answers"]):
+        raise KeyError
+    for name in ("libraries", "rows", "content"):
+        if not all(isinstance(value, (str, int)) for value in manifest[name].values()):
+            raise TypeError
+    if not all(isinstance(text, str) for one in manifest["sources"] for text in one.values()):
         raise TypeError
     if datetime.fromisoformat(manifest["created_at"]).tzinfo is None:
         raise ValueError

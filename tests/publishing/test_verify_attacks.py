@@ -587,6 +587,10 @@ def test_nothing_is_published_after_a_release_that_is_damaged(manifest, site, tm
     "edit",
     [
         lambda text: text.replace('"arguments": {', '"arguments": {"certified_by": "us", ', 1),
+        lambda text: json.dumps(json.loads(text) | {"answers": [{}]}),
+        lambda text: json.dumps(json.loads(text) | {"libraries": 5}),
+        lambda text: json.dumps(json.loads(text) | {"libraries": {"pandas": ["3"]}}),
+        lambda text: json.dumps(json.loads(text) | {"sources": [{"path": 1}]}),
         lambda text: text.replace("{", '{"measures": {"rows": 9}, ', 1),
         lambda text: text.replace('"alpha": 0.05', '"alpha": 1' + "0" * 400),
         lambda text: text.replace('"alpha": 0.05', '"alpha": 0.01, "alpha": 0.05'),
