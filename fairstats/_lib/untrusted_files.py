@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 #: The largest file that is read, and the largest one of text: each byte of text takes several
 #: bytes of memory.
-MAX_FILE_BYTES = 2 * 2**30
+MAX_FILE_BYTES = 2**30
 MAX_TEXT_FILE_BYTES = 256 * 2**20
 #: The longest line of a CSV or JSON Lines file. It holds one row.
 MAX_LINE_BYTES = 16 * 2**20
 #: The largest table that is read into memory. DuckDB and Spark take larger ones.
-MAX_ROWS = 3_000_000
+MAX_ROWS = 2_000_000
 MAX_COLUMNS = 100
 MAX_HEADER_BYTES = 2**20
 #: The most cells of a CSV file, and of a parquet file, whose numbers take less.
 MAX_CELLS = 20_000_000
-MAX_PARQUET_CELLS = 40_000_000
+MAX_PARQUET_CELLS = 30_000_000
 #: The most values that are held as objects of Python, each of which takes some 200 bytes: those of
 #: a JSON file, and of tables that are imported row by row.
 MAX_VALUES = 4_000_000

@@ -27,6 +27,8 @@ def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     list of Path
         The three files.
     """
+    # Texts have one type, so that what is read and written again has the same bytes.
+    table = table.infer_objects()
     paths = [folder / f"{name}.{suffix}" for suffix in ("parquet", "csv", "json")]
     write_parquet(table, paths[0])
     write_text(table_csv(table), paths[1])
