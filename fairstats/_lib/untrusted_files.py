@@ -622,13 +622,17 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     kept = without_index(schema.names, str(file)) if wanted is None else wanted
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
+    given = [one.name for one in fields]
+    if twice := sorted({name for name in given if given.count(name) > 1}):
+        message = "the column stands there more than once"
+        raise InputError([Problem(str(file), message, "drop one", column=n) for n in twice])
     if rows > MAX_ROWS:
         raise InputError([too_many_rows(str(file))])
     if rows * len(fields) > MAX_PARQUET_CELLS:
         raise InputError([_too_many_cells(str(file), MAX_PARQUET_CELLS)])
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
-    names = list(dict.fromkeys(one.name for one in fields))
+    names = given
     texts = [one.name for one in fields if _is_text(one.type)]
     # A text that rows share stays one text until it is known how much they are together.
     reader = pyarrow.parquet.ParquetFile(

@@ -117,6 +117,15 @@ def test_parquet_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
     assert "cells" in problem_of(path).message
 
 
+@pytest.mark.parametrize("length", [0, 2])
+def test_a_column_twice_is_refused_in_an_empty_table_too(length, tmp_path):
+    table = pyarrow.Table.from_pandas(rows({}, {}), preserve_index=False)
+    twice = table.append_column("model", table["model"]).slice(0, length)
+    pyarrow.parquet.write_table(twice, tmp_path / "a.parquet")
+    problem = problem_of(tmp_path / "a.parquet")
+    assert (problem.column, problem.message) == ("model", "the column stands there more than once")
+
+
 def test_csv_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
     path = save(rows({}, {"item_id": "demo-02"}), tmp_path / "a.csv")
     assert len(read_answers(path)) == 2
