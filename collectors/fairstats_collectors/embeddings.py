@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client, within_deadline
+from fairstats_collectors.journal import schema_of
 
 #: The file of vectors beside what they were computed for. Its name is no journal's, so that
 #: `collect merge folder/*.sqlite` passes it over.
@@ -195,8 +196,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
             database.execute("BEGIN IMMEDIATE")
-            tables = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
-            if not (there := dict(database.execute(tables))):
+            if not (there := schema_of(database)):
                 database.execute(_TABLE)
             database.execute("COMMIT")
             if there not in ({}, {"vectors": _TABLE}):

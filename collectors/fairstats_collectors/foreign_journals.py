@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sqlite3
@@ -12,7 +11,16 @@ from typing import Any
 from urllib.parse import quote
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats_collectors.journal import FORMAT, TABLES, Reply, canonical_json, reply_key
+from fairstats_collectors.journal import (
+    FORMAT,
+    TABLES,
+    Reply,
+    canonical_json,
+    parameters_of,
+    reply_key,
+    schema_of,
+    stored_replies,
+)
 
 FACTS = ("benchmark", "benchmark_version", "model", "strategy")
 _LONGEST = 1_000_000
@@ -42,20 +50,16 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
     try:
         address = f"file:{quote(str(path.resolve()))}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=1)) as database:
-            # What stands in the schema of a hostile file must not run.
+            # Nothing in the schema of a hostile file may run.
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA cell_size_check = ON")
-            rows = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
-            if dict(database.execute(rows)) != TABLES:
+            if schema_of(database) != TABLES:
                 raise InputError([Problem(str(path), "is no journal of this version", _REMEDY)])
             (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
             if damage != "ok":
                 raise InputError([Problem(str(path), f"is damaged ({damage})", _REMEDY)])
             campaign = dict(database.execute("SELECT name, value FROM campaign"))
-            columns = ", ".join(Reply._fields)
-            replies = [
-                Reply._make(row) for row in database.execute(f"SELECT {columns} FROM replies")
-            ]
+            replies = stored_replies(database)
     except (sqlite3.Error, UnicodeError) as error:
         said = "is being written" if "locked" in str(error) else f"cannot be read ({error})"
         raise InputError([Problem(str(path), said, _REMEDY)]) from None
@@ -123,12 +127,9 @@ def _is_parameters(text: object) -> bool:
     """Whether this is the canonical JSON of settings that a collector sends."""
     if not isinstance(text, str) or len(text) > _NAME:
         return False
-    try:
-        parameters = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
+    parameters = parameters_of(text)
     return (
-        isinstance(parameters, dict)
+        parameters is not None
         and parameters.keys() <= _SETTINGS
         and all(_is_number(value) for value in parameters.values())
         and canonical_json(parameters) == text

@@ -17,6 +17,7 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
+    csv_header,
     json_objects,
     load_csv,
     not_csv,
@@ -26,6 +27,7 @@ from fairstats._lib.untrusted_files import (
     refuse_links,
     refuse_long_text,
     refuse_many_values,
+    repeated_columns,
     values_of,
 )
 
@@ -178,13 +180,11 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
     try:
         with io.TextIOWrapper(io.BytesIO(file.content), encoding, newline="") as text:
             separator = separator_of(text, separators)
-            header = next(csv.reader(text, delimiter=separator), [])
+        header = csv_header(file, encoding, separator)
     except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        message = "the column stands there more than once"
-        raise InputError([Problem(str(path), message, "drop one", column=n) for n in twice])
+    if problems := repeated_columns(header, str(path)):
+        raise InputError(problems)
     table = load_csv(file, encoding=encoding, separator=separator)
     refuse_many_values(path, table.size)
     # Spreadsheets write rows of separators alone below a table.

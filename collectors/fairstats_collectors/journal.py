@@ -133,11 +133,25 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _is_object(text: object) -> bool:
+def parameters_of(text: object) -> dict[str, Any] | None:
+    """The parameters of a reply; None for text that is no JSON object, whoever wrote it."""
     try:
-        return isinstance(text, str) and isinstance(json.loads(text), dict)
+        found = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        return False
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def schema_of(database: sqlite3.Connection) -> dict[str, str]:
+    """Everything in the schema of a database by its name: tables, and what would run by itself."""
+    return dict(
+        database.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    )
+
+
+def stored_replies(database: sqlite3.Connection) -> list[Reply]:
+    """Every reply and failure in a journal's database, as it stands there."""
+    return [Reply._make(row) for row in database.execute(f"SELECT {_COLUMNS} FROM replies")]
 
 
 class Journal:
@@ -185,12 +199,12 @@ class Journal:
         execute = self._database.execute
         # Held until the end, and given up by the system when the process is killed.
         execute("PRAGMA locking_mode = EXCLUSIVE")
-        # What stands in the schema of a hostile file must not run.
+        # Nothing in the schema of a hostile file may run.
         execute("PRAGMA trusted_schema = OFF")
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")
         execute("BEGIN IMMEDIATE")
-        found = dict(execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+        found = schema_of(self._database)
         if not found:
             for table in TABLES.values():
                 execute(table)
@@ -269,12 +283,11 @@ class Journal:
             When the journal is damaged.
         """
         try:
-            rows = self._database.execute(f"SELECT {_COLUMNS} FROM replies").fetchall()
+            found = {reply.key: reply for reply in stored_replies(self._database)}
         except (sqlite3.Error, UnicodeError) as error:
             raise self._problem(error) from None
-        found = {row[0]: Reply._make(row) for row in rows}
         for text in {reply.parameters for reply in found.values()}:
-            if not _is_object(text):
+            if parameters_of(text) is None:
                 message, remedy = "is not what a collector writes", "name another folder"
                 raise InputError(
                     [Problem(str(self.path), message, remedy, column="parameters", value=str(text))]

@@ -16,6 +16,7 @@ import re
 import stat
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -331,7 +332,8 @@ def json_objects(
         if not line.strip():
             continue
         values += values_of(line)
-        refuse_many_values(file, values)
+        if values > MAX_VALUES:
+            raise InputError([*problems, _too_many_values(str(file))])
         try:
             # Spreadsheets write a mark before the text that says it is UTF-8.
             row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
@@ -393,8 +395,11 @@ def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
         Names the limit.
     """
     if values > MAX_VALUES:
-        message = f"holds more than {MAX_VALUES:,} values"
-        raise InputError([Problem(os.fspath(path), message, _SPLIT)])
+        raise InputError([_too_many_values(os.fspath(path))])
+
+
+def _too_many_values(path: str) -> Problem:
+    return Problem(path, f"holds more than {MAX_VALUES:,} values", _SPLIT)
 
 
 def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -461,6 +466,19 @@ def _too_many_cells(path: str, most: int) -> Problem:
     return Problem(path, f"has more than {most:,} cells", _SPLIT)
 
 
+def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:
+    """Build a problem for each column that a table has more than once.
+
+    Examples
+    --------
+    >>> print(*repeated_columns(["model", "item_id", "model"], "a.csv"))
+    a.csv: model: the column stands there more than once; drop one
+    """
+    message = "the column stands there more than once"
+    twice = [name for name, number in Counter(columns).items() if number > 1]
+    return [Problem(path, message, "drop one", column=str(name)) for name in sorted(twice, key=str)]
+
+
 def _refuse_wide(path: str, columns: int) -> None:
     if columns > MAX_COLUMNS:
         message = f"has {columns:,} columns, more than {MAX_COLUMNS}"
@@ -513,7 +531,7 @@ def load_csv(
     _refuse_long_lines(file)
     refuse_long_text(file)
     try:
-        _refuse_wide(str(file), len(_header(file, encoding, separator)))
+        _refuse_wide(str(file), len(csv_header(file, encoding, separator)))
         with warnings.catch_warnings():
             # pandas drops the end of lines that are longer than the header, with a warning.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -548,8 +566,14 @@ def load_csv(
     return pd.concat(tables, ignore_index=True)
 
 
-def _header(file: FileBytes, encoding: str, separator: str) -> list[str]:
-    """Read the first row of a CSV file; a quoted name may go over several lines."""
+def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
+    """Read the first row of a CSV file; a quoted name may go over several lines.
+
+    Raises
+    ------
+    csv.Error
+        When it is no such row, or longer than `MAX_HEADER_BYTES`.
+    """
     begin = file.content[:MAX_HEADER_BYTES].decode(encoding, errors="ignore")
     rows = csv.reader(io.StringIO(begin, newline=""), delimiter=separator)
     header = next(rows, [])
@@ -622,17 +646,15 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     kept = without_index(schema.names, str(file)) if wanted is None else wanted
     fields = [one for one in schema if one.name in kept]
     _refuse_wide(str(file), len(fields))
-    given = [one.name for one in fields]
-    if twice := sorted({name for name in given if given.count(name) > 1}):
-        message = "the column stands there more than once"
-        raise InputError([Problem(str(file), message, "drop one", column=n) for n in twice])
+    names = [one.name for one in fields]
+    if problems := repeated_columns(names, str(file)):
+        raise InputError(problems)
     if rows > MAX_ROWS:
         raise InputError([too_many_rows(str(file))])
     if rows * len(fields) > MAX_PARQUET_CELLS:
         raise InputError([_too_many_cells(str(file), MAX_PARQUET_CELLS)])
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
-    names = given
     texts = [one.name for one in fields if _is_text(one.type)]
     # A text that rows share stays one text until it is known how much they are together.
     reader = pyarrow.parquet.ParquetFile(

@@ -22,6 +22,7 @@ from pandas.api.types import (
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import normal_name
+from fairstats._lib.untrusted_files import repeated_columns
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera
@@ -247,12 +248,8 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
         found = ", ".join(map(str, columns[:8]))
         remedy = "see `fairstats import --help` and `fairstats schema`"
         return [Problem(path, f"is no answers table; its columns are {found}", remedy)]
-    twice = columns[columns.duplicated()].unique()
-    if len(twice):
-        return [
-            Problem(path, "the column stands there more than once", "drop one", column=str(name))
-            for name in twice
-        ]
+    if twice := repeated_columns(columns, path):
+        return twice
     problems = [
         Problem(path, "required column is missing", "add it (see `fairstats schema`)", column=name)
         for name in REQUIRED_COLUMNS
@@ -335,8 +332,7 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
             ]
             given = columns[name] = given.mask(wrong != "", "-")
         # pandera would copy such texts several times.
-        lengths = given.map(_length) if is_object_dtype(given.dtype) else _lengths(given)
-        if (too_long := lengths > _RAW_LENGTH).any():
+        if (too_long := _lengths(given) > _RAW_LENGTH).any():
             message, remedy = _explain(_TOO_LONG)
             problems += [
                 Problem(path, message, remedy, row + 1, name, given.iat[row][:_SHOWN])
@@ -350,14 +346,13 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
     return frame.assign(**columns), problems
 
 
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str) else 0
-
-
 def _lengths(given: pd.Series) -> pd.Series:
-    if not is_string_dtype(given.dtype):
-        return pd.Series(0, index=given.index)
-    return given.str.len().fillna(0)
+    """How long each text is; 0 for what is no text."""
+    if is_object_dtype(given.dtype):
+        return given.map(lambda value: len(value) if isinstance(value, str) else 0)
+    if is_string_dtype(given.dtype):
+        return given.str.len().fillna(0)
+    return pd.Series(0, index=given.index)
 
 
 def _is_number(kind: object) -> bool:

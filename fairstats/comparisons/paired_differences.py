@@ -269,22 +269,25 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
         test = _exact_ad_swaps(exact, many)
     observed = tuple(1 if p > 0 else -1 for p in evidence)
     p_swaps, name = test(observed)
-    largest, names = p_swaps / (1 - _OF_SIGNS), {name: None}
+    largest, names = p_swaps / (1 - _OF_SIGNS), [name]
     # What speaks against the other sign of each difference, as its part of the level allows.
     against = [len(evidence) * abs(p) / _OF_SIGNS for p in evidence]
     choices = _choices(evidence, [p <= largest for p in against])
 
-    def turned(signs: tuple[int, ...]) -> float:
+    def plausible(signs: tuple[int, ...]) -> float:
+        """The p-value of the least plausible sign that is not the observed one."""
         pairs = zip(against, signs, observed, strict=True)
-        return min((p for p, sign, seen in pairs if sign != seen), default=-1.0)
+        return min(p for p, sign, seen in pairs if sign != seen)
 
-    # The most plausible first: what those give makes most others needless.
-    for signs in sorted(choices, key=turned, reverse=True):
-        if turned(signs) > largest:
-            p_swaps, name = test(signs)
-            largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), turned(signs)))
-            names[name] = None
-    return min(largest, 1.0), _named(list(names), len(choices))
+    # The most plausible first: where one cannot raise the p-value, none of those after it can.
+    others = [(plausible(signs), signs) for signs in choices if signs != observed]
+    for most, signs in sorted(others, reverse=True):
+        if most <= largest:
+            break
+        p_swaps, name = test(signs)
+        largest = max(largest, min(p_swaps / (1 - _OF_SIGNS), most))
+        names.append(name)
+    return min(largest, 1.0), _named(names, len(choices))
 
 
 def _exact_ad_swaps(

@@ -190,11 +190,9 @@ def _other_software(
 
     Of the libraries these count and, with `drawn_by`, all of them and what draws the pages.
     """
-    said = manifest.get("libraries")
-    said = said if isinstance(said, dict) else {}
-    named, here = {"fairstats": manifest["fairstats"]}, {"fairstats": __version__}
-    here |= library_versions()
-    named |= {name: said.get(name) for name in libraries}
+    said = manifest["libraries"]
+    here = {"fairstats": __version__} | library_versions()
+    named = {"fairstats": manifest["fairstats"]} | {name: said.get(name) for name in libraries}
     if drawn_by is not None:
         named |= said
         if manifest["drawn_by"] != drawn_by:

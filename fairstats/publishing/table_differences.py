@@ -40,7 +40,7 @@ def table_problems(
         The first difference, or why the file cannot be read; empty if the tables are the same.
     """
     path = release.path / DOWNLOADS / f"{name}.parquet"
-    problem = rows_differ(path, found) or other_columns(path, found)
+    problem = _rows_differ(path, found) or _other_columns(path, found)
     if problem is None:
         try:
             # With the checks of a file from outside, whatever reads it afterwards.
@@ -52,7 +52,7 @@ def table_problems(
     return () if problem is None else (problem,)
 
 
-def rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
+def _rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
     """Compare the number of rows in a table's footer: a table that is too long is not read."""
     import pyarrow.parquet
 
@@ -66,7 +66,7 @@ def rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
     return Problem(str(path), message, _REMEDY)
 
 
-def other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
+def _other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
     """Compare the columns in a table's schema, where pandas may hide or rename one as it reads."""
     import pyarrow.parquet
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.untrusted_files import repeated_columns
 from fairstats.answers.schema import printable_check
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric, load_rubrics
@@ -203,8 +204,7 @@ def no_ratings() -> pd.DataFrame:
 
 
 def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
-    for name in frame.columns[frame.columns.duplicated()].unique():
-        yield Problem(path, "the column stands there more than once", "drop one", column=str(name))
+    yield from repeated_columns(frame.columns, path)
     for name in REQUIRED_RATING_COLUMNS:
         if name not in frame:
             remedy = f"a ratings table has {', '.join(REQUIRED_RATING_COLUMNS)}"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_text import table_csv
-from fairstats._lib.untrusted_files import not_csv
+from fairstats._lib.untrusted_files import not_csv, repeated_columns
 from fairstats.ratings.files import SHEET_COLUMNS
 from fairstats.ratings.rubrics import Question, Rubric
 from fairstats_collectors.import_files import encoding_of, importable_files, separator_of
@@ -119,10 +119,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     header = [name.strip().lstrip("\ufeff") for name in lines[0]]
     while header and not header[-1]:
         header.pop()
-    problems = [
-        Problem(str(path), "the column stands there more than once", "drop one", column=name)
-        for name in sorted({name for name in header if header.count(name) > 1})
-    ] + [
+    problems = repeated_columns(header, str(path)) + [
         Problem(str(path), "has more cells than the header", "use the sheet as it was", number)
         for number, cells in enumerate(lines[1:], start=1)
         if any(cell.strip() for cell in cells[len(header) :])
