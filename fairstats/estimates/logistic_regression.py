@@ -264,9 +264,12 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
     if reason:
         return GeeFit(terms, nothing, nothing[None], reason)
     design = np.column_stack([np.ones(len(data)), data[list(terms[1:])].to_numpy(dtype=float)])
-    # Fitted on one scale, so that the covariates' units decide nothing.
-    units = np.where(design.std(axis=0) > 0, design.std(axis=0), 1.0)
-    design = design / units
+    # Fitted from one origin and on one scale: otherwise the covariates' units, and how a machine
+    # adds them up, would decide whether the fit converges.
+    spread = design.std(axis=0)
+    to_params = np.diag(1 / np.where(spread > 0, spread, 1.0))
+    to_params[0, 1:] = -(design[:, 1:].mean(axis=0) @ to_params[1:, 1:])
+    design = design @ to_params
     correct = data["correct"].to_numpy()
     model = sm.GEE(
         correct,
@@ -286,7 +289,7 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
     bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
     scores = design * (correct - chance)[:, None]
     by_item = pd.DataFrame(scores).groupby(data["item_id"].to_numpy()).sum().to_numpy()
-    return GeeFit(terms, result.params / units, by_item @ bread / units)
+    return GeeFit(terms, to_params @ result.params, by_item @ bread @ to_params.T)
 
 
 def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
