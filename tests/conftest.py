@@ -3,6 +3,7 @@ answers that others released."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,22 +16,51 @@ from hypothesis import settings
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.release.tables import TABLES
+from fairstats.report import builtin
 from fairstats.report.drawing_cache import CACHE_VARIABLE
+from tests.cells import execute_here
+from tests.known_tables import made_once
 
 # The same examples on every run and on every machine, slow ones too.
 settings.register_profile("tests", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.load_profile("tests")
 
+#: What runs the cells of pages outside the tests: in kernels.
+EXECUTE = builtin._execute
+
 #: Released by others and not part of the repository; see the README there.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.fixture(scope="session")
+def of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers share, and no other run of the tests."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Drawings are kept for this run of the tests alone."""
+def _once(of_this_run: Path) -> Iterator[None]:
+    """Make each drawing and each table of a release once, and start no kernel for a page."""
+    drawings, tables = of_this_run / "drawings", of_this_run / "tables"
+    tables.mkdir(exist_ok=True)
+    all_tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("drawings")))
+        patch.setenv(CACHE_VARIABLE, str(drawings))
+        patch.setattr(builtin, "_execute", execute_here)
+        for name, table in list(all_tables.items()):
+            patch.setitem(
+                all_tables, name, replace(table, make=made_once(name, table.make, tables))
+            )
         yield
+
+
+@pytest.fixture
+def in_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the cells of pages where users' are run."""
+    monkeypatch.setattr(builtin, "_execute", EXECUTE)
 
 
 @pytest.fixture(scope="session")
@@ -244,28 +274,10 @@ def without_pages() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def few_tables() -> Iterator[None]:
-    """The tables that the documents are made from, each computed once for the same inputs."""
+    """The tables that the documents are made from."""
     kept = ("estimates", "ranks", "rank_differences", "comparisons", "flips", "letters")
-
-    def once(make: Any) -> Any:
-        known: dict[str, pd.DataFrame] = {}
-
-        def made(of: Any) -> pd.DataFrame:
-            declared = [
-                vars(one) | {"path": None, "keys_file": None} for one in of.benchmarks.values()
-            ]
-            key = repr((of.answers.to_csv(), declared, of.alpha, of.missing))
-            if key not in known:
-                known[key] = make(of)
-            return known[key].copy()
-
-        return made
-
     tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
-        for name, table in list(tables.items()):
-            if name in kept:
-                patch.setitem(tables, name, replace(table, make=once(table.make)))
-            else:
-                patch.delitem(tables, name)
+        for name in set(tables) - set(kept):
+            patch.delitem(tables, name)
         yield

@@ -6,8 +6,9 @@ how often each group of an attribute gave each letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -19,6 +20,8 @@ from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 if TYPE_CHECKING:
     import narwhals as nw
 
+T = TypeVar("T")
+
 #: What names a unit, but for its attribute and pair of groups.
 UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 
@@ -26,10 +29,39 @@ UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 NO_LETTER = ""
 
 
+@dataclass(frozen=True)
+class OpenAnswers:
+    """An answers table that was checked, and what was made of it so far.
+
+    Whatever takes answers takes this too, so that several figures of the same answers share their
+    folds.
+
+    Attributes
+    ----------
+    frame : narwhals.LazyFrame
+        The answers, in the engine that holds them.
+    benchmarks : dict of str to Benchmark
+        Their benchmarks by name.
+    in_memory : bool
+        Whether the engine holds them in memory, where a result can be kept for the next step.
+    """
+
+    frame: nw.LazyFrame[Any]
+    benchmarks: dict[str, Benchmark]
+    in_memory: bool
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what `make` gives, made at the first call with this key. Do not change it."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
 def open_answers(
     answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
-) -> tuple[nw.LazyFrame[Any], dict[str, Benchmark]]:
-    """The answers as a checked lazy frame, and their benchmarks by name.
+) -> OpenAnswers:
+    """Check an answers table, and load its benchmarks; one that is open stays as it is.
 
     Raises
     ------
@@ -38,25 +70,28 @@ def open_answers(
         another key than the benchmark's, an unknown benchmark, attribute or group, and for unknown
         items among known ones.
     """
-
-    frame = _text_columns(_lazy(answers))
+    if isinstance(answers, OpenAnswers):
+        return answers
+    frame, in_memory = _lazy(answers)
+    frame = _text_columns(frame)
     _refuse_nulls(frame)
     known = _known_groups(frame, benchmarks)
     _refuse_wrong_letters(frame, known)
     _refuse_wrong_keys(frame, known)
-    return frame, known
+    return OpenAnswers(frame, known, in_memory)
 
 
-def _lazy(answers: Any) -> nw.LazyFrame[Any]:
+def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
     import narwhals as nw
 
     try:
-        frame = nw.from_native(answers).lazy()
+        given = nw.from_native(answers)
     except TypeError:
         raise TypeError(
             f"answers is a {type(answers).__name__}, no frame: read files with "
             "fairstats.read_answers or scan_answers"
         ) from None
+    frame = given.lazy()
     there = frame.collect_schema().names()
     lacking = [name for name in (*KEY_COLUMNS, "answer", "answer_key") if name not in there]
     if lacking:
@@ -64,11 +99,11 @@ def _lazy(answers: Any) -> nw.LazyFrame[Any]:
         raise InputError(
             [Problem("<answers>", "required column is missing", remedy, column=c) for c in lacking]
         )
-    return frame
+    return frame, isinstance(given, nw.DataFrame)
 
 
 def item_answers(
-    frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
+    opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute
 ) -> nw.LazyFrame[Any]:
     """Count how often each group of the attribute gave each letter, one row per item.
 
@@ -78,6 +113,17 @@ def item_answers(
     ``neutral_right``, ``neutral_wrong``, ``neutral``: right, wrong and all answers to the
     neutralized variant; ``repeated``: the most often that one answer is in the table.
     """
+
+    def make() -> nw.LazyFrame[Any]:
+        items = _item_answers(opened.frame, benchmark, attribute)
+        return items.collect().lazy() if opened.in_memory else items
+
+    return opened.once(("item_answers", benchmark.name, attribute.name), make)
+
+
+def _item_answers(
+    frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
+) -> nw.LazyFrame[Any]:
     import narwhals as nw
 
     item = [*UNIT_COLUMNS, "item_id"]

@@ -22,7 +22,7 @@ from fairstats.comparisons.paired_differences import (
     model_difference,
     model_p_value,
 )
-from fairstats.counts.by_item import SUMS, crossed_patterns, patterns_of, sums_of_crossed
+from fairstats.counts.by_item import SUMS, crossed_patterns, item_patterns, sums_of_crossed
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.bounds import Range, pair_bounds
@@ -189,11 +189,11 @@ def changes(
     if missing is not None:
         check_choice("missing", missing, COMPARISON_POLICIES)
     sides = {"old": open_answers(old, benchmarks), "new": open_answers(new, benchmarks)}
-    units = {side: _only_unit(frame, side) for side, (frame, _) in sides.items()}
+    units = {side: _only_unit(opened.frame, side) for side, opened in sides.items()}
     questions = _different(units, allow_different_items)
-    benchmark = sides["old"][1][units["old"]["benchmark"]]
+    benchmark = sides["old"].benchmarks[units["old"]["benchmark"]]
     policy: ComparisonPolicy = missing or ("bounds" if benchmark.missing == "bounds" else "common")
-    patterns = {side: patterns_of(*opened) for side, opened in sides.items()}
+    patterns = {side: item_patterns(opened) for side, opened in sides.items()}
     items = _different_items(patterns, units, allow_different_items)
     flips = _by_flips(patterns, units, benchmark, _counted(policy), alpha)
     crossed = {side: crossed_patterns(table) for side, table in patterns.items()}

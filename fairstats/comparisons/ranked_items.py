@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.counts.by_item import crossed_patterns, patterns_of
+from fairstats.counts.by_item import crossed_patterns, item_patterns
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    pass
 
 IntArray = npt.NDArray[np.int64]
 _MISSING = PATTERNS.index("nxx")
@@ -53,15 +52,15 @@ class RankItems:
     notes: dict[str, str]
 
 
-def open_patterns(frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark]) -> pd.DataFrame:
+def open_patterns(opened: OpenAnswers) -> pd.DataFrame:
     """`fairstats.counts.by_item.item_patterns`, and whether both variants were ``asked``.
 
     A variant was asked if it has a row: an answer that is missing has one, a variant that was
     left out has none.
     """
-    patterns = patterns_of(frame, known)
+    patterns = item_patterns(opened)
     keys = [*UNIT_COLUMNS, "item_id", "sample", "attribute"]
-    rows = distinct(frame, [*keys, "group"]).astype(
+    rows = distinct(opened.frame, [*keys, "group"]).astype(
         {name: "str" for name in keys if name != "sample"}
     )
     there = pd.MultiIndex.from_frame(rows[[*keys, "group"]].astype({"group": "str"}))

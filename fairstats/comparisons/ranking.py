@@ -277,9 +277,10 @@ def rank_boards(
     if adjust not in ("holm", "hommel"):
         raise ValueError(f"adjust={adjust!r} does not hold all ranks at once; use holm or hommel")
     alpha = check_alpha(alpha)
-    frame, known = open_answers(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    known = opened.benchmarks
     boards: list[Ranking] = []
-    for board, rows in open_patterns(frame, known).groupby(list(_BOARD), sort=True):
+    for board, rows in open_patterns(opened).groupby(list(_BOARD), sort=True):
         benchmark = known[str(board[0])]
         policy: MissingPolicy = missing or benchmark.missing
         if policy == "bounds":

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers, refuse_repeated
+from fairstats.answers.engine_frames import (
+    NO_LETTER,
+    UNIT_COLUMNS,
+    OpenAnswers,
+    open_answers,
+    refuse_repeated,
+)
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, GroupAnswers, crossed
 from fairstats.counts.sample_weights import common_copies, pair_weights
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 #: The sums of an item's answers to a pair that figures are quotients of.
 SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
@@ -50,18 +53,18 @@ def item_patterns(
     InputError
         As `count_outcomes`.
     """
-    return patterns_of(*open_answers(answers, benchmarks))
+    opened = open_answers(answers, benchmarks)
+    return opened.once("patterns", lambda: _patterns_of(opened)).copy()
 
 
-def patterns_of(frame: nw.LazyFrame[Any], known: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """`item_patterns` of an answers table that `open_answers` opened."""
+def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
     import narwhals as nw
 
     tables = []
-    for benchmark in known.values():
+    for benchmark in opened.benchmarks.values():
         for attribute in benchmark.attributes.values():
             rows = (
-                frame.filter(
+                opened.frame.filter(
                     nw.col("benchmark") == benchmark.name, nw.col("attribute") == attribute.name
                 )
                 .select(*_ITEM, "group", "sample", "answer", "answer_key")

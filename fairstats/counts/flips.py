@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
-from fairstats.counts.by_item import patterns_of
+from fairstats.counts.by_item import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 
 #: The columns of the table that `flips_of` gives, in order.
@@ -66,17 +66,17 @@ def flips_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.D
     >>> table[["answer_a", "answer_b", "change"]].values.tolist()
     [['C', 'B', 'only a right']]
     """
-    if answers.empty:
+    if isinstance(answers, pd.DataFrame) and answers.empty:
         return pd.DataFrame(columns=list(FLIP_COLUMNS)).astype(_DTYPES)
-    frame, known = open_answers(answers, benchmarks)
-    pairs = patterns_of(frame, known)
+    opened = open_answers(answers, benchmarks)
+    pairs = item_patterns(opened)
     differ = pairs[pairs["pattern"].isin(list(_CHANGES)) & (pairs["attribute"] != BASELINE)]
     table = differ.assign(change=differ["pattern"].map(_CHANGES)).rename(
         columns={"letter_a": "answer_a", "letter_b": "answer_b"}
     )
     places = {
         (name, attribute.name, *pair): place
-        for name, benchmark in known.items()
+        for name, benchmark in opened.benchmarks.items()
         for place, (attribute, pair) in enumerate(
             (attribute, pair) for attribute in benchmark.varied for pair in attribute.pairs
         )

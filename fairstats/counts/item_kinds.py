@@ -17,6 +17,7 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
+    OpenAnswers,
     distinct,
     item_answers,
     letter_columns,
@@ -32,7 +33,7 @@ from fairstats.counts.outcomes import (
     answers_of_groups,
     crossed,
     crossed_kinds,
-    fold,
+    fold_answers,
 )
 from fairstats.counts.sample_weights import common_copies, pair_weights
 
@@ -77,9 +78,8 @@ def count_items(
     >>> items.loc["race", ["n11", "n10", "n01", "n00_same", "copies"]].tolist()
     [1, 1, 1, 1, 2]
     """
-    frame, known = open_answers(answers, benchmarks)
-    folds = fold(frame, known)
-    return pd.concat([pair_items(folds), fold_pooled(frame, folds)], ignore_index=True)
+    opened = open_answers(answers, benchmarks)
+    return pd.concat([pair_items(fold_answers(opened)), fold_pooled(opened)], ignore_index=True)
 
 
 def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = False) -> pd.DataFrame:
@@ -124,14 +124,14 @@ def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = Fal
     return pd.concat(tables, ignore_index=True)[list(_NO_ITEMS)]
 
 
-def fold_pooled(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
+def fold_pooled(opened: OpenAnswers) -> pd.DataFrame:
     """Return the rows of `count_items` that pool the attributes, of an open answers table."""
     tables = [_NO_ITEMS]
-    for benchmark in folds.benchmarks.values():
+    for benchmark in opened.benchmarks.values():
         pooled = pooled_pairs(benchmark)
         if len(pooled) > 1:
-            table = _fold_pooled(frame, folds, benchmark, pooled)
-            tables.append(table.merge(_asked_of_several(frame, pooled)))
+            table = _fold_pooled(opened, benchmark, pooled)
+            tables.append(table.merge(_asked_of_several(opened.frame, pooled)))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -165,14 +165,14 @@ def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]
 
 
 def _fold_pooled(
-    frame: nw.LazyFrame[Any],
-    folds: Folds,
+    opened: OpenAnswers,
     benchmark: Benchmark,
     pairs: Sequence[tuple[Attribute, tuple[str, str]]],
 ) -> pd.DataFrame:
     import narwhals as nw
 
     attributes = {attribute.name for attribute, _ in pairs}
+    folds = fold_answers(opened)
     kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
     if kinds.empty:
         return _NO_ITEMS
@@ -183,7 +183,7 @@ def _fold_pooled(
     own = kinds["samples"].groupby(units).agg(common_copies).rename("copies").reset_index()
     patterns = list(PATTERNS)
     answered = [
-        _crossed(item_answers(frame, benchmark, attribute), benchmark, attribute, pair, sizes)
+        _crossed(item_answers(opened, benchmark, attribute), benchmark, attribute, pair, sizes)
         for attribute, pair in pairs
     ]
     table = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import pandas as pd
 
 from fairstats.answers.engine_frames import (
     UNIT_COLUMNS,
+    OpenAnswers,
     item_answers,
     letter_columns,
     open_answers,
@@ -25,9 +26,6 @@ from fairstats.answers.engine_frames import (
 )
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.counts.sample_weights import common_copies, pair_weights, per_answer
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")
 
@@ -140,13 +138,14 @@ def fold_answers(
     InputError
         As `count_outcomes`.
     """
-    return fold(*open_answers(answers, benchmarks))
+    opened = open_answers(answers, benchmarks)
+    return opened.once("folds", lambda: _fold(opened))
 
 
-def fold(frame: nw.LazyFrame[Any], known: dict[str, Benchmark]) -> Folds:
-    """`fold_answers` of an answers table that `open_answers` opened."""
+def _fold(opened: OpenAnswers) -> Folds:
+    known = opened.benchmarks
     kinds = {
-        (benchmark.name, attribute.name): _fold_items(frame, benchmark, attribute)
+        (benchmark.name, attribute.name): _fold_items(opened, benchmark, attribute)
         for benchmark in known.values()
         for attribute in benchmark.attributes.values()
     }
@@ -207,16 +206,14 @@ def whatever_the_neutral_answer(outcomes: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _fold_items(
-    frame: nw.LazyFrame[Any], benchmark: Benchmark, attribute: Attribute
-) -> pd.DataFrame:
+def _fold_items(opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
     """Count the items of each unit by the letters of their answers, key and neutral answers."""
     import narwhals as nw
 
     letters = [name for names in letter_columns(attribute, benchmark) for name in names]
     numbers = [*letters, "samples", "neutral_right", "neutral_wrong", "neutral", "repeated"]
     table = (
-        item_answers(frame, benchmark, attribute)
+        item_answers(opened, benchmark, attribute)
         .group_by(*UNIT_COLUMNS, "answer_key", *numbers)
         .agg(items=nw.len())
         .collect()
@@ -294,9 +291,10 @@ def _outcomes(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -
     """
     units = [kinds[name] for name in UNIT_COLUMNS]
     several = kinds["samples"].groupby(units).transform("max") > 1
-    joint = _joint_signs(kinds[~several], benchmark, attribute)
-    pairs = _pair_signs(kinds[several], benchmark, attribute)
-    signs = pd.concat([joint, pairs], ignore_index=True)
+    signs = _joint_signs(kinds[~several], benchmark, attribute)
+    if several.any():
+        pairs = _pair_signs(kinds[several], benchmark, attribute)
+        signs = pd.concat([signs, pairs], ignore_index=True)
     signs = signs.assign(attribute=attribute.name)
     keys = [*UNIT_COLUMNS, "attribute", "outcomes", "same", "answerable"]
     keys += ["copies", "neutral_copies"]

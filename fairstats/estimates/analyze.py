@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from fairstats.answers.engine_frames import UNIT_COLUMNS, distinct, open_answers
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, distinct, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES, POOLED, MissingPolicy
 from fairstats.counts.asked import Asked
 from fairstats.counts.item_kinds import fold_pooled, pair_items, pooled_pairs
 from fairstats.counts.missing_policies import CountingPolicy
-from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold, pair_counts
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, Folds, fold_answers, pair_counts
 from fairstats.estimates.attribute_estimates import PairEffects, attribute_bounds, attribute_tables
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.eligibility import why_not_above_chance
@@ -108,11 +108,11 @@ def analyze(
         raise ValueError(
             f"missing={missing!r} is unknown; use one of {', '.join(MISSING_POLICIES)}"
         )
-    folded = fold_for_estimates(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
     joint = None
     if adjust == "max_t":
-        joint = joint_pvalues(folded.frame, folded.known, missing, n_resamples=n_resamples, rng=rng)
-    return estimates_of(folded, missing, alpha, adjust=adjust, joint=joint)
+        joint = joint_pvalues(opened, missing, n_resamples=n_resamples, rng=rng)
+    return estimates_of(fold_for_estimates(opened), missing, alpha, adjust=adjust, joint=joint)
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class Folded:
 
     Attributes
     ----------
-    frame, known
-        The open answers and their benchmarks, from `fairstats.answers.engine_frames.open_answers`.
+    known : dict of str to Benchmark
+        The benchmarks of the answers by name.
     folds : Folds
         The outcome patterns and letters.
     facts : pandas.DataFrame
@@ -135,7 +135,6 @@ class Folded:
         What each unit was asked, and which units answer no better than a guess.
     """
 
-    frame: nw.LazyFrame[Any]
     known: dict[str, Benchmark]
     folds: Folds
     facts: pd.DataFrame
@@ -154,15 +153,19 @@ def fold_for_estimates(
     InputError
         As `analyze`.
     """
-    frame, known = open_answers(answers, benchmarks)
-    folds = fold(frame, known)
-    facts = _unit_facts(frame, folds)
-    items = _clustered_items(frame, folds, facts)
+    opened = open_answers(answers, benchmarks)
+    return opened.once("estimates", lambda: _fold_for_estimates(opened))
+
+
+def _fold_for_estimates(opened: OpenAnswers) -> Folded:
+    known, folds = opened.benchmarks, fold_answers(opened)
+    facts = _unit_facts(opened.frame, folds)
+    items = _clustered_items(opened, folds, facts)
     counts = pair_counts(folds.outcomes, known)
-    asked = _asked(frame, counts, known)
+    asked = _asked(opened.frame, counts, known)
     pooled = _pooled_counts(items)
     counts = pd.concat([counts, pooled], ignore_index=True)
-    return Folded(frame, known, folds, facts, items, counts, asked)
+    return Folded(known, folds, facts, items, counts, asked)
 
 
 def estimates_of(
@@ -209,7 +212,7 @@ def estimates_of(
             else:
                 found = difference_tables(own, kinds, policy, alpha, sizes)
         tables += [table.assign(missing=policy) for table in found]
-    estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
+    estimates = typed(pd.concat(tables, ignore_index=True))
     estimates = _with_snapshots(estimates, folded.facts)
     estimates = _with_pooled_notes(estimates, folded.counts, known)
     estimates = _in_order(estimates, known)
@@ -227,9 +230,9 @@ def _check_level(alpha: float) -> float:
     return alpha
 
 
-def _clustered_items(frame: nw.LazyFrame[Any], folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
+def _clustered_items(opened: OpenAnswers, folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
     """The kinds of items of the pooled pairs, and of all pairs of units with several samples."""
-    pooled = fold_pooled(frame, folds)
+    pooled = fold_pooled(opened)
     several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
     if several.empty:
         return pooled

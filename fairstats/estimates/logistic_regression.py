@@ -16,7 +16,7 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.counts.by_item import patterns_of
+from fairstats.counts.by_item import item_patterns
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha, check_choice
@@ -128,11 +128,12 @@ def gee_logistic(
     alpha = check_alpha(alpha)
     if missing is not None:
         check_choice("missing", missing, get_args(MissingPolicy))
-    frame, known = open_answers(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    known = opened.benchmarks
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():
         raise ValueError("missing='bounds' gives no answers to fit; name another policy")
-    patterns = patterns_of(frame, known)
+    patterns = item_patterns(opened)
     if covariates is not None:
         covariates = checked_covariates(covariates, patterns)
     rows = []
@@ -202,8 +203,8 @@ def answer_rows(
 ) -> pd.DataFrame:
     """One row an answer of a pair of groups: item_id, correct, group (1 for group a), covariates.
 
-    `pairs` is of one unit and pair, from `fairstats.counts.by_item.patterns_of`; `covariates` from
-    `checked_covariates`, by the names of which a column begins with `COVARIATE`.
+    `pairs` is of one unit and pair, from `fairstats.counts.by_item.item_patterns`; `covariates`
+    from `checked_covariates`, by the names of which a column begins with `COVARIATE`.
     """
     sides = []
     for number, side, other in ((1.0, "a", "b"), (0.0, "b", "a")):

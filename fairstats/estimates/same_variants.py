@@ -15,7 +15,7 @@ from fairstats._lib.result_objects import Tabular
 from fairstats.answers.engine_frames import UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
-from fairstats.counts.by_item import item_sums, patterns_of
+from fairstats.counts.by_item import item_patterns, item_sums
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.matched_patterns import matched_patterns
 from fairstats.inference.mean_difference import mean_difference
@@ -161,7 +161,7 @@ def same_variants(
     'same variants'
     """
     sides = [open_answers(answers, benchmarks) for answers in (old, new)]
-    patterns = [patterns_of(*side) for side in sides]
+    patterns = [item_patterns(side) for side in sides]
     for name, table in zip(("old", "new"), patterns, strict=True):
         units = table[list(UNIT_COLUMNS)].drop_duplicates()
         if len(units) > 1:
@@ -172,7 +172,7 @@ def same_variants(
         remedy = "compare answers to one benchmark"
         value = " and ".join(names)
         raise InputError([Problem("<new>", "another benchmark", remedy, None, "benchmark", value)])
-    benchmark = sides[0][1][names[0]]
+    benchmark = sides[0].benchmarks[names[0]]
     one, other = (flips_of_items(table, benchmark, missing) for table in patterns)
     smallest = benchmark.same_variants_odds_ratio
     return same_flips(one, other, smallest_same=smallest, alpha=alpha)
@@ -343,8 +343,8 @@ def variant_sets(
         `VARIANT_SET_COLUMNS`: one row two answer sets; ``declared`` is `ONE_VERSION`,
         `TWO_VERSIONS`, or `UNDECLARED` where the benchmark names the version of one of them not.
     """
-    frame, known = open_answers(answers, benchmarks)
-    patterns = patterns_of(frame, known)
+    opened = open_answers(answers, benchmarks)
+    known, patterns = opened.benchmarks, item_patterns(opened)
     rows = []
     for name, own in patterns.groupby("benchmark", sort=True):
         benchmark = known[str(name)]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
+from fairstats.answers.engine_frames import OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES, MissingPolicy
 from fairstats.counts.asked import Asked
@@ -59,7 +60,7 @@ Limits = tuple[FloatArray, FloatArray]
 
 
 def sensitivity_of(
-    answers: pd.DataFrame,
+    answers: pd.DataFrame | OpenAnswers,
     missing: MissingPolicy | None,
     alpha: float,
     benchmarks: Mapping[str, Benchmark],
@@ -138,7 +139,7 @@ def sensitivity_of(
     >>> table.loc[table["aspect"] == "missing", ["choice", "estimate"]].round(3).values.tolist()
     [['available', 0.0], ['complete', 0.0], ['incorrect', 0.333], ['bounds', nan]]
     """
-    if answers.empty:
+    if isinstance(answers, pd.DataFrame) and answers.empty:
         return pd.DataFrame(columns=list(SENSITIVITY_COLUMNS)).astype(_DTYPES)
     folded = fold_for_estimates(answers, benchmarks)
     estimates = estimates_of(folded, missing, alpha, whole=False)

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED, POOLED_GROUPS, MissingPolicy
-from fairstats.counts.by_item import item_sums, patterns_of
+from fairstats.counts.by_item import item_patterns, item_sums
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.counts.sample_weights import common_copies
 from fairstats.estimates.verdicts import families
 from fairstats.inference.multiplicity import max_t
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
 _ITEM = ["benchmark", "benchmark_version", "item_id"]
 
 
 def joint_pvalues(
-    frame: nw.LazyFrame[Any],
-    known: Mapping[str, Benchmark],
+    opened: OpenAnswers,
     missing: MissingPolicy | None,
     *,
     n_resamples: int,
@@ -36,7 +31,7 @@ def joint_pvalues(
 
     Parameters
     ----------
-    frame, known
+    opened
         From `fairstats.answers.engine_frames.open_answers`.
     missing : str, optional
         The policy for missing answers; by default each benchmark's.
@@ -53,7 +48,7 @@ def joint_pvalues(
     ValueError
         For the policy ``bounds``, which has no counts to test.
     """
-    patterns = patterns_of(frame, known)
+    known, patterns = opened.benchmarks, item_patterns(opened)
     tables = []
     for name, rows in patterns.groupby("benchmark", sort=False):
         policy = missing or known[str(name)].missing

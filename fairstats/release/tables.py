@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.engine_frames import UNIT_COLUMNS, OpenAnswers, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS, comparisons_of
@@ -73,15 +73,24 @@ class ReleaseInputs:
     rubrics: Mapping[str, Rubric]
 
     @cached_property
+    def opened(self) -> OpenAnswers:
+        """The answers, checked and folded once for all tables."""
+        return open_answers(self.answers, self.benchmarks)
+
+    @cached_property
     def ranking(self) -> Ranking:
         """Ranks and comparisons of each board; empty where the policy gives ranges, not figures."""
         policies = {name: self.missing or one.missing for name, one in self.benchmarks.items()}
         ranked = [name for name, policy in policies.items() if policy != "bounds"]
-        rows = self.answers[self.answers["benchmark"].isin(ranked)]
-        if rows.empty:
+        if not ranked:
             return no_ranking()
+        all_ranked = len(ranked) == len(policies)
+        rows = self.answers[self.answers["benchmark"].isin(ranked)]
         policy = None if self.missing == "bounds" else self.missing
-        return rank_boards(rows, "ad", missing=policy, alpha=self.alpha, benchmarks=self.benchmarks)
+        answers = self.opened if all_ranked else rows
+        return rank_boards(
+            answers, "ad", missing=policy, alpha=self.alpha, benchmarks=self.benchmarks
+        )
 
 
 Make = Callable[[ReleaseInputs], pd.DataFrame]
@@ -107,7 +116,7 @@ class ReleaseTable:
 
 
 def _estimates(of: ReleaseInputs) -> pd.DataFrame:
-    return analyze(of.answers, of.missing, of.alpha, benchmarks=of.benchmarks)
+    return analyze(of.opened, of.missing, of.alpha, benchmarks=of.benchmarks)
 
 
 def _overlap(of: ReleaseInputs) -> pd.DataFrame:
@@ -166,7 +175,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "sensitivity": ReleaseTable(
         SENSITIVITY_COLUMNS,
         (*PAIR_COLUMNS, "aspect", "choice"),
-        lambda of: sensitivity_of(of.answers, of.missing, of.alpha, of.benchmarks),
+        lambda of: sensitivity_of(of.opened, of.missing, of.alpha, of.benchmarks),
     ),
     "letters": ReleaseTable(
         LETTER_COLUMNS,
@@ -176,7 +185,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "flips": ReleaseTable(
         FLIP_COLUMNS,
         (*PAIR_COLUMNS, "item_id", "sample"),
-        lambda of: flips_of(of.answers, of.benchmarks),
+        lambda of: flips_of(of.opened, of.benchmarks),
     ),
     "overlap": ReleaseTable(
         OVERLAP_COLUMNS, (*RETRIEVER_COLUMNS, "top_k", "attribute", "measure"), _overlap

@@ -102,7 +102,7 @@ def text_overlap(
     if answers.duplicated(list(KEY_COLUMNS)).any():
         message, remedy = "an answer stands there more than once", "drop one"
         raise InputError([Problem("<answers>", message, remedy)])
-    _, known = open_answers(answers, benchmarks)
+    known = open_answers(answers, benchmarks).benchmarks
     words = _words(answers["answer_raw"])
     rows = [
         names | _pair(own, words, pair, alpha)

@@ -10,6 +10,7 @@ from typing import TypedDict
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats.answers.engine_frames import open_answers
 from fairstats.answers.files import read_answers
 from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
@@ -232,11 +233,12 @@ def _of_items(
 ) -> tuple[list[pd.DataFrame], list[pd.DataFrame]]:
     """What answers alone say of items, of selection, and of the versions: findings and flags."""
     options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": benchmarks}
-    statistics = item_statistics(answers, **options)
-    selection = selection_findings(answers, **options)
-    pairs = variant_sets(answers, **options)
+    opened = open_answers(answers, benchmarks)
+    statistics = item_statistics(opened, **options)
+    selection = selection_findings(opened, **options)
+    pairs = variant_sets(opened, **options)
     findings = [
-        item_findings(answers, statistics, **options),
+        item_findings(opened, statistics, **options),
         selection,
         variant_set_findings(pairs),
     ]

@@ -15,7 +15,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
-from fairstats.counts.by_item import crossed_patterns, patterns_of
+from fairstats.counts.by_item import crossed_patterns, item_patterns
 from fairstats.counts.missing_policies import (
     CountingPolicy,
     PairedCounts,
@@ -183,8 +183,8 @@ def _opened(
     missing: MissingPolicy | None,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
 ) -> tuple[str, pd.DataFrame, CountingPolicy]:
-    frame, known = open_answers(answers, benchmarks)
-    patterns = patterns_of(frame, known)
+    opened = open_answers(answers, benchmarks)
+    known, patterns = opened.benchmarks, item_patterns(opened)
     versions = patterns[["benchmark", "benchmark_version"]].drop_duplicates()
     if len(versions) > 1:
         value = ", ".join(versions["benchmark"] + " " + versions["benchmark_version"])

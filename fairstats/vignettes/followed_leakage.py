@@ -13,7 +13,7 @@ import pandas as pd
 from fairstats.answers.engine_frames import NO_LETTER, UNIT_COLUMNS, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
-from fairstats.counts.by_item import patterns_of
+from fairstats.counts.by_item import item_patterns
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_difference import mean_difference
@@ -108,9 +108,10 @@ def followed_leakage(
     of its answers. p-values are not adjusted for how many there are.
     """
     alpha = check_alpha(alpha)
-    frame, known = open_answers(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    known = opened.benchmarks
     options = leakage_of_options(measures, known)
-    choices = _choices(patterns_of(frame, known))
+    choices = _choices(item_patterns(opened))
     rows: list[Row] = []
     for (name, measure), own in options.groupby(["benchmark", "measure"]):
         benchmark = known[str(name)]

@@ -150,7 +150,8 @@ def marked_answers(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
 ) -> tuple[pd.DataFrame, dict[str, Benchmark]]:
     """The checked answers with ``right``: 1.0, 0.0, or NaN for one that does not count."""
-    frame, known = open_answers(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    frame, known = opened.frame, opened.benchmarks
     names = [*UNIT_COLUMNS, "item_id", "attribute", "group", "sample"]
     rows = frame.select(*names, "answer", "answer_key").collect().to_pandas()
     texts = [name for name in names if name != "sample"]

@@ -12,7 +12,7 @@ from scipy import stats
 from fairstats.answers.engine_frames import NO_LETTER, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import MissingPolicy
-from fairstats.counts.by_item import patterns_of
+from fairstats.counts.by_item import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.logistic_regression import VARIANT_COLUMNS, answer_rows
 from fairstats.estimates.standardized_differences import (
@@ -176,9 +176,10 @@ def remaining_disparity(
     check_number("balanced_share", balanced_share, low=0, high=1)
     if balanced_share == 0:
         raise ValueError(f"balanced_share={balanced_share!r} must be above 0 and at most 1")
-    frame, known = open_answers(answers, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    known = opened.benchmarks
     leaks = leakage_of_variants(measures, known)
-    patterns = patterns_of(frame, known)
+    patterns = item_patterns(opened)
     rows: list[Row] = []
     for (name, measure), own in leaks.groupby(["benchmark", "measure"]):
         benchmark = known[str(name)]

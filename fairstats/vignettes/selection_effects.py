@@ -13,7 +13,7 @@ from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, MissingPolicy
-from fairstats.counts.by_item import crossed_patterns, item_sums, patterns_of
+from fairstats.counts.by_item import crossed_patterns, item_patterns, item_sums
 from fairstats.counts.missing_policies import CountingPolicy, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference._checks import check_alpha
@@ -71,8 +71,8 @@ def selection_findings(
     compared with each other.
     """
     alpha = check_alpha(alpha)
-    frame, known = open_answers(answers, benchmarks)
-    patterns = patterns_of(frame, known)
+    opened = open_answers(answers, benchmarks)
+    known, patterns = opened.benchmarks, item_patterns(opened)
     patterns = patterns[patterns["attribute"] != BASELINE]
     rows: list[Row] = []
     for name, own in patterns.groupby("benchmark", sort=True):

@@ -1,0 +1,49 @@
+"""Run the cells of pages in the process of the tests: starting a kernel takes longer than a page.
+
+`tests/report/test_renderers.py` compares what is drawn this way with what kernels draw.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import warnings
+from collections.abc import Sequence
+from unittest import mock
+
+import matplotlib as mpl
+
+from fairstats.release.contents import FORMAT_VARIABLE
+from fairstats.report import builtin
+
+
+def execute_here(pages: Sequence[builtin._Page], settings: dict[str, str]) -> None:
+    """Do what `fairstats.report.builtin._execute` does, each page in its own namespace."""
+    folder = os.getcwd()  # noqa: PTH109
+    try:
+        with mock.patch.dict(os.environ, settings), mpl.rc_context(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for page in pages:
+                os.chdir(page.path.parent.resolve())
+                os.environ[FORMAT_VARIABLE] = page.format
+                _execute(page)
+    finally:
+        os.chdir(folder)
+
+
+def _execute(page: builtin._Page) -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for cell in page.cells:
+        shown: list[str] = []
+
+        def show(*objects, shown=shown):
+            shown += [one._repr_markdown_() for one in objects]
+
+        with mock.patch("IPython.display.display", show), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                exec(compile(cell, page.path.name, "exec"), namespace)
+            except Exception as error:
+                cause = f"{type(error).__name__}: {error}"
+                raise builtin.PageError(f"a cell of {page.path.name} failed: {cause}") from error
+        page.shown.append("\n\n".join(shown))
