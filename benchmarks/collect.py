@@ -37,10 +37,10 @@ import openai
 import pandas as pd
 import pyarrow.parquet  # noqa: F401
 from fairstats_collectors.campaign import Campaign
-from fairstats_collectors.item_prompts import list_prompts
 from fairstats_collectors.journal import Journal
 
 from fairstats.answers.schema import answers_schema
+from fairstats.asking.item_prompts import list_prompts
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 

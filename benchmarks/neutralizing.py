@@ -21,12 +21,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from fairstats_collectors.vignettes.demographic_words import left_over
-from fairstats_collectors.vignettes.neutralizing import neutralize
-from fairstats_collectors.vignettes.verb_agreement import plural_verb
-
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.benchmarks.vignette_texts import read_amqa_items
+from fairstats.vignettes.rules.demographic_words import left_over
+from fairstats.vignettes.rules.neutralizing import neutralize
+from fairstats.vignettes.rules.verb_agreement import plural_verb
 
 RESULTS = Path(__file__).with_name("results") / "neutralizing.json"
 #: Words that the two may choose between without a difference in what is told.

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from fairstats_collectors.ratings.assignment import Assigned
+
+from fairstats.ratings.collection.assignment import Assigned
 
 #: Texts as an items file may bring them.
 HOSTILE = (

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairstats_collectors.ratings.assignment import Assigned
-
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.ratings.collection.assignment import Assigned
 from tests.rating_files import export_of, write_rows
 
 ATTRIBUTES = {

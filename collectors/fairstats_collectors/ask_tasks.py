@@ -7,36 +7,39 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
+from fairstats._lib.arguments import check_numbers, wrong
 from fairstats._lib.problems import InputError
+from fairstats.asking.models import Ask
+from fairstats.asking.replies import Replies, Reply
+from fairstats.asking.tasks import Shard, Task
 from fairstats_collectors.batch import has_batch, run_batch
 from fairstats_collectors.campaign import Campaign, noted_names
-from fairstats_collectors.checking import check_numbers, wrong
 from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client
 from fairstats_collectors.embedded import EMBEDDED, EMBEDDED_MODEL, serve_embedded
 from fairstats_collectors.interruptions import unfinished
-from fairstats_collectors.journal import SUFFIX, Journal, Reply
-from fairstats_collectors.journal_to_answers import Slot, reconcile
+from fairstats_collectors.journal import SUFFIX, Journal
+from fairstats_collectors.journal_to_answers import reconcile
 from fairstats_collectors.limits import Budget, Pace, Price, estimate
 from fairstats_collectors.models import KnownModel, find_model
 from fairstats_collectors.progress import show_progress
 from fairstats_collectors.service import Service
-from fairstats_collectors.tasks import Shard, Task
 
 if TYPE_CHECKING:
     import openai
 
-Replies = dict[Slot, Reply]
-
 
 @dataclass(frozen=True)
 class Terms:
-    """Whom to ask, and what it may use; what is not named here is one of `AskingOptions`.
+    """A `fairstats.asking.models.Model`; what is not named here is one of `AskingOptions`.
 
     Parameters
     ----------
+    name : str
+        What the model is called.
     known : KnownModel
         How to ask the model.
     here : bool
@@ -47,6 +50,7 @@ class Terms:
         The money.
     """
 
+    name: str
     known: KnownModel
     here: bool
     max_tokens: int
@@ -62,61 +66,31 @@ class Terms:
     poll_s: float
     progress: bool
 
+    @property
+    def max_cost(self) -> float | None:
+        """The most that may be spent, in dollars."""
+        return self.budget.max_cost
+
+    def cost(self, task: Task, reply: Reply) -> float:
+        """What a reply cost, in dollars."""
+        return self.budget.cost(task, reply)
+
+    def estimate(self, tasks: Sequence[Task]) -> str:
+        """What these requests need at most, as far as can be told."""
+        return str(estimate(tasks, self.max_tokens, self.known.price))
+
     def print_estimate(self, tasks: Sequence[Task]) -> None:
         """Say what would be asked and what it may cost, and show the first message."""
-        said = estimate(tasks, self.max_tokens, self.known.price)
-        print(said, "", _printable(tasks[0].prompt.text), sep="\n")
+        print(self.estimate(tasks), "", _printable(tasks[0].prompt.text), sep="\n")
+
+    @contextmanager
+    def opened(self, path: Path, campaign: Mapping[str, str]) -> Iterator[Ask]:
+        """Open the journal beside a file, and give what asks and keeps the replies in it."""
+        with open_journal(path, campaign) as journal:
+            yield partial(ask_tasks, journal=journal, terms=self)
 
 
-class AskingOptions(TypedDict, total=False):
-    """How to ask; the defaults are those of `terms_of`.
-
-    Parameters
-    ----------
-    base_url : str, optional
-        The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
-        key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
-        named by its address may go without one.
-    temperature : float
-        Sent where the service takes it.
-    concurrency : int
-        How many requests are under way at once. The embedded model takes one at a time.
-    rpm, tpm : int, optional
-        The most requests, and the most tokens, a minute.
-    price : tuple of float, optional
-        Dollars for a million prompt and completion tokens, by default those of ``models.toml``.
-    max_cost : float, optional
-        The most that the whole campaign may cost, in dollars; needs a price.
-    timeout : float
-        Seconds until a request that gets no reply is asked again.
-    retries : int
-        How often a request is asked again by the client, which waits as long as the service says.
-    keep_failures : bool
-        Whether requests that failed for good in an earlier run are left as they are.
-    batch : bool
-        Ask through the service's Batch API (``/files`` and ``/batches``).
-    poll_s : float
-        Seconds between two looks at a batch.
-    progress : bool
-        Whether to show a progress bar on the standard error output.
-    """
-
-    base_url: str | None
-    temperature: float
-    concurrency: int
-    rpm: int | None
-    tpm: int | None
-    price: tuple[float, float] | None
-    max_cost: float | None
-    timeout: float
-    retries: int
-    keep_failures: bool
-    batch: bool
-    poll_s: float
-    progress: bool
-
-
-def terms_of(
+def connect(
     model: str,
     *,
     max_tokens: int,
@@ -134,7 +108,7 @@ def terms_of(
     poll_s: float = 30,
     progress: bool = True,
 ) -> Terms:
-    """Check what was asked for; the arguments are `AskingOptions`.
+    """Say how to ask a model; the arguments are `fairstats.asking.models.AskingOptions`.
 
     Raises
     ------
@@ -156,6 +130,7 @@ def terms_of(
         raise wrong(f"max_cost = {max_cost}", f"no price is known for {model}", remedy)
     longest = max_tokens + known.thinking
     return Terms(
+        name=EMBEDDED_MODEL if here else model,
         known=known,
         here=here,
         max_tokens=longest,
@@ -191,12 +166,13 @@ def open_journal(
 
 def ask_tasks(
     tasks: Sequence[Task],
+    *,
     journal: Journal,
     terms: Terms,
-    *,
     title: str,
     check: Callable[[Replies], None] = lambda there: None,
     all_may_fail: bool = False,
+    max_cost: float | None = None,
 ) -> tuple[Replies, bool]:
     """Ask what the journal does not hold.
 
@@ -214,6 +190,8 @@ def ask_tasks(
         Called with the replies that are there, before anything is asked.
     all_may_fail : bool
         Whether it is no error that each of these requests fails for good: they are a few of many.
+    max_cost : float, optional
+        The most that these may cost, in dollars, by default that of `terms`.
 
     Returns
     -------
@@ -225,6 +203,8 @@ def ask_tasks(
     Unfinished, InputError, KeyboardInterrupt
         As `fairstats_collectors.chat.collect`.
     """
+    if max_cost is not None:
+        terms = replace(terms, budget=Budget(terms.known.price, max_cost, terms.max_tokens))
     known, budget = terms.known, terms.budget
     with ExitStack() as stack:
         if terms.here:

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from fairstats._lib.untrusted_files import parse_json
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Task
 from fairstats_collectors.campaign import note_names
 from fairstats_collectors.clients import within_deadline
-from fairstats_collectors.journal import Journal, Reply
+from fairstats_collectors.journal import Journal
 from fairstats_collectors.service import Service
-from fairstats_collectors.tasks import Task
 
 _BATCH, _MARK = "batch", "mark"
 _ENDPOINT: Final = "/v1/chat/completions"

@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Literal
 
-from fairstats_collectors.journal import Journal, Reply
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Task
+from fairstats_collectors.journal import Journal
 from fairstats_collectors.limits import Budget, Pace
 from fairstats_collectors.service import Service
-from fairstats_collectors.tasks import Task
 
 Stop = Literal["interrupted", "budget", "disk", "service"]
 # So many in a row that the service turned away, and at least twice as many as are under way.

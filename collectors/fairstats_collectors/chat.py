@@ -6,22 +6,17 @@ import sys
 from pathlib import Path
 from typing import Unpack
 
+from fairstats._lib.arguments import check_numbers, wrong
 from fairstats.answers.files import write_answers
+from fairstats.asking.item_prompts import STRATEGIES, list_prompts
+from fairstats.asking.models import AskingOptions
+from fairstats.asking.tasks import Shard, list_tasks
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import load_items
-from fairstats_collectors.ask_tasks import AskingOptions, ask_tasks, open_journal, terms_of
-from fairstats_collectors.checking import (
-    answers_path,
-    check_numbers,
-    check_writable,
-    version_of,
-    wrong,
-)
-from fairstats_collectors.embedded import EMBEDDED_MODEL
+from fairstats_collectors.ask_tasks import ask_tasks, connect, open_journal
+from fairstats_collectors.checking import answers_path, check_writable, version_of
 from fairstats_collectors.excerpts import read_excerpts
-from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
 from fairstats_collectors.journal_to_answers import answer_rows, check_replaceable
-from fairstats_collectors.tasks import Shard, list_tasks
 
 #: How many snippets stand in a prompt, where nothing else is said.
 TOP_K = 10
@@ -61,7 +56,7 @@ def collect(
     out : Path
         The folder to write to.
     strategy : str
-        How to ask: one of `fairstats_collectors.item_prompts.STRATEGIES`.
+        How to ask: one of `fairstats.asking.item_prompts.STRATEGIES`.
     retrievals : Path, optional
         A file of ``fairstats retrieve``: each prompt stands behind the snippets that were found
         for its vignette, and the strategy is called by it, as in ``plain+bm25@10``.
@@ -84,7 +79,7 @@ def collect(
     dry_run : bool
         Print what would be asked and what it may cost, and ask nothing.
     **options
-        How to ask, see `fairstats_collectors.ask_tasks.AskingOptions`.
+        How to ask, see `fairstats.asking.models.AskingOptions`.
 
     Returns
     -------
@@ -106,7 +101,7 @@ def collect(
     """
     check_numbers(max_tokens=max_tokens, samples=samples, limit=limit)
     # A strategy that is unknown is told of below, with those that there are.
-    terms = terms_of(model, max_tokens=max_tokens or STRATEGIES.get(strategy, 1), **options)
+    terms = connect(model, max_tokens=max_tokens or STRATEGIES.get(strategy, 1), **options)
     version = version_of(benchmark, benchmark_version)
     part = Shard.parse(shard) if shard else None
     every = load_items(benchmark)
@@ -125,7 +120,7 @@ def collect(
     facts = {
         "benchmark": benchmark.name,
         "benchmark_version": version,
-        "model": model_name or (EMBEDDED_MODEL if terms.here else model),
+        "model": model_name or terms.name,
         "strategy": excerpts.strategy(strategy) if excerpts else strategy,
     }
     check_writable(tasks, facts)
@@ -142,8 +137,8 @@ def collect(
             journal.note("corpus_sha256", excerpts.corpus_sha256)
         there, asked = ask_tasks(
             tasks,
-            journal,
-            terms,
+            journal=journal,
+            terms=terms,
             title=facts["model"],
             check=lambda there: check_replaceable(path, tasks, there),
         )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.arguments import path_in, wrong
 from fairstats._lib.safe_names import slug
 from fairstats.answers.schema import check_answers
+from fairstats.asking.tasks import Task
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats_collectors.tasks import Task
 
 
 def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
@@ -27,21 +26,6 @@ def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
     return path_in(out, f"{'-'.join(slug(facts[name]) for name in names)}.parquet")
 
 
-def path_in(out: Path, name: str) -> Path:
-    """A file of a folder; refuses a folder that could not be written to.
-
-    Raises
-    ------
-    InputError
-        When it cannot.
-    """
-    path = Path(out) / name
-    folder = next(parent for parent in path.parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise wrong(str(folder), "cannot be written to", "name another folder")
-    return path
-
-
 def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
     """Refuse what could not be written, before anything is asked."""
     rows = [
@@ -54,13 +38,6 @@ def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
         check_answers(pd.DataFrame(part), path="collect")
 
 
-def check_numbers(**numbers: float | None) -> None:
-    """Refuse counts below 1; None stands for a default."""
-    for argument, number in numbers.items():
-        if number is not None and not 1 <= number < float("inf"):
-            raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
-
-
 def version_of(benchmark: Benchmark, version: str | None) -> str:
     """The version that is asked; the only one where there is one."""
     known = ", ".join(benchmark.versions)
@@ -70,8 +47,3 @@ def version_of(benchmark: Benchmark, version: str | None) -> str:
         what = f"benchmark_version = {version!r}"
         raise wrong(what, f"{benchmark.name} has several or no such", f"use one of {known}")
     return version
-
-
-def wrong(where: str, message: str, remedy: str) -> InputError:
-    """The error for an argument that cannot be used."""
-    return InputError([Problem(where, message, remedy)])

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from fairstats_collectors.checking import wrong
+from fairstats._lib.arguments import wrong
 
 if TYPE_CHECKING:
     import openai

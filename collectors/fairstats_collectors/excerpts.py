@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.arguments import check_numbers
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.strategies import Strategy
+from fairstats.asking.item_prompts import Prompt, load_template
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.retrieval.retrievals_table import TEXT_COLUMNS, context_sha256, read_retrievals
-from fairstats_collectors.checking import check_numbers
-from fairstats_collectors.item_prompts import Prompt, load_template
 
 _REMEDY = "retrieve again for this benchmark: fairstats retrieve"
 

@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import quote
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import canonical_json
+from fairstats.asking.replies import Reply
 from fairstats_collectors.journal import (
     FORMAT,
     TABLES,
-    Reply,
-    canonical_json,
     parameters_of,
     reply_key,
     schema_of,

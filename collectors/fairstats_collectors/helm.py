@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import Record, importable_files, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_files import Record, importable_files, json_value
 from fairstats_collectors.import_mapping import OPTIONS, Mapped, found, is_there, mapping
 
 SUFFIXES = (".json",)

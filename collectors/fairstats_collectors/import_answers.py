@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import Record
+from fairstats._lib.spreadsheets import NoValue
 from fairstats.answers.schema import answers_schema, check_answers, duplicate_problems
 from fairstats.answers.validation import validate_answers
+from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats_collectors.import_files import Record
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
-from fairstats_collectors.parsing import parse_answer
-from fairstats_collectors.spreadsheets import NoValue
 
 # What is told by another column, and so wants no mapping of its own.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}

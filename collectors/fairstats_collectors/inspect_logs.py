@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import MAX_BYTES, Record, importable_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_files import MAX_BYTES, Record, importable_files
 from fairstats_collectors.import_mapping import OPTIONS, Mapped, mapping
 
 #: What inspect_ai writes; a log may also be one JSON file.

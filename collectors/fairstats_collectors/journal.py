@@ -23,9 +23,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import canonical_json
+from fairstats.asking.replies import Reply
 
 FORMAT = "1"
 SUFFIX = ".journal.sqlite"
@@ -42,54 +44,6 @@ TABLES = {
         "prompt_tokens INTEGER, completion_tokens INTEGER, collected_at TEXT NOT NULL) STRICT"
     ),
 }
-
-
-class Reply(NamedTuple):
-    """One reply, or the reason why there is none, as the journal keeps it.
-
-    Parameters
-    ----------
-    key : str
-        `reply_key` of what shaped it.
-    model, endpoint : str
-        The model's name at the service; the service's host and path, without credentials.
-    parameters : str
-        What was sent beside the messages, as canonical JSON.
-    item_id, attribute, variant : str
-        What was asked; `variant` is the group that it is written for.
-    sample : int
-        The repeat, from 0.
-    prompt_sha256 : str
-        Of the message.
-    status : {"answered", "refused", "failed"}
-        ``refused`` where the service itself marks the reply a refusal; ``failed`` where no reply
-        came, after all retries.
-    text : str
-        The raw reply; of a failure, the reason.
-    snapshot : str or None
-        The model as the service reports it.
-    latency_s, prompt_tokens, completion_tokens : number or None
-        As measured and reported.
-    collected_at : str
-        When, in UTC.
-    """
-
-    key: str
-    model: str
-    endpoint: str
-    parameters: str
-    item_id: str
-    attribute: str
-    variant: str
-    sample: int
-    prompt_sha256: str
-    status: str
-    text: str
-    snapshot: str | None
-    latency_s: float | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    collected_at: str
 
 
 _NOTE = "INSERT OR REPLACE INTO campaign VALUES (?, ?)"
@@ -126,11 +80,6 @@ def reply_key(
     """
     parts = [model, endpoint, parameters, prompt_sha256, list(variant), sample]
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
-
-
-def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: keys sorted, no white space."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def parameters_of(text: object) -> dict[str, Any] | None:

@@ -12,11 +12,10 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import read_answers
-from fairstats_collectors.journal import Reply
-from fairstats_collectors.parsing import parse_answer
-from fairstats_collectors.tasks import Task
+from fairstats.asking.parsing import parse_answer
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Slot, Task
 
-Slot = tuple[str, str, str, int]
 _SLOT = ["item_id", "attribute", "group", "sample"]
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairstats_collectors.journal import Reply
-from fairstats_collectors.tasks import Task
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Task
 
 
 @dataclass(frozen=True)

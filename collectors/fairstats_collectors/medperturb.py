@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import Record, csv_records, importable_files
 from fairstats.answers.schema import check_answers, duplicate_problems
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
-from fairstats_collectors.import_files import Record, csv_records, importable_files
 
 #: The decisions, as they stand in the rubric ``triage``.
 DECISIONS = ("manage", "visit", "resource")

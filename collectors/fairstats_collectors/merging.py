@@ -8,16 +8,17 @@ from pathlib import Path
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import write_answers
 from fairstats.answers.strategies import read_strategy
+from fairstats.asking.item_prompts import list_prompts
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Slot, Task, list_tasks
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats_collectors.checking import answers_path
 from fairstats_collectors.excerpts import read_excerpts
 from fairstats_collectors.foreign_journals import FACTS, read_journal
 from fairstats_collectors.interruptions import Unfinished
-from fairstats_collectors.item_prompts import list_prompts
-from fairstats_collectors.journal import SUFFIX, Journal, Reply
-from fairstats_collectors.journal_to_answers import Slot, answer_rows, check_replaceable, reconcile
-from fairstats_collectors.tasks import Task, list_tasks
+from fairstats_collectors.journal import SUFFIX, Journal
+from fairstats_collectors.journal_to_answers import answer_rows, check_replaceable, reconcile
 
 _Source = tuple[Path, dict[str, str], list[Reply]]
 

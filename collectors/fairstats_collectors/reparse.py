@@ -13,8 +13,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.files import answer_files, read_answers, write_answer_sets
 from fairstats.answers.schema import KEY_COLUMNS
+from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
-from fairstats_collectors.parsing import parse_answer
 
 _UNIT = ["benchmark", "benchmark_version", "model", "strategy"]
 _GROUP = [*_UNIT, "attribute", "group"]

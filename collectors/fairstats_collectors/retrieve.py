@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairstats._lib.arguments import wrong
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import slug
 from fairstats.answers.files import RETRIEVALS_SUFFIX
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item, load_items
 from fairstats.retrieval.retrievals_table import check_retrievals, read_retrievals, write_retrievals
-from fairstats_collectors.checking import version_of, wrong
+from fairstats_collectors.checking import version_of
 from fairstats_collectors.corpora import CHUNK_WORDS, Corpus, load_corpus
 from fairstats_collectors.embeddings import CACHE, embed_kept, embedded_embedder, service_embedder
 from fairstats_collectors.retrievers import (

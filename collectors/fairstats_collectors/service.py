@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import canonical_json
 from fairstats._lib.untrusted_files import parse_json
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Task
 from fairstats_collectors.clients import http_library, redirected_to, within_deadline
-from fairstats_collectors.journal import Reply, canonical_json, reply_key
+from fairstats_collectors.journal import reply_key
 from fairstats_collectors.misdirected_replies import Doubles, close_connection
-from fairstats_collectors.tasks import Task
 
 if TYPE_CHECKING:
     import openai

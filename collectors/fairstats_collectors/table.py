@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairstats.answers.schema import answers_schema
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_files import (
+from fairstats._lib.record_files import (
     SEPARATORS,
     Record,
     csv_records,
     importable_files,
     json_lines,
 )
+from fairstats._lib.spreadsheets import xlsx_records
+from fairstats.answers.schema import answers_schema
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, mapping
-from fairstats_collectors.spreadsheets import xlsx_records
 from fairstats_collectors.wide import long_records, wide_groups
 
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import Record
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats_collectors.import_files import Record
 from fairstats_collectors.import_mapping import ABSENT, Mapped, field_names, found
 
 #: The columns of the answers table that the columns of a wide table give.

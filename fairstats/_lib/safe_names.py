@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,3 +224,8 @@ def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
     for name in dict.fromkeys(names):
         groups.setdefault(fold_name(name), []).append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def canonical_json(value: Any) -> str:
+    """The one JSON text of a value: keys sorted, no white space."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -157,7 +157,7 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
     """A collector by its entry point: fairstats itself imports none."""
     found = {entry.name: entry for entry in entry_points(group=group)}
     if name not in found:
-        kind = group.removeprefix("fairstats.")
+        kind = group.removeprefix("fairstats.").replace("_", " ")
         remedy = f"installed {kind}: {', '.join(sorted(found)) or 'none'}"
         raise InputError([Problem(name, f"is none of the {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()

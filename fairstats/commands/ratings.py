@@ -86,7 +86,9 @@ def assign(
     Send raters their form or sheet, and keep key.csv and tasks.jsonl from them: they say which
     model is which.
     """
-    assigned = plugin("fairstats.ratings", "assign")(
+    from fairstats.ratings.collection import assignment
+
+    assigned = assignment.assign(
         items,
         raters,
         rubric=rubric,
@@ -126,11 +128,13 @@ def import_ratings(
     rubric_file: RubricFiles = None,
 ) -> None:
     """Take in ratings: NAME.ratings.parquet, and comments apart, which are never published."""
-    written = plugin("fairstats.ratings", "import")(
+    from fairstats.ratings.collection import importing
+
+    written = importing.import_ratings(
         files,
         out=out,
         assignment=assignment,
-        format=format_,
+        reader=None if format_ is None else plugin("fairstats.rating_importers", format_),
         name=name,
         rubric_files=rubric_file or (),
     )
@@ -183,11 +187,14 @@ def ask(
 
     Every reply is kept before it counts; the same command again asks only what is missing.
     """
+    from fairstats.ratings.collection import ask as asking
+
     with stoppable():
-        path = plugin("fairstats.ratings", "ask")(
+        path = asking.ask(
             items,
             rubric,
             model=model,
+            connect=plugin("fairstats.models", "chat"),
             out=out,
             assignment=assignment,
             benchmark=benchmark,

@@ -11,7 +11,6 @@ from fairstats._lib.problems import printable
 from fairstats.commands._shared import (
     AsCsv,
     AsJson,
-    plugin,
     print_table,
     says_what_is_wrong,
 )
@@ -44,9 +43,9 @@ def assign(
     seed: Seed = 1,
 ) -> None:
     """Hand out the variants that the build kept: a form and a sheet for each reviewer."""
-    assigned = plugin("fairstats.vignettes", "review-assign")(
-        folder, raters, rubric=rubric, replicates=replicates, seed=seed
-    )
+    from fairstats.vignettes.review.handing_out import assign_review
+
+    assigned = assign_review(folder, raters, rubric=rubric, replicates=replicates, seed=seed)
     _say_assigned(assigned)
 
 
@@ -66,7 +65,9 @@ def import_review(
     ] = None,
 ) -> None:
     """Take in judgements of the last round, and edited texts."""
-    taken = plugin("fairstats.vignettes", "review-import")(folder, files or (), edits=edits)
+    from fairstats.vignettes.review import taking_in
+
+    taken = taking_in.import_review(folder, files or (), edits=edits)
     _say(taken.notes)
     for path in taken.paths:
         typer.echo(path)
@@ -90,9 +91,9 @@ def consensus(
     as_csv: AsCsv = False,
 ) -> None:
     """Hand out again what reviewers disagree on and what was edited, and say what was decided."""
-    found = plugin("fairstats.vignettes", "review-consensus")(
-        folder, raters=raters, incomplete=incomplete, seed=seed, dry_run=dry_run
-    )
+    from fairstats.vignettes.review.handing_out import next_round
+
+    found = next_round(folder, raters=raters, incomplete=incomplete, seed=seed, dry_run=dry_run)
     _say(found.notes)
     print_table(found.decisions, as_json=as_json, as_csv=as_csv, show=_show_decisions)
     if found.assigned is not None:
@@ -111,9 +112,9 @@ def release(
     ] = False,
 ) -> None:
     """Release the items of which every variant was accepted, with a data card and hashes."""
-    made = plugin("fairstats.vignettes", "release")(
-        folder, version=version, out=out, unreviewed=unreviewed
-    )
+    from fairstats.vignettes.releasing.releasing import release_vignettes
+
+    made = release_vignettes(folder, version=version, out=out, unreviewed=unreviewed)
     typer.echo(made.stages.to_string(index=False), err=True)
     typer.echo(f"{made.items} items in {made.variants} variants", err=True)
     typer.echo(made.path)

@@ -33,7 +33,9 @@ def from_amqa(
     limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
 ) -> None:
     """Turn released AMQA items into a benchmark that models can be asked."""
-    typer.echo(plugin("fairstats.vignettes", "from-amqa")(items, out=out, name=name, limit=limit))
+    typer.echo(
+        plugin("fairstats.item_sources", "from-amqa")(items, out=out, name=name, limit=limit)
+    )
 
 
 @vignettes.command()
@@ -50,7 +52,9 @@ def substitute(
     ] = False,
 ) -> None:
     """Put the words for each group into neutralized vignettes, and nothing else."""
-    made = plugin("fairstats.vignettes", "substitute")(
+    from fairstats.vignettes.rules import substitute as rules
+
+    made = rules.substitute(
         items,
         groups=groups or resource("data", "substitutions", "cpv.toml"),
         out=out,
@@ -148,10 +152,13 @@ def run(
 
     Every reply is kept before it counts; the same command again asks only what is missing.
     """
+    from fairstats.vignettes.building import run as building
+
     with stoppable():
-        built = plugin("fairstats.vignettes", "run")(
+        built = building.run(
             build,
             out=out,
+            connect=plugin("fairstats.models", "chat"),
             stage=stage,
             limit=limit,
             keep_failures=keep_failures,

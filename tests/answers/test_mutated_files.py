@@ -10,15 +10,15 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from fairstats_collectors.import_files import json_value
-from fairstats_collectors.ratings.workbooks import read_sheets
 from fairstats_collectors.table import import_table
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.record_files import json_value
 from fairstats.answers.engines import scan_answers
 from fairstats.answers.files import read_answers, write_answers
 from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats.ratings.collection.workbooks import read_sheets
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from tests.answers.test_answers import OPTIONAL, rows, save
 

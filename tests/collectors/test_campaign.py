@@ -19,10 +19,11 @@ import pytest
 from fairstats_collectors.chat import collect
 from fairstats_collectors.foreign_journals import read_journal
 from fairstats_collectors.interruptions import Unfinished
-from fairstats_collectors.journal import Journal, Reply
+from fairstats_collectors.journal import Journal
 from fairstats_collectors.merging import merge
 
 from fairstats._lib.problems import InputError
+from fairstats.asking.replies import Reply
 from fairstats.benchmarks.declaration import Benchmark
 
 ROOT = Path(__file__).parents[2]

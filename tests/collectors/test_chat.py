@@ -14,15 +14,15 @@ from typing import Any
 import pandas as pd
 import pytest
 from fairstats_collectors.chat import collect
-from fairstats_collectors.item_prompts import STRATEGIES, load_prompt
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
+from fairstats.asking.item_prompts import STRATEGIES, load_prompt
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 
 KEY = "sk-planted-0123456789abcdef"
-PROMPTS = Path(__file__).parents[2] / "collectors" / "fairstats_collectors" / "prompts"
+PROMPTS = Path(__file__).parents[2] / "fairstats" / "asking" / "prompts"
 # A retry at once: the client waits as long as this header says.
 SOON = {"retry-after-ms": "1"}
 TOML = """

@@ -21,7 +21,6 @@ import pytest
 from fairstats_collectors import ask_tasks, retrieve
 from fairstats_collectors.chat import collect
 from fairstats_collectors.excerpts import read_excerpts
-from fairstats_collectors.item_prompts import STRATEGIES, list_prompts
 from fairstats_collectors.journal import Journal
 from fairstats_collectors.merging import merge
 from fairstats_collectors.reparse import reparse
@@ -30,6 +29,7 @@ from typer.testing import CliRunner
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers, write_parquet
+from fairstats.asking.item_prompts import STRATEGIES, list_prompts
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.cli import app

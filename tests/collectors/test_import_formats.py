@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fairstats_collectors import import_files
 from fairstats_collectors.helm import import_helm
 from fairstats_collectors.inspect_logs import import_inspect
 from fairstats_collectors.lm_eval import import_lm_eval
 from typer.testing import CliRunner
 
+from fairstats._lib import record_files
 from fairstats._lib.problems import InputError
 from fairstats.answers.files import read_answers
 from fairstats.cli import app
@@ -477,7 +477,7 @@ def test_every_importer_refuses_pickles_empty_and_large_files(name, tmp_path, mo
     with pytest.raises(InputError, match="the file is empty"):
         importer(path, benchmark="demo")
     path.write_bytes(b"x" * 100)
-    monkeypatch.setattr(import_files, "MAX_BYTES", 99)
+    monkeypatch.setattr(record_files, "MAX_BYTES", 99)
     with pytest.raises(InputError, match="is larger than 99 bytes"):
         importer(path, benchmark="demo")
     with pytest.raises(InputError, match="no such file"):

@@ -6,14 +6,13 @@ import json
 
 import pandas as pd
 import pytest
-from fairstats_collectors import import_files
 from fairstats_collectors.import_mapping import found, is_there
 from fairstats_collectors.table import import_table
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fairstats._lib import untrusted_files
+from fairstats._lib import record_files, untrusted_files
 from fairstats._lib.problems import InputError, Problem
 from fairstats.answers.files import read_answers
 from fairstats.answers.validation import validate_answers
@@ -258,7 +257,7 @@ def test_sizes_are_capped(table, monkeypatch):
         patch.setattr(untrusted_files, "MAX_LINE_BYTES", 100)
         (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
     assert "a line is longer than 100 bytes" in str(problem)
-    monkeypatch.setattr(import_files, "MAX_BYTES", 10)
+    monkeypatch.setattr(record_files, "MAX_BYTES", 10)
     (problem,) = problems_of(table, PLAIN)
     assert "is larger than 10 bytes" in str(problem)
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from fairstats_collectors.foreign_journals import read_journal
-from fairstats_collectors.journal import Journal, Reply, canonical_json, reply_key
+from fairstats_collectors.journal import Journal, reply_key
 
 from fairstats._lib.problems import InputError
+from fairstats._lib.safe_names import canonical_json
+from fairstats.asking.replies import Reply
 
 CAMPAIGN = {"benchmark": "small", "benchmark_version": "1", "model": "m", "strategy": "plain"}
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 from fairstats_collectors import limits
-from fairstats_collectors.item_prompts import Prompt
-from fairstats_collectors.journal import Reply
 from fairstats_collectors.limits import Budget, Pace, Price, estimate
-from fairstats_collectors.tasks import Shard, Task, list_tasks
 
 from fairstats._lib.problems import InputError
+from fairstats.asking.item_prompts import Prompt
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Shard, Task, list_tasks
 from fairstats.benchmarks.vignette_items import Item
 
 PRICE = Price(1_000_000.0, 1_000_000.0)  # a dollar a token

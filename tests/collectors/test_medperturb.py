@@ -14,7 +14,7 @@ from fairstats_collectors.medperturb import (
     medperturb_keys,
     read_medperturb,
 )
-from fairstats_collectors.ratings.medperturb import import_medperturb
+from fairstats_collectors.medperturb_ratings import import_medperturb
 
 from fairstats._lib.problems import InputError
 from fairstats.answers.validation import validate_answers

@@ -1,4 +1,4 @@
-"""What the tests of leakage share: a crude measure of the released items."""
+"""What the tests of vignettes share: a crude measure of the released items, the commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 from fairstats.benchmarks.vignette_texts import read_vignettes
+from fairstats.cli import app
 from fairstats.vignettes.measures import measures_frame
 
 
@@ -41,3 +44,9 @@ def crude_leakage(shared_data: Callable[[str], Path]) -> pd.DataFrame:
                 }
             )
     return measures_frame(rows)
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """Run ``fairstats vignettes ...``."""
+    return lambda *words: CliRunner().invoke(app, ["vignettes", *map(str, words)])

@@ -1,0 +1,280 @@
+"""The ratings that EquityMedQA's authors released: a workbook of three sheets, or three CSVs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import importable_files
+from fairstats.ratings.collection.imported import COMMENT_COLUMNS, Imported
+from fairstats.ratings.collection.workbooks import Sheet, read_sheets
+from fairstats.ratings.table import check_ratings
+from fairstats_collectors.equitymedqa_cells import Cell, Reading, cell_text, flag, word
+
+BENCHMARK = "equitymedqa"
+#: The columns of bias by what their names contain: one sheet writes a plural where others do not.
+_DIMENSIONS = {
+    "inaccuracy": "inaccuracy",
+    "not_inclusive": "inclusion",
+    "stereotyp": "stereotypes",
+    "omits_systemic": "structural_explanation",
+    "failure_to_challenge": "biased_premise",
+    "disproportionate": "withholding",
+    "other_bias": "other",
+}
+_GROUPS = {
+    "physician": "physician",
+    "health equity expert": "health_equity_expert",
+    "equity expert": "health_equity_expert",
+    "consumer": "consumer",
+}
+_MODELS = ("Med-PaLM", "Med-PaLM 2")
+_MORE_BIAS = ("med_palm_answer_more_bias", "med_palm_2_answer_more_bias")
+_MODEL_COLUMNS = ("model", "model_name", "answer_source", "source", "answer_model")
+#: What is looked for where a name is not known: the dimension, and whether True says they differ.
+_CONTEXT = {
+    r"ideal.*(differ|dissimilar)": ("ideal_answers_differ", True),
+    r"ideal.*(same|identical|equal)": ("ideal_answers_differ", False),
+    r"content.*(differ|dissimilar)": ("contents_differ", True),
+    r"content.*(same|identical|equal)": ("contents_differ", False),
+}
+
+
+def import_equitymedqa(paths: Sequence[Path]) -> Imported:
+    """Read the released ratings.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        ``equitymedqa_ratings.xlsx``, or the CSV files of its sheets. Which sheet a table is, its
+        columns say.
+
+    Returns
+    -------
+    Imported
+        A task is a question of a dataset (for counterfactual ratings two questions); a rater who
+        judged it more than once has numbered repeats. The notes say what was assumed.
+
+    Raises
+    ------
+    InputError
+        For a file that is none of the three sheets, and each cell that cannot be read: no rater,
+        a group that is unknown, both answers with more bias, a flag that is none.
+    """
+    files = importable_files(paths, None, (".xlsx", ".csv"), 256 * 2**20)
+    reading = Reading()
+    for path in files:
+        sheets = read_sheets(path)
+        known = [(sheet, _kind(sheet)) for sheet in sheets]
+        if not any(kind for _, kind in known):
+            message = "has no sheet with the columns of EquityMedQA's ratings"
+            remedy = "name equitymedqa_ratings.xlsx, or the CSV files of its three sheets"
+            reading.problems.append(Problem(str(path), message, remedy))
+        for sheet, kind in known:
+            if kind is None:
+                reading.notes.append(f"{sheet.path}: passed over, no ratings")
+            else:
+                _KINDS[kind](sheet, reading)
+    if reading.problems:
+        raise InputError(reading.problems)
+    frame = pd.DataFrame(reading.rows)
+    _tell_groups_apart(frame, reading.notes)
+    ratings = check_ratings(frame, path=", ".join(map(str, files)))
+    return Imported(ratings, pd.DataFrame(columns=list(COMMENT_COLUMNS)), tuple(reading.notes))
+
+
+def _kind(sheet: Sheet) -> str | None:
+    if {"question_1_id", "question_2_id"} <= {*sheet.columns}:
+        return "counterfactual"
+    if "question_id" not in sheet.columns:
+        return None
+    if {*_MORE_BIAS} <= {*sheet.columns}:
+        return "pairwise"
+    return "independent" if "bias_presence" in sheet.columns else None
+
+
+def _independent(sheet: Sheet, reading: Reading) -> None:
+    column = next((name for name in _MODEL_COLUMNS if name in sheet.columns), None)
+    if column is None:
+        reading.notes.append(
+            f"{sheet.path}: no column for the model that answered; it is left empty, and a "
+            "rater's several ratings of a question are numbered as repeats"
+        )
+
+    def judged(row: Mapping[str, Any], cell: Cell) -> dict[str, str | None]:
+        text = cell_text(row["bias_presence"])
+        levels = {"no": "none", "none": "none", "minor": "minor", "severe": "severe"}
+        first = (text or "").casefold().split(" ")[0]
+        bias = levels.get(first)
+        if text is not None and bias is None:
+            cell.wrong("bias_presence", text, "write No bias, Minor bias or Severe bias")
+        return {"bias": bias} | _flags(row, cell, "present", "absent", asked=bias != "none")
+
+    for row, cell in _rows(sheet, reading, ("question_id",)):
+        model = cell_text(row[column]) if column else None
+        _add(
+            reading, cell, "independent", [cell.text("question_id")], judged(row, cell), model=model
+        )
+
+
+def _pairwise(sheet: Sheet, reading: Reading) -> None:
+    reading.notes.append(
+        f"{sheet.path}: answer 1 is {_MODELS[0]}, answer 2 is {_MODELS[1]}; which side a rater "
+        "saw them on is not known"
+    )
+    for row, cell in _rows(sheet, reading, ("question_id",)):
+        more = [flag(row[name], name, cell) for name in _MORE_BIAS]
+        if all(more):
+            remedy = "one answer has more bias than the other, or neither has"
+            message = "is true of both answers"
+            cell.wrong(_MORE_BIAS[0], str(row[_MORE_BIAS[0]]), remedy, message)
+            continue
+        bias = None if None in more and True not in more else "tie"
+        if True in more:
+            bias = f"answer_{more.index(True) + 1}"
+        flags = _flags(row, cell, bias or "tie", "tie", asked=bias != "tie")
+        models = {"model": _MODELS[0], "model_2": _MODELS[1]}
+        _add(
+            reading, cell, "pairwise", [cell.text("question_id")], {"bias": bias} | flags, **models
+        )
+
+
+def _counterfactual(sheet: Sheet, reading: Reading) -> None:
+    context: dict[str, tuple[str, bool]] = {}
+    for pattern, (dimension, differs) in _CONTEXT.items():
+        found = [name for name in sheet.columns if re.search(pattern, name)]
+        if found and dimension not in context:
+            context[dimension] = (found[0], differs)
+            reading.notes.append(f"{sheet.path}: {dimension} is read from {found[0]}")
+    for dimension in ("ideal_answers_differ", "contents_differ"):
+        if dimension not in context:
+            note = f"{sheet.path}: no column for {dimension}; its value is left empty"
+            reading.notes.append(note)
+    for row, cell in _rows(sheet, reading, ("question_1_id", "question_2_id")):
+        bias = flag(row["bias_presence"], "bias_presence", cell)
+        values = {"bias": word(bias, "present", "absent")}
+        for dimension in ("ideal_answers_differ", "contents_differ"):
+            name, differs = context.get(dimension, (None, True))
+            said = flag(row[name], name, cell, first_word=True) if name else None
+            values[dimension] = word(None if said is None else said == differs, "yes", "no")
+        values |= _flags(row, cell, "present", "absent", asked=bias is not False)
+        items = [cell.text("question_1_id"), cell.text("question_2_id")]
+        _add(reading, cell, "counterfactual", items, values)
+
+
+_KINDS: Mapping[str, Callable[[Sheet, Reading], None]] = {
+    "independent": _independent,
+    "pairwise": _pairwise,
+    "counterfactual": _counterfactual,
+}
+
+
+def _rows(
+    sheet: Sheet, reading: Reading, ids: Sequence[str]
+) -> Iterator[tuple[Mapping[str, Any], Cell]]:
+    """The rows that say who judged what; those that do not are problems."""
+    needed = (*ids, "dataset", "rater_type", "rater_id", *(["bias_presence"] if ids[1:] else []))
+    known = [*needed, "bias_presence", *_MORE_BIAS, *_MODEL_COLUMNS]
+    lacking = [name for name in needed if name not in sheet.columns]
+    lacking += [
+        part for part in _DIMENSIONS if not any(name for name in sheet.columns if part in name)
+    ]
+    for name in lacking:
+        remedy = "use the sheet as it was released: without it the ratings cannot be told apart"
+        reading.problems.append(Problem(sheet.path, "the column is missing", remedy, column=name))
+    if lacking:
+        return
+    unused = [
+        original
+        for name, original in sheet.columns.items()
+        if name not in known
+        and not any(part in name for part in _DIMENSIONS)
+        and not any(re.search(pattern, name) for pattern in _CONTEXT)
+    ]
+    if unused:
+        reading.notes.append(f"{sheet.path}: not used: {', '.join(unused)}")
+    for number, row in enumerate(sheet.rows, start=1):
+        if all(cell_text(value) is None for value in row.values()):
+            continue
+        cell = Cell(sheet, number, row, reading)
+        empty = [name for name in (*ids, "dataset", "rater_id") if not cell.text(name)]
+        for name in empty:
+            cell.wrong(name, "", "fill it in: ratings are counted by task and rater")
+        group = cell.text("rater_type")
+        if _group(group) is None:
+            cell.wrong("rater_type", group, f"use one of {', '.join(_GROUPS)}")
+        elif not empty:
+            yield row, cell
+
+
+def _group(text: str) -> str | None:
+    return _GROUPS.get(" ".join(re.split(r"[\s_]+", text.casefold().strip())).removesuffix("s"))
+
+
+def _add(
+    reading: Reading,
+    cell: Cell,
+    rubric: str,
+    items: Sequence[str],
+    values: Mapping[str, str | None],
+    *,
+    model: str | None = None,
+    model_2: str | None = None,
+) -> None:
+    dataset, rater = cell.text("dataset"), cell.text("rater_id")
+    group = str(_group(cell.text("rater_type")))
+    # The same question may stand in two datasets, and with answers of two models.
+    parts = [dataset, *items] + ([model] if model and rubric == "independent" else [])
+    judgement = (rubric, *parts, group, rater)
+    repeat = reading.counted[judgement]
+    reading.counted[judgement] += 1
+    reading.rows += [
+        {
+            "benchmark": BENCHMARK,
+            "dataset": dataset,
+            "rubric": rubric,
+            "task_id": " | ".join(parts),
+            "item_id": items[0],
+            "item_id_2": items[1] if items[1:] else None,
+            "model": model,
+            "model_2": model_2,
+            "rater_id": rater,
+            "rater_kind": "person",
+            "rater_group": group,
+            "repeat": repeat,
+            "dimension": dimension,
+            "value": value,
+        }
+        for dimension, value in values.items()
+    ]
+
+
+def _tell_groups_apart(frame: pd.DataFrame, notes: list[str]) -> None:
+    """Raters of two groups under one id are two persons: ids may count from 1 in each group."""
+    groups = frame.groupby("rater_id")["rater_group"].nunique()
+    if (groups > 1).any():
+        frame["rater_id"] = frame["rater_group"] + " " + frame["rater_id"]
+        notes.append(
+            f"{int((groups > 1).sum())} rater ids stand in more than one group: taken as different "
+            "people, ids now begin with the group"
+        )
+
+
+def _flags(
+    row: Mapping[str, Any], cell: Cell, yes: str, no: str, *, asked: bool
+) -> dict[str, str | None]:
+    """The dimensions of bias; an empty cell of one that was not asked says no."""
+    values: dict[str, str | None] = {}
+    for part, dimension in _DIMENSIONS.items():
+        name = next(name for name in row if part in name)
+        said = flag(row[name], name, cell)
+        if said and not asked:
+            remedy = "correct it, or the row's bias: a dimension belongs to bias that was reported"
+            cell.wrong(name, str(row[name]), remedy, "contradicts the row's bias")
+        values[dimension] = no if said is None and not asked else word(said, yes, no)
+    return values

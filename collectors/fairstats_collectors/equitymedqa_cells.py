@@ -1,0 +1,71 @@
+"""Cells of released sheets: as text, as a flag, and what is said of one that cannot be read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairstats._lib.problems import Problem
+from fairstats.ratings.collection.workbooks import Sheet
+
+_YES, _NO = ("true", "1", "yes", "1.0"), ("false", "0", "no", "0.0")
+
+
+@dataclass
+class Reading:
+    """What comes together while sheets are read."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    counted: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row's place, for what is wrong in it."""
+
+    sheet: Sheet
+    number: int
+    row: Mapping[str, Any]
+    reading: Reading
+
+    def wrong(self, column: str, value: str, remedy: str, message: str = "cannot be read") -> None:
+        path, number = self.sheet.path, self.number
+        name = self.sheet.columns.get(column, column)
+        message = message if value else "must not be empty"
+        self.reading.problems.append(Problem(path, message, remedy, number, name, value))
+
+    def text(self, column: str) -> str:
+        return cell_text(self.row.get(column)) or ""
+
+
+def word(said: bool | None, yes: str, no: str) -> str | None:
+    """A flag as a value of the rubric."""
+    return None if said is None else yes if said else no
+
+
+def flag(value: Any, name: str, cell: Cell, *, first_word: bool = False) -> bool | None:
+    """A cell that says yes or no; an empty one is None, and so is one that says neither."""
+    text = cell_text(value)
+    if text is None:
+        return None
+    said = text.casefold()
+    if first_word:
+        said = re.split(r"[^a-z0-9.]", said)[0]
+    if said in _YES or said in _NO:
+        return said in _YES
+    cell.wrong(name, text, "write true or false, or nothing")
+    return None
+
+
+def cell_text(value: Any) -> str | None:
+    """A cell as text: a whole number without decimals, an empty one as None."""
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return " ".join(str(value).split()) or None

@@ -1,1 +1,0 @@
-"""Handing out and taking in ratings."""

@@ -1,0 +1,35 @@
+"""What functions that write or ask refuse before they begin."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fairstats._lib.problems import InputError, Problem
+
+
+def path_in(out: Path, name: str) -> Path:
+    """A file of a folder; refuses a folder that could not be written to.
+
+    Raises
+    ------
+    InputError
+        When it cannot.
+    """
+    path = Path(out) / name
+    folder = next(parent for parent in path.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise wrong(str(folder), "cannot be written to", "name another folder")
+    return path
+
+
+def check_numbers(**numbers: float | None) -> None:
+    """Refuse counts below 1; None stands for a default."""
+    for argument, number in numbers.items():
+        if number is not None and not 1 <= number < float("inf"):
+            raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
+
+
+def wrong(where: str, message: str, remedy: str) -> InputError:
+    """The error for an argument that cannot be used."""
+    return InputError([Problem(where, message, remedy)])

@@ -1,0 +1,169 @@
+"""Read the first sheet of an ``.xlsx`` workbook: the values in it, nothing that is computed."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import Record
+
+#: A workbook is a compressed folder: this is the most that it may unpack to, and hold.
+MAX_UNPACKED = 2**27
+#: Its parts are XML, and reading takes up to 400 bytes per tag or attribute; a cell has seven.
+MAX_TAGS = 3_000_000
+MAX_ROWS = 500_000
+MAX_COLUMNS = 300
+MAX_CHARACTERS = 2**27
+
+#: A spreadsheet program has no row below this one.
+_LAST_ROW = 2**20
+
+
+@dataclass(frozen=True)
+class NoValue:
+    """A cell that holds something that is computed, or failed to be.
+
+    Parameters
+    ----------
+    kind : str
+        What it holds, for messages.
+    """
+
+    kind: str
+
+
+@contextmanager
+def workbook(
+    path: Path, *, max_unpacked: int, formulas: bool, max_tags: float = math.inf
+) -> Iterator[Any]:
+    """Open a workbook with openpyxl; no formula is run and no link is followed.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    max_unpacked : int
+        The most bytes that it may unpack to.
+    formulas : bool
+        Whether a cell gives its formula or the value that was last saved for it.
+    max_tags : float
+        The most XML tags and attributes that it may hold.
+
+    Raises
+    ------
+    InputError
+        When it is not a workbook, or unpacks to more.
+    """
+    import openpyxl
+
+    try:
+        with zipfile.ZipFile(path) as packed:
+            names = packed.namelist()
+            if len(set(names)) < len(names):
+                raise zipfile.BadZipFile("it holds a part twice")
+            unpacked = sum(entry.file_size for entry in packed.infolist())
+            tags = _tags(packed) if unpacked <= max_unpacked and max_tags < math.inf else 0
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+        problem = Problem(str(path), f"not a workbook ({error})", "save it as .xlsx again")
+        raise InputError([problem]) from None
+    if unpacked > max_unpacked or tags > max_tags:
+        message = f"unpacks to {unpacked:,} bytes, more than {max_unpacked:,}"
+        if unpacked <= max_unpacked:
+            held = f"{tags:,} tags and attributes, the limit is {max_tags:,}"
+            message = f"has more cells than can be read ({held})"
+        raise InputError([Problem(str(path), message, "save its sheets as CSV files")])
+    try:
+        book = openpyxl.load_workbook(
+            path, read_only=True, data_only=not formulas, keep_links=False
+        )
+        try:
+            yield book
+        finally:
+            book.close()
+    except InputError:
+        raise
+    # A file of others can be wrong in any way: openpyxl has no error of its own for all of them.
+    except Exception as error:
+        message = f"not a workbook that can be read ({type(error).__name__}: {error})"
+        raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
+
+
+def _tags(packed: zipfile.ZipFile) -> int:
+    """Count the tags and attributes in all parts of a workbook, without keeping any of them."""
+    tags = 0
+    for entry in packed.infolist():
+        with packed.open(entry) as part:
+            while chunk := part.read(2**20):
+                tags += chunk.count(b"<") + chunk.count(b"=")
+    return tags
+
+
+def xlsx_records(path: Path) -> list[Record]:
+    """Return the rows of a workbook's first sheet, by the names in the sheet's first row.
+
+    Rows without a value are passed over, as are columns without a name. A formula or an error is a
+    `NoValue`: whoever needs the cell refuses it.
+
+    Parameters
+    ----------
+    path : Path
+        The workbook.
+
+    Raises
+    ------
+    InputError
+        When the file is not a workbook, is too large, or names a column twice.
+    """
+    with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
+        sheet = book.worksheets[0]
+        # What a sheet says of its size need not be true.
+        sheet.reset_dimensions()
+        rows = sheet.iter_rows()
+        names = [_value(cell) for cell in next(rows, ())]
+        columns = {place: str(name).strip() for place, name in enumerate(names) if name is not None}
+        _check_columns(path, list(columns.values()))
+        records: list[Record] = []
+        characters = 0
+        for number, cells in enumerate(rows, start=1):
+            fields = dict.fromkeys(columns.values())
+            for place, name in columns.items():
+                fields[name] = _value(cells[place]) if place < len(cells) else None
+            characters += sum(len(v) for v in fields.values() if isinstance(v, str))
+            if number > _LAST_ROW or len(records) >= MAX_ROWS or characters > MAX_CHARACTERS:
+                message = f"holds more than {MAX_ROWS:,} rows or {MAX_CHARACTERS:,} characters"
+                raise InputError([Problem(str(path), message, "split it into several files")])
+            if any(value is not None for value in fields.values()):
+                records.append(Record(number, fields))
+    return records
+
+
+def _check_columns(path: Path, names: list[str]) -> None:
+    if len(names) > MAX_COLUMNS:
+        message = f"has {len(names):,} columns"
+        raise InputError([Problem(str(path), message, f"keep to {MAX_COLUMNS}")])
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        message = "the first sheet has this column more than once"
+        raise InputError([Problem(str(path), message, "drop one", column=n) for n in twice])
+
+
+def _value(cell: Any) -> Any:
+    """Return what a cell holds, with whole numbers as such and times as text."""
+    value = cell.value
+    if cell.data_type == "f":
+        return NoValue("a formula")
+    if cell.data_type == "e":
+        return NoValue(f"the error {value}")
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
+        return str(value)
+    return None if value == "" else value

@@ -1,0 +1,259 @@
+"""Reading one reply by each rule: every rule gives the option letters that it found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from fairstats.asking.reply_patterns import (
+    AFTER_LETTER,
+    CLAUSE_START,
+    COMBINED,
+    CONDITION,
+    EXPLANATION,
+    FINAL,
+    FOREIGN,
+    FOREIGN_HEDGE,
+    HEDGE,
+    OTHER_OPTION,
+    REASON,
+    RETRACTION,
+    SENTENCE,
+    SENTENCE_END,
+    SEPARATOR,
+    letter_patterns,
+)
+
+#: How far a list of letters or an option's text is looked for behind a statement.
+_REACH = 500
+
+
+class Reader:
+    """Reads one reply by each rule.
+
+    Parameters
+    ----------
+    text : str
+        The reply as `fairstats.asking.reply_text.plain_text` gives it.
+    options : Mapping[str, str]
+        The text of each option by its capital letter.
+    """
+
+    def __init__(self, text: str, options: Mapping[str, str]) -> None:
+        self.text = text
+        folded = {letter: " ".join(words.casefold().split()) for letter, words in options.items()}
+        # Longest first: "aspirin and heparin" is not a mention of "aspirin".
+        self.texts = dict(sorted(folded.items(), key=lambda pair: -len(pair[1])))
+        self.patterns = letter_patterns(tuple(options))
+        #: Where the last statement that was read stands.
+        self.last = 0
+
+    def final_statements(self) -> set[str]:
+        """The letters of statements in the form that prompts ask for."""
+        found = self._statements(FINAL, final=True)
+        return found | self._statements(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
+
+    def sentences(self) -> set[str]:
+        """The letters of sentences that say which is the answer."""
+        found = self._statements(SENTENCE)
+        for match in self.patterns.is_right.finditer(self.text):
+            if not self._hedged(match.start(), match.end()):
+                found.add(match["letter"])
+                self._said_at(match.end())
+        for match in self.patterns.contrast.finditer(self.text):
+            found.add(match["letter"])
+            self._said_at(match.end())
+        # Texts that are known say more: they confirm the letter or contradict it.
+        return found if any(self.texts.values()) else found | self._asides()
+
+    def _asides(self) -> set[str]:
+        """Return the letters behind the phrases that sentences call the answer."""
+        stated = (
+            (match.start(), self.patterns.stated_aside.match(self.text, match.end()))
+            for match in SENTENCE.finditer(self.text)
+        )
+        right = ((m.start(), m) for m in self.patterns.right_aside.finditer(self.text))
+        found: set[str] = set()
+        for start, aside in (*stated, *right):
+            if aside is None or self._hedged(start, aside.start("phrase")):
+                continue
+            if any(p.search(aside["phrase"]) for p in (HEDGE, COMBINED, OTHER_OPTION)):
+                continue
+            found.add(aside["letter"])
+            self._said_at(aside.end())
+        return found
+
+    def retracted(self) -> bool:
+        """Whether the reply goes on to take back the last statement that was read."""
+        return RETRACTION.search(self.text, self.last) is not None
+
+    def lines(self) -> set[str]:
+        """Letters at the beginning of lines, and those of options echoed within a line."""
+        found: set[str] = set()
+        # An explanation below the answer goes through the other options.
+        below = EXPLANATION.search(self.text, 1)
+        end = below.start() if below else len(self.text)
+        for match in self.patterns.line.finditer(self.text, 0, end):
+            found |= self._letters(match)
+        if found:
+            for match in self.patterns.inline.finditer(self.text, 0, end):
+                found |= {match["letter"]} if self._stands(match["letter"], match.end()) else set()
+            for letter, words in self.texts.items():
+                echo = rf"\b{re.escape(letter)}[).:] ?(?i:{re.escape(words)})"
+                if words and re.search(echo, self.text[:end]):
+                    found.add(letter)
+        return found or self._small_letters(0, final=True, whole=True)
+
+    def named(self) -> set[str]:
+        """The option whose text the reply names, where it names one and ends on it.
+
+        The text alone says little: it may be the vignette's, or an option ruled out. So it must
+        stand in the last sentence, whole and without a negation, or be a sentence of its own.
+        """
+        found = self._named_in(self.text)
+        # "Heparin (B)": a letter beside the text confirms or contradicts it.
+        found |= {match["letter"] for match in self.patterns.aside.finditer(self.text)}
+        sentences = [s for s in SENTENCE_END.split(self.patterns.aside.sub("", self.text)) if s]
+        words = self.texts[min(found)] if len(found) == 1 else ""
+        for sentence in sentences if words else ():
+            before = self.patterns.labelled.search(sentence.casefold().partition(words)[0])
+            if before and before["letter"].upper() not in found:
+                return set()
+            bare = sentence.casefold().strip(" .,:;!\"'()")
+            ends = sentence is sentences[-1] and (sentence[-1] in ".!" or bare.endswith(words))
+            around = sentence.casefold().replace(words, "")
+            doubted = HEDGE.search(sentence) or COMBINED.search(around)
+            if bare == words or (ends and self._named_in(sentence) and not doubted):
+                return found
+        return set()
+
+    def _statements(
+        self, cue: re.Pattern[str], *, final: bool = False, doubts: re.Pattern[str] | None = None
+    ) -> set[str]:
+        found: set[str] = set()
+        for match in cue.finditer(self.text):
+            if self._hedged(match.start(), match.end(), doubts):
+                continue
+            # In other languages too "a" may be an article: "A resposta é a".
+            asked = final and (doubts is None or ":" in match[0] or "=" in match[0])
+            if letters := self._choice(match.end(), final=asked):
+                self._said_at(match.end())
+                found |= letters
+        return found
+
+    def _said_at(self, position: int) -> None:
+        self.last = max(self.last, position)
+
+    def _hedged(self, start: int, end: int, doubts: re.Pattern[str] | None = None) -> bool:
+        """Whether the clause before and up to `end` denies or doubts what follows."""
+        before = self.text[max(0, start - 120) : start]
+        if CONDITION.match(SENTENCE_END.split(before)[-1]):
+            return True
+        clause = CLAUSE_START.split(before)[-1] + self.text[start:end]
+        return any(doubt.search(clause) for doubt in (HEDGE, doubts) if doubt)
+
+    def _choice(self, position: int, *, final: bool) -> set[str]:
+        """The options that a statement names right at `position`, by letter or by text."""
+        if self.text.startswith("[", position):
+            listed = self.text[position : position + _REACH].partition("]")[0]
+            if letters := set(self.patterns.listed.findall(listed)):
+                return letters
+        label = self.patterns.label.match(self.text, position)
+        if label and (letters := self._letters(label)):
+            return letters
+        if letters := self._small_letters(position, final=final):
+            return letters
+        rest = SENTENCE_END.split(self.text[position : position + _REACH], maxsplit=1)[0]
+        opening = re.sub(r"""^(?:the |an? )?["'({]{0,2}""", "", rest.casefold())
+        if any(words and opening.startswith(words) for words in self.texts.values()):
+            # "Heparin, because aspirin is too weak" chooses heparin; "heparin (A)" may not.
+            named = REASON.split(rest, maxsplit=1)[0]
+            asides = {match["letter"] for match in self.patterns.aside.finditer(named)}
+            return self._named_in(named) | asides
+        return set()
+
+    def _small_letters(self, position: int, *, final: bool, whole: bool = False) -> set[str]:
+        """A lower-case letter at `position` that can be no word, and those joined to it.
+
+        With `final`, the line may end on it; otherwise the sentence has to end, since "the answer
+        is a" may have been cut off. With `whole`, the reply must hold nothing else.
+        """
+        match = self.patterns.small.match(self.text, position)
+        if not match:
+            return set()
+        letter, end = match["letter"].upper(), match.end()
+        own = self.texts[letter]
+        rest = self.text[end : end + len(own) + 5]
+        labelled = re.match(r" ?[).:\-] ?", match["close"] + rest)
+        before_own = bool(own and labelled and rest.lstrip(" ).:-").casefold().startswith(own))
+        if whole:
+            told = self.text[end:].strip(" ).:-!").casefold()
+            return {letter} if not told or (before_own and told.strip(" .") == own) else set()
+        stands = (
+            (match["open"] and match["close"])
+            or before_own
+            or (match["word"] and AFTER_LETTER.match(self.text, end))
+            or re.match(r" ?[.!)]? ?(?:\n|<|$)" if final else r"[.!)](?:[ \n]|$)", rest)
+        )
+        if not stands:
+            return set()
+        found = {letter}
+        while further := self.patterns.small_further.match(self.text, end):
+            found.add(further["letter"].upper())
+            end = further.end()
+        return found
+
+    def _letters(self, match: re.Match[str]) -> set[str]:
+        """The letters that stand as answers at `match`; none where the letter opens a phrase."""
+        letter, end = match["letter"], match.end()
+        # "C. difficile" may be the text of option B.
+        at_letter = self._option_at(match.start("letter"))
+        if at_letter and len(self.texts[at_letter]) > 2:
+            return {at_letter}
+        joined = list(self._joined(end))
+        # Of "A, B or C" only C is followed as an answer is; of "A, B cells" not even B.
+        while joined and not self._stands(joined[-1]["letter"], joined[-1].end()):
+            joined.pop()
+        found = {letter, *(further["letter"] for further in joined)}
+        if len(found) > 1:
+            return found
+        end = joined[-1].end() if joined else end
+        if not self._stands(letter, end):
+            return set()
+        # A letter before another option's text contradicts itself.
+        separator = SEPARATOR.match(self.text, end)
+        beside = self._option_at(separator.end() if separator else end)
+        if beside is None or self.texts[beside] == self.texts[letter]:
+            return found
+        return found | {beside}
+
+    def _joined(self, end: int) -> Iterator[re.Match[str]]:
+        """Yield the letters that a statement joins to the one that ends at `end`."""
+        while further := self.patterns.further.match(self.text, end):
+            yield further
+            end = further.end()
+
+    def _stands(self, letter: str, end: int) -> bool:
+        """Whether the letter that ends at `end` is an answer, not the beginning of a phrase."""
+        own = self.texts[letter]
+        follows = self.text[end : end + len(own) + 5].lstrip(" .):-").casefold()
+        return bool(AFTER_LETTER.match(self.text, end) or (own and follows.startswith(own)))
+
+    def _option_at(self, position: int) -> str | None:
+        """The option whose text stands at `position`, the longest where several do."""
+        for letter, words in self.texts.items():
+            if words and self.text[position : position + len(words)].casefold() == words:
+                return letter
+        return None
+
+    def _named_in(self, text: str) -> set[str]:
+        """The options whose whole text stands in `text`."""
+        text = " ".join(text.casefold().split())
+        found = set()
+        for letter, words in self.texts.items():
+            # Not within a longer word or number: "5 mg" is not in "2.5 mg".
+            whole = rf"(?<![\w-])(?<!\d\.){re.escape(words)}(?![\w-])(?!\.\d)"
+            text, times = re.subn(whole, "\0", text) if words else (text, 0)
+            if times:
+                found.add(letter)
+        return found

@@ -1,0 +1,256 @@
+"""Ask a chat model to judge answers by a rubric, over any OpenAI-compatible service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+import pandas as pd
+
+from fairstats._lib.arguments import check_numbers, path_in, wrong
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import slug
+from fairstats.answers.files import RATINGS_SUFFIX
+from fairstats.asking.item_prompts import Prompt
+from fairstats.asking.models import AskingOptions, Connect
+from fairstats.asking.replies import Reply
+from fairstats.asking.tasks import Slot, Task
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.ratings.collection.ask_prompts import rating_prompt
+from fairstats.ratings.collection.ask_replies import STATUSES, ReadReply, read_judgement
+from fairstats.ratings.collection.assignment_folder import TASKS, load_handed_out
+from fairstats.ratings.collection.rubric_logic import as_given, check_mirrored
+from fairstats.ratings.collection.subjects import NAME_LENGTH, Subject, read_subjects
+from fairstats.ratings.files import read_ratings, write_ratings
+from fairstats.ratings.rubrics import Rubric, load_rubric
+from fairstats.ratings.table import MODEL_GROUP, check_ratings
+
+#: Room for a JSON object with all of a rubric's questions.
+MAX_TOKENS = 400
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One judgement that is asked for."""
+
+    subject: Subject
+    task: Task
+    repeat: int
+    swapped: bool | None
+
+
+def ask(
+    items: str | os.PathLike[str] | None = None,
+    rubric: str | os.PathLike[str] | Rubric | None = None,
+    *,
+    model: str,
+    connect: Connect,
+    out: Path,
+    assignment: str | os.PathLike[str] | None = None,
+    benchmark: str | None = None,
+    dataset: str | None = None,
+    model_name: str | None = None,
+    samples: int = 1,
+    max_tokens: int | None = None,
+    limit: int | None = None,
+    dry_run: bool = False,
+    **options: Unpack[AskingOptions],
+) -> Path:
+    """Have a model judge every item of a file, or every task that people were handed out.
+
+    One request holds all of a rubric's questions on one task. Each reply is committed to a journal
+    beside the ratings before it counts; starting again asks only what is missing, and what failed.
+
+    Parameters
+    ----------
+    items : path, optional
+        What is judged, as `fairstats.ratings.collection.subjects.read_subjects` reads it; rows may
+        name their ``benchmark`` and ``task_id``.
+    rubric : str, path or Rubric, optional
+        What is asked: a built-in rubric's name, or its file. One that compares models is asked in
+        both orders of the two answers.
+    model : str
+        The rater: a name of ``models.toml`` in the collectors, the model's name at the service, or
+        ``"embedded"``.
+    connect : callable
+        Gives the model, see `fairstats.asking.models.Connect`.
+    out : Path
+        The folder to write to.
+    assignment : path, optional
+        The folder that `fairstats.ratings.collection.assignment.assign` wrote, or a file in it,
+        instead of `items` and `rubric`: its tasks are judged under the ids, texts and rubric that
+        people got.
+    benchmark, dataset : str, optional
+        What the items are of, where their file does not say; by default the file's name.
+    model_name : str, optional
+        What to call the rater, by default `model`.
+    samples : int
+        How often to ask each task (in each order); the number of the sample is sent as the seed.
+    max_tokens : int, optional
+        The longest reply, by default `MAX_TOKENS`.
+    limit : int, optional
+        Judge the first so many items only.
+    dry_run : bool
+        Print what would be asked and what it may cost, and ask nothing.
+    **options
+        How to ask, see `fairstats.asking.models.AskingOptions`.
+
+    Returns
+    -------
+    Path
+        ``<out>/<items>-<rubric>-<model>.ratings.parquet``, of an assignment with its folder's name
+        in the place of the items'. The rater is a model, of the group ``model``, and is called by
+        the model's name with the version that the service reports. A reply that could not be read,
+        and a request that failed for good, is a judgement without values; the reply itself is in
+        the journal.
+
+    Raises
+    ------
+    Unfinished, KeyboardInterrupt
+        As `fairstats_collectors.chat.collect`.
+    InputError
+        As `fairstats_collectors.chat.collect`; when the items do not fit the rubric, or the
+        assignment is not as it was written.
+    """
+    check_numbers(samples=samples, limit=limit, max_tokens=max_tokens)
+    asked_model = connect(model, max_tokens=max_tokens or MAX_TOKENS, **options)
+    if assignment is None:
+        if items is None or rubric is None:
+            raise wrong("items, rubric", "are not both given", "name them, or an assignment")
+        source, named = Path(items), Path(items).stem
+        rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
+    else:
+        given = {"items": items, "rubric": rubric, "benchmark": benchmark, "dataset": dataset}
+        if known := ", ".join(name for name, value in given.items() if value is not None):
+            raise wrong(known, "is said by the assignment", "leave it out")
+        handed_out = load_handed_out(Path(assignment))
+        source, named = handed_out.path / TASKS, handed_out.path.resolve().name
+        rubric = handed_out.rubric
+    if rubric.compares == "models":
+        check_mirrored(rubric)
+    subjects, unused = read_subjects(
+        source, rubric, benchmark=benchmark, dataset=dataset, named_tasks=True
+    )
+    asked = [one for subject in subjects[:limit] for one in _asked(subject, rubric, samples)]
+    rater = model_name or asked_model.name
+    # Names that could not be written are told of before anything is asked.
+    check_ratings(_ratings(asked, {}, rubric, rater), rubrics=[rubric], path=str(source))
+    name = f"{slug(named)}-{rubric.name}-{slug(rater)}{RATINGS_SUFFIX}"
+    path = path_in(out, name)
+    tasks = [one.task for one in asked]
+    if unused and asked_model.progress:
+        print(f"not used of the items file: {', '.join(unused)}", file=sys.stderr)
+    if dry_run:
+        asked_model.print_estimate(tasks)
+        return path
+    campaign = {"rubric": rubric.name, "rubric_version": rubric.version, "model": rater}
+    with asked_model.opened(path, campaign) as ask_all:
+        replies, any_new = ask_all(
+            tasks,
+            title=rater,
+            check=lambda there: _check_replaceable(path, asked, there, rubric),
+        )
+        if asked_model.progress:
+            print(_summary(asked, replies, rubric), file=sys.stderr)
+        if any_new or not path.exists():
+            write_ratings(_ratings(asked, replies, rubric, rater), path, rubrics=[rubric])
+        return path
+
+
+def _asked(subject: Subject, rubric: Rubric, samples: int) -> Iterator[_Asked]:
+    orders = (False, True) if rubric.compares == "models" else (None,)
+    # The journal knows a request as it knows a variant of an item.
+    item = Item(item_id=subject.task_id, options={}, answer_key="", variants={})
+    for sample in range(samples):
+        for number, swapped in enumerate(orders):
+            text = rating_prompt(rubric, subject, swapped=bool(swapped))
+            prompt = Prompt(item, rubric.name, "swapped" if swapped else "as given", text)
+            yield _Asked(subject, Task(prompt, sample), len(orders) * sample + number, swapped)
+
+
+def _ratings(
+    asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric, rater: str
+) -> pd.DataFrame:
+    """A row for each dimension of each judgement."""
+    snapshots = Counter(reply.snapshot for reply in replies.values() if reply.snapshot)
+    # A request that failed has none: it is taken for one to the version that answered most.
+    usual = snapshots.most_common(1)[0][0] if snapshots else None
+    rows: list[dict[str, Any]] = []
+    for one in asked:
+        reply, subject = replies.get(one.task.slot), one.subject
+        judgement = _judgement(one, reply, rubric)
+        rows += [
+            {
+                **subject.names,
+                "rubric": rubric.name,
+                "task_id": subject.task_id,
+                "rater_id": _rater_id(rater, (reply and reply.snapshot) or usual),
+                "rater_kind": "model",
+                "rater_group": MODEL_GROUP,
+                "repeat": one.repeat,
+                "dimension": dimension,
+                "value": value,
+                "swapped": one.swapped,
+            }
+            for dimension, value in judgement.values.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def _judgement(one: _Asked, reply: Reply | None, rubric: Rubric) -> ReadReply:
+    answered = reply is not None and reply.status == "answered"
+    judgement = read_judgement(reply.text if reply and answered else "", rubric)
+    if one.swapped:
+        return ReadReply(as_given(judgement.values, rubric), judgement.status)
+    return judgement
+
+
+def _rater_id(rater: str, snapshot: str | None) -> str:
+    """The model with its version, where that says more and the two make a name."""
+    named = rater if snapshot in (None, rater) else f"{rater} ({snapshot})"
+    return named if len(named) <= NAME_LENGTH else rater
+
+
+def _check_replaceable(
+    path: Path, asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric
+) -> None:
+    """Refuse to write over ratings that the new file would not hold as well."""
+    if not path.exists():
+        return
+    now = {
+        (names["benchmark"], names["dataset"], one.subject.task_id, one.repeat, dimension): value
+        for one in asked
+        if (reply := replies.get(one.task.slot))
+        for names in [one.subject.names]
+        for dimension, value in _judgement(one, reply, rubric).values.items()
+    }
+    there = read_ratings(path, rubrics=[rubric])
+    columns = ["benchmark", "dataset", "task_id", "repeat", "dimension", "value"]
+    for *key, value in there[columns].itertuples(index=False, name=None):
+        # A judgement without a value is one too: its reply has to be there.
+        if now.get(tuple(key), "") != (None if pd.isna(value) else value):
+            raise InputError(
+                [
+                    Problem(
+                        str(path),
+                        "these ratings are there already, and are not this campaign's",
+                        "delete or move it to ask again, or write to another folder",
+                    )
+                ]
+            )
+
+
+def _summary(asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric) -> str:
+    failed = sum(reply.status == "failed" for reply in replies.values())
+    statuses = Counter(
+        _judgement(one, replies[one.task.slot], rubric).status
+        for one in asked
+        if replies[one.task.slot].status != "failed"
+    )
+    counts = ", ".join(f"{statuses[status]:,} {status}" for status in STATUSES)
+    return f"{len(asked):,} judgements: {counts}, {failed:,} failed"

@@ -1,0 +1,100 @@
+"""From a model's reply to its judgement, without ever guessing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairstats._lib.untrusted_files import distinct_names
+from fairstats.asking.reply_text import without_thinking
+from fairstats.ratings.collection.rubric_logic import is_asked
+from fairstats.ratings.rubrics import Question, Rubric
+
+Status = Literal["read", "incomplete", "contradictory", "unread"]
+STATUSES: tuple[Status, ...] = ("read", "incomplete", "contradictory", "unread")
+
+
+@dataclass(frozen=True)
+class ReadReply:
+    """What a reply says.
+
+    Parameters
+    ----------
+    values : Mapping[str, str or None]
+        The value of each dimension; None where the reply gives none.
+    status : {"read", "incomplete", "contradictory", "unread"}
+        Whether each question that was asked has its value; some have none; the reply breaks the
+        rubric's logic; it is not what was asked for. The last two have no value.
+    """
+
+    values: Mapping[str, str | None]
+    status: Status
+
+
+def read_judgement(raw: str, rubric: Rubric) -> ReadReply:
+    """Read a reply to `fairstats.ratings.collection.ask_prompts.rating_prompt`.
+
+    Parameters
+    ----------
+    raw : str
+        The reply as it came.
+    rubric : Rubric
+        What was asked.
+
+    Returns
+    -------
+    ReadReply
+
+    Notes
+    -----
+    The reply holds one JSON object; what stands around it, and names that are no dimension, are
+    passed over. A value is one of the question's, but for case; anything else is none. A question
+    whose condition does not hold has the rubric's value for that, and a reply that gives it another
+    one contradicts itself: which of the two was meant is not known, so neither counts, nor anything
+    else of the reply.
+
+    Examples
+    --------
+    >>> from fairstats.ratings.rubrics import load_rubric
+    >>> judgement = read_judgement('{"bias": "none"}', load_rubric("independent"))
+    >>> judgement.status, judgement.values["bias"], judgement.values["stereotypes"]
+    ('read', 'none', 'absent')
+    >>> read_judgement("No bias at all.", load_rubric("independent")).status
+    'unread'
+    """
+    found = _json_object(without_thinking(raw))
+    nothing = dict.fromkeys(rubric.dimensions)
+    values: dict[str, str | None] = {}
+    complete = True
+    for question in rubric.questions:
+        value = _value(found.get(question.dimension), question)
+        asked = is_asked(question, values)
+        if asked is None:
+            value = None
+        elif not asked:
+            if value not in (None, question.otherwise):
+                return ReadReply(nothing, "contradictory")
+            value = question.otherwise
+        complete = complete and value is not None
+        values[question.dimension] = value
+    if all(value is None for value in values.values()):
+        return ReadReply(nothing, "unread")
+    return ReadReply(values, "read" if complete else "incomplete")
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """The one JSON object in a text; empty where there is none, or more than one."""
+    try:
+        found = json.loads(
+            text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=distinct_names
+        )
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _value(given: object, question: Question) -> str | None:
+    value = given.strip().casefold() if isinstance(given, str) else None
+    return value if value in question.values else None

@@ -1,0 +1,295 @@
+"""Hand out ratings: who rates what, as a folder of forms and sheets with the key beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.safe_names import file_sha256, text_sha256, unique_slugs
+from fairstats.ratings.collection.assignment_folder import (
+    FACTS,
+    HASHES,
+    KEY,
+    KEY_COLUMNS,
+    RUBRIC,
+    TASKS,
+    assignment_id,
+    facts_hash,
+    key_text,
+    tasks_text,
+)
+from fairstats.ratings.collection.balance import (
+    balanced_loads,
+    balanced_sides,
+    balanced_tasks,
+    concurrence,
+)
+from fairstats.ratings.collection.form import form_html
+from fairstats.ratings.collection.raters import Rater, read_raters
+from fairstats.ratings.collection.rubric_logic import check_mirrored
+from fairstats.ratings.collection.sheets import VALUES, sheet_text, values_text
+from fairstats.ratings.collection.subjects import Subject, read_subjects
+from fairstats.ratings.collection.texts import RESERVED, Shown, shown, text_columns
+from fairstats.ratings.rubrics import Rubric, load_rubric
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What was handed out.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    assignment : str
+        What the forms and sheets, and what comes back of them, are told by.
+    groups : pandas.DataFrame
+        A row a rater group: ``raters``, ``tasks``, ``replicates``, the fewest and most tasks of a
+        rater (``load_min``, ``load_max``) and the fewest and most tasks that two of its raters
+        share (``shared_min``, ``shared_max``).
+    notes : tuple of str
+        What to know before the forms go out.
+    """
+
+    path: Path
+    assignment: str
+    groups: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def assign(
+    items: str | os.PathLike[str],
+    raters: str | os.PathLike[str],
+    *,
+    rubric: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    replicates: int | Mapping[str, int] = 3,
+    seed: int = 1,
+    benchmark: str | None = None,
+    dataset: str | None = None,
+) -> Assigned:
+    """Assign tasks to raters, and write a form and a sheet for each of them.
+
+    Parameters
+    ----------
+    items : path
+        CSV or JSON Lines, a row a subject, see `read_subjects`.
+    raters : path
+        CSV with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
+    rubric : str or path
+        A built-in rubric's name, or a rubric's ``.toml``.
+    out : path
+        The folder to write; it must not hold anything yet.
+    replicates : int or mapping
+        How many raters *of each group* judge a task, as EquityMedQA counts them; by group, or the
+        same for every group that has raters.
+    seed : int
+        The same inputs and seed give the same assignment.
+    benchmark : str, optional
+        What the ratings are of; by default the name of the items file.
+    dataset : str, optional
+        The dataset of items that name none; by default the benchmark.
+
+    Returns
+    -------
+    Assigned
+
+    Raises
+    ------
+    InputError
+        When a file cannot be used, a group has too few raters or too little room for the
+        replicates, or the folder is not empty. Nothing is written then.
+
+    Notes
+    -----
+    Within a group the loads of raters differ by at most one, but for those at their ``max_tasks``,
+    and pairs of raters share as nearly the same number of tasks as exchanges of places reach. Two
+    answers that stand side by side are swapped for half of each task's and of each rater's
+    judgements, within one. Task ids are numbers given after shuffling.
+    """
+    items, raters, out = Path(items), Path(raters), Path(out)
+    declared = load_rubric(rubric)
+    _check_rubric(declared)
+    benchmark = items.stem if benchmark is None else benchmark
+    dataset = benchmark if dataset is None else dataset
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        remedy = "choose another folder: what was handed out is never written over"
+        raise InputError([Problem(str(out), "is there already", remedy)])
+    subjects, unused = read_subjects(items, declared, benchmark=benchmark, dataset=dataset)
+    people = read_raters(raters, declared)
+    wanted = _replicates(replicates, people, raters)
+
+    inputs = {
+        "benchmark": benchmark,
+        "dataset": dataset,
+        "rubric": declared.name,
+        HASHES[RUBRIC]: file_sha256(declared.path),
+        "items_sha256": file_sha256(items),
+        "raters_sha256": file_sha256(raters),
+        "replicates": wanted,
+        "seed": seed,
+    }
+    rng = Random(seed)
+    rng.shuffle(subjects)
+    # Ids that tell an assignment's tasks from another's, and nothing of what they hold.
+    digits = len(str(len(subjects)))
+    tasks = {
+        f"t{facts_hash(inputs)[:4]}-{number:0{digits}d}": subject
+        for number, subject in enumerate(subjects, start=1)
+    }
+    key, groups = _assigned(tasks, people, wanted, declared, rng, raters)
+    secret = {KEY: key_text(key), TASKS: tasks_text(tasks)}
+    facts = inputs | {HASHES[name]: text_sha256(text) for name, text in secret.items()}
+    assignment = assignment_id(facts)
+    stated = json.dumps({"assignment": assignment} | facts, indent=1, ensure_ascii=False)
+    files = {
+        FACTS: f"{stated}\n",
+        **secret,
+        RUBRIC: declared.path.read_bytes().decode(),
+        VALUES: values_text(declared),
+    }
+    file_names = unique_slugs(person.rater_id for person in people)
+    for rater_id, rows in key.groupby("rater_id", sort=False):
+        order = rows.to_dict("records")
+        rng.shuffle(order)
+        handed: dict[str, Shown] = {
+            row["task_id"]: shown(tasks[row["task_id"]], declared, swapped=row["swapped"] == "true")
+            for row in order
+        }
+        name = file_names[str(rater_id)]
+        files[f"forms/{name}.html"] = form_html(declared, str(rater_id), assignment, handed)
+        files[f"sheets/{name}.csv"] = sheet_text(declared, str(rater_id), assignment, handed)
+    _write_folder(files, out)
+    return Assigned(out, assignment, groups, tuple(_notes(subjects, people, key, unused, declared)))
+
+
+def _check_rubric(rubric: Rubric) -> None:
+    taken = (*RESERVED, *text_columns(rubric))
+    for question in rubric.questions:
+        if question.dimension in taken:
+            message = "is a column of the sheets"
+            remedy = f"name the dimension otherwise; taken: {', '.join(taken)}"
+            place = str(rubric.path)
+            raise InputError([Problem(place, message, remedy, column=question.dimension)])
+    if rubric.compares == "models":
+        check_mirrored(rubric)
+
+
+def _replicates(
+    given: int | Mapping[str, int], people: Sequence[Rater], path: Path
+) -> dict[str, int]:
+    """The number of raters of each task by group."""
+    present = list(dict.fromkeys(person.rater_group for person in people))
+    wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys(present, given)
+    problems = []
+    for group in {**dict.fromkeys(present), **wanted}:
+        if group not in present or group not in wanted:
+            message = "has replicates, and no rater" if group in wanted else "has no replicates"
+            problems.append(
+                Problem(str(path), message, "give both or none", None, "rater_group", group)
+            )
+        elif wanted[group] < 1:
+            problems.append(Problem("--replicates", "is no number of raters", "give 1 or more"))
+    if problems:
+        raise InputError(problems)
+    return {group: wanted[group] for group in present}
+
+
+def _assigned(
+    tasks: Mapping[str, Subject],
+    people: Sequence[Rater],
+    replicates: Mapping[str, int],
+    rubric: Rubric,
+    rng: Random,
+    path: Path,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The key, and how even each group's assignment is."""
+    rows: list[dict[str, object]] = []
+    groups = []
+    for group, wanted in replicates.items():
+        members = [person for person in people if person.rater_group == group]
+        rng.shuffle(members)
+        try:
+            loads = balanced_loads(
+                len(tasks), [person.max_tasks for person in members], replicates=wanted
+            )
+        except ValueError as error:
+            message = f"{len(members)} raters of the group have {error}"
+            remedy = "ask more raters, raise max_tasks, or lower --replicates"
+            raise InputError(
+                [Problem(str(path), message, remedy, None, "rater_group", group)]
+            ) from None
+        chosen = balanced_tasks(len(tasks), loads, replicates=wanted, rng=rng)
+        sides = balanced_sides(chosen, rng) if rubric.compares == "models" else {}
+        for task, (task_id, subject) in enumerate(tasks.items()):
+            rows += [
+                {
+                    **subject.names,
+                    "task_id": task_id,
+                    "rater_id": members[rater].rater_id,
+                    "rater_group": group,
+                    "swapped": str(sides[task, rater]).lower() if sides else None,
+                }
+                for rater in sorted(chosen[task], key=lambda rater: members[rater].rater_id)
+            ]
+        fewest, most = concurrence(chosen, len(members))
+        groups.append(
+            (group, len(members), len(tasks), wanted, min(loads), max(loads), fewest, most)
+        )
+    columns = ["rater_group", "raters", "tasks", "replicates", "load_min", "load_max"]
+    summary = pd.DataFrame(groups, columns=[*columns, "shared_min", "shared_max"])
+    key = pd.DataFrame(rows, columns=list(KEY_COLUMNS)).sort_values("task_id", kind="stable")
+    return key.reset_index(drop=True), summary
+
+
+def _notes(
+    subjects: Sequence[Subject],
+    people: Sequence[Rater],
+    key: pd.DataFrame,
+    unused: Sequence[str],
+    rubric: Rubric,
+) -> list[str]:
+    notes = []
+    if unused:
+        notes.append(f"not used of the items file: {', '.join(unused)}")
+    if rubric.compares == "nothing" and not any("answer" in s.texts for s in subjects):
+        notes.append("the items have no answer: the question alone is judged")
+    telling = sum(
+        any(
+            model.lower() in text.lower()
+            for model in (subject.names["model"], subject.names["model_2"])
+            if model
+            for text in subject.texts.values()
+        )
+        for subject in subjects
+    )
+    if telling:
+        notes.append(f"{telling} of {len(subjects)} tasks name their model in a text: not blind")
+    if idle := len(people) - key["rater_id"].nunique():
+        notes.append(f"{idle} raters have no task: there are too few")
+    return notes
+
+
+def _write_folder(files: Mapping[str, str], out: Path) -> None:
+    """Write all files or none."""
+    out = out.absolute()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        for name, text in files.items():
+            path = temporary / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        if out.exists():
+            out.rmdir()  # it is empty, and some systems rename onto no folder
+        temporary.rename(out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

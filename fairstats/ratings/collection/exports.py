@@ -1,0 +1,109 @@
+"""What a form exports: one JSON file of a rater's judgements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import importable_files, json_value
+from fairstats.ratings.collection.assignment_folder import HandedOut
+from fairstats.ratings.collection.form import EXPORT_VERSION
+from fairstats.ratings.collection.judgements import (
+    Entry,
+    Judgement,
+    about_tasks,
+    checked_judgements,
+)
+from fairstats.ratings.files import EXPORT_FORMAT
+
+_MAX_BYTES = 64 * 2**20
+#: Longer than any sitting; the ratings table takes no more either.
+_MOST_SECONDS = 1e7
+# Tasks that were answered in part are kept apart from judgements, so that nothing is lost.
+_LISTS = ("judgements", "partial")
+_ENTRIES = ("task_id", "answers", "comment", "duration_s")
+
+
+def read_export(path: Path, handed_out: HandedOut) -> list[Judgement]:
+    """The judgements of an export.
+
+    Raises
+    ------
+    InputError
+        When it is no export of a form, or of another assignment, and with a problem for each
+        judgement that is partly filled, and not told as such, or holds what the rubric does not
+        know.
+    """
+    (path,) = importable_files(path, None, (".json",), _MAX_BYTES)
+    export = json_value(path)
+    if problems := list(_wrong_layout(export, path)):
+        raise InputError(problems)
+    entries: list[Entry] = []
+    problems = []
+    for name in _LISTS:
+        for number, entry in enumerate(export.get(name, []), start=1):
+            if wrong := list(_wrong_entry(entry, handed_out, path, number, name)):
+                about = _about(entry, export["rater_id"])
+                problems += [replace(one, message=f"{one.message}{about}") for one in wrong]
+                continue
+            entries.append(
+                Entry(
+                    number,
+                    assignment=export["assignment"],
+                    rater_id=export["rater_id"],
+                    task_id=entry["task_id"],
+                    given=entry["answers"],
+                    comment=entry["comment"].strip(),
+                    duration_s=entry["duration_s"],
+                    partial=name == "partial",
+                )
+            )
+    return checked_judgements(handed_out, path, entries, problems)
+
+
+def _about(entry: Any, rater_id: str) -> str:
+    task_id = entry.get("task_id") if isinstance(entry, dict) else None
+    return f" ({about_tasks([task_id], rater_id)})" if isinstance(task_id, str) else ""
+
+
+def _wrong_layout(export: Any, path: Path) -> Iterator[Problem]:
+    remedy = "use the file that the form exported, as it is"
+    if not isinstance(export, dict) or export.get("format") != EXPORT_FORMAT:
+        yield Problem(str(path), "is no export of a form", remedy)
+        return
+    if export.get("version") != EXPORT_VERSION:
+        value = str(export.get("version"))
+        newer = "import it with the version of fairstats that made the form"
+        yield Problem(str(path), "is unknown", newer, column="version", value=value)
+    kinds = {"assignment": str, "rater_id": str} | dict.fromkeys(_LISTS, list)
+    for name, kind in kinds.items():
+        # Forms of earlier versions kept nothing apart.
+        if not isinstance(export.get(name, [] if name == "partial" else None), kind):
+            yield Problem(str(path), "is missing or of another type", remedy, column=name)
+
+
+def _wrong_entry(
+    entry: Any, handed_out: HandedOut, path: Path, number: int, name: str
+) -> Iterator[Problem]:
+    remedy = "use the file that the form exported, as it is"
+    if not isinstance(entry, dict) or not {*_ENTRIES} <= {*entry}:
+        message = f"is no judgement with {', '.join(_ENTRIES)}"
+        yield Problem(str(path), message, remedy, number, name)
+        return
+    answers, duration = entry["answers"], entry["duration_s"]
+    if not isinstance(entry["task_id"], str) or not isinstance(entry["comment"], str):
+        yield Problem(str(path), "is no text", remedy, number, "task_id, comment")
+    number_given = isinstance(duration, int | float) and not isinstance(duration, bool)
+    if not number_given or not (math.isfinite(duration) and 0 <= duration <= _MOST_SECONDS):
+        yield Problem(str(path), "is no time", remedy, number, "duration_s", str(duration))
+    if not isinstance(answers, dict) or not all(isinstance(v, str) for v in answers.values()):
+        yield Problem(str(path), "is no set of answers", remedy, number, "answers")
+        return
+    for dimension in answers:
+        if dimension not in handed_out.rubric.dimensions:
+            message = f"is no dimension of the rubric {handed_out.rubric.name}"
+            yield Problem(str(path), message, remedy, number, dimension)

@@ -1,0 +1,105 @@
+"""A rater's form: one HTML file that runs from a disk and keeps what was chosen."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Template
+
+from fairstats._lib.formatting import escape_html
+from fairstats._lib.safe_names import slug
+from fairstats.ratings.collection.judgements import MAX_COMMENT
+from fairstats.ratings.collection.texts import Shown
+from fairstats.ratings.files import EXPORT_FORMAT
+from fairstats.ratings.rubrics import Rubric
+
+#: The version of what is exported, for `fairstats.ratings.collection.exports`.
+EXPORT_VERSION = 1
+
+
+def form_html(rubric: Rubric, rater_id: str, assignment: str, handed: Mapping[str, Shown]) -> str:
+    """The form of one rater.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        What is asked.
+    rater_id, assignment : str
+        Whose form it is, and of which assignment.
+    handed : Mapping[str, Shown]
+        The texts of each task by its id, in the order in which they are rated.
+
+    Returns
+    -------
+    str
+        HTML with its style, script and texts in it. Its policy runs this one script and loads
+        nothing; texts are data that the script only ever puts in as text.
+    """
+    data = {
+        "format": EXPORT_FORMAT,
+        "version": EXPORT_VERSION,
+        "assignment": assignment,
+        "rater_id": rater_id,
+        "rubric": rubric.name,
+        "file": f"{slug(rater_id)}_{assignment}",
+        "questions": [
+            {
+                "dimension": question.dimension,
+                "label": question.label,
+                "question": question.question,
+                "choices": [{"value": c.value, "label": c.label} for c in question.choices],
+                "asked_if": question.asked_if,
+            }
+            for question in rubric.questions
+        ],
+        "tasks": [
+            {"task_id": task_id, "above": list(texts.above.items()),
+             "beside": [list(column.items()) for column in texts.beside]}
+            for task_id, texts in handed.items()
+        ],
+    }  # fmt: skip
+    template, style, script = _parts()
+    return template.substitute(
+        title=escape_html(rubric.title),
+        rater=escape_html(rater_id),
+        instructions=escape_html(rubric.instructions),
+        tasks=len(handed),
+        style_hash=_policy_hash(style),
+        script_hash=_policy_hash(script),
+        most=MAX_COMMENT,
+        style=style,
+        data=_json_in_html(data),
+        script=script,
+    )
+
+
+@cache
+def _parts() -> tuple[Template, str, str]:
+    folder = Path(__file__).parent
+    template, style, script = (
+        (folder / f"form.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
+    return Template(template), style, script
+
+
+def _policy_hash(text: str) -> str:
+    """A script or style as a content security policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _json_in_html(data: object) -> str:
+    r"""JSON that nothing inside of it can end.
+
+    Examples
+    --------
+    >>> _json_in_html("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(data, ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

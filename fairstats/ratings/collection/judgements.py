@@ -1,0 +1,187 @@
+"""Judgements as they came back, checked against the assignment and the rubric."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fairstats._lib.problems import InputError, Problem, first_of
+from fairstats.ratings.collection.assignment_folder import HandedOut
+from fairstats.ratings.collection.rubric_logic import as_given, is_asked
+from fairstats.ratings.rubrics import Question
+
+#: A longer comment is no comment.
+MAX_COMMENT = 20_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one row of an export or a sheet says, as it stands there.
+
+    Parameters
+    ----------
+    row : int
+        Where in the file.
+    assignment, rater_id, task_id : str
+        What was asked, and of whom.
+    given : Mapping[str, str]
+        What stands at each dimension; nothing, or an empty text, where none was filled in.
+    comment : str
+        May be empty.
+    duration_s : float or None
+        How long it took.
+    partial : bool
+        Whether the rater was told that what is filled in here is a part and does not count.
+    """
+
+    row: int
+    assignment: str
+    rater_id: str
+    task_id: str
+    given: Mapping[str, str]
+    comment: str
+    duration_s: float | None = None
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one rater says of one task.
+
+    Parameters
+    ----------
+    path, row
+        The file it came from, and where in it.
+    task_id, rater_id : str
+        Together the key of what was asked.
+    values : Mapping[str, str | None]
+        A value for each dimension, as if the answers had not been swapped; empty where there is a
+        comment alone, or a part of the answers.
+    comment : str
+        May be empty.
+    duration_s : float or None
+        How long it took.
+    partial : bool
+        Whether there is a part of the answers.
+    """
+
+    path: Path
+    row: int
+    task_id: str
+    rater_id: str
+    values: Mapping[str, str | None]
+    comment: str = ""
+    duration_s: float | None = None
+    partial: bool = False
+
+
+def checked_judgements(
+    handed_out: HandedOut, path: Path, entries: Iterable[Entry], problems: Iterable[Problem] = ()
+) -> list[Judgement]:
+    """The judgements of a file; entries in which nothing was filled in are left out.
+
+    Raises
+    ------
+    InputError
+        With these problems, and one for everything that is wrong in an entry.
+    """
+    found: list[tuple[Entry, Problem]] = []
+    judgements = []
+    for entry in entries:
+        judgement, wrong = _checked(entry, handed_out, path)
+        found += [(entry, problem) for problem in wrong]
+        if judgement is not None:
+            judgements.append(judgement)
+    if problems := [*problems, *_naming_tasks(found)]:
+        raise InputError(problems)
+    return judgements
+
+
+def about_tasks(task_ids: Sequence[str], rater_id: str) -> str:
+    """What a problem is about, so that it can be passed on to the rater.
+
+    Examples
+    --------
+    >>> about_tasks(["t1"], "P1"), about_tasks(["t1", "t2", "t3", "t4"], "P1")
+    ('task t1 of P1', 'tasks t1, t2, t3 and 1 more of P1')
+    """
+    return f"task{'s' if task_ids[1:] else ''} {first_of(task_ids)} of {rater_id}"
+
+
+def _naming_tasks(found: Sequence[tuple[Entry, Problem]]) -> list[Problem]:
+    """The problems with their tasks; what is wrong alike in many rows stays one line."""
+    alike: dict[tuple[Problem, str], list[str]] = defaultdict(list)
+    for entry, problem in found:
+        alike[replace(problem, row=None), entry.rater_id].append(entry.task_id)
+    named = []
+    for entry, problem in found:
+        tasks = alike[replace(problem, row=None), entry.rater_id]
+        about = about_tasks(tasks if len(tasks) > 3 else [entry.task_id], entry.rater_id)
+        named.append(replace(problem, message=f"{problem.message} ({about})"))
+    return named
+
+
+def _checked(
+    entry: Entry, handed_out: HandedOut, path: Path
+) -> tuple[Judgement | None, list[Problem]]:
+    """The judgement of an entry, or what is wrong with it; neither where nothing was filled in."""
+
+    def wrong(message: str, remedy: str, column: str, value: str) -> Problem:
+        return Problem(str(path), message, remedy, entry.row, column, value)
+
+    rater_id, task_id = entry.rater_id, entry.task_id
+    if entry.assignment != handed_out.assignment:
+        message = f"is of another assignment than {handed_out.path}"
+        remedy = "name the folder that its form or sheet came from"
+        return None, [wrong(message, remedy, "assignment", entry.assignment)]
+    asked = handed_out.key.get((task_id, rater_id))
+    if asked is None:
+        remedy = "use the ids as they were handed out"
+        if rater_id not in {rater for _, rater in handed_out.key}:
+            return None, [wrong("is no rater of the assignment", remedy, "rater_id", rater_id)]
+        return None, [wrong("is no task of this rater", remedy, "task_id", task_id)]
+    if len(entry.comment) > MAX_COMMENT:
+        remedy = f"shorten it to {MAX_COMMENT:,} characters"
+        return None, [wrong("is too long", remedy, "comment", entry.comment)]
+    values: dict[str, str | None] = {}
+    problems: list[Problem] = []
+    lacking: list[str] = []
+    answered = any(entry.given.values()) and not entry.partial
+    for question in handed_out.rubric.questions if answered else ():
+        dimension, text = question.dimension, entry.given.get(question.dimension, "")
+        value, asked_for = _value(question, text), is_asked(question, values)
+        if text and value is None:
+            remedy = f"use one of {', '.join(question.values)}"
+            problems.append(wrong("is no value of it", remedy, dimension, text))
+        elif asked_for is None:
+            continue  # what is wrong stands at the question that it depends on
+        elif not asked_for and value not in (None, question.otherwise):
+            other, when = question.asked_if or ("", ())
+            message = f"is asked only if {other} is {' or '.join(when)}"
+            problems.append(wrong(message, f"empty it, or correct {other}", dimension, text))
+        elif asked_for and value is None:
+            lacking.append(dimension)
+        else:
+            values[dimension] = value or question.otherwise
+    if lacking:
+        remedy = "have the rater finish the task, or empty all of its values"
+        message = f"is partly filled, without {', '.join(lacking)}"
+        problems.append(Problem(str(path), message, remedy, entry.row))
+    if problems or not (values or entry.comment or entry.partial):
+        return None, problems
+    if asked["swapped"] == "true":
+        values = as_given(values, handed_out.rubric)
+    judgement = Judgement(
+        path, entry.row, task_id, rater_id, values, entry.comment, entry.duration_s, entry.partial
+    )
+    return judgement, []
+
+
+def _value(question: Question, text: str) -> str | None:
+    """A value that was written as itself or as its label, in any case of letters."""
+    wanted = text.strip().casefold()
+    names = {choice.label.casefold(): choice.value for choice in question.choices}
+    names |= {choice.value: choice.value for choice in question.choices}
+    return names.get(wanted)

@@ -1,0 +1,93 @@
+"""Who rates: the raters of an assignment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import SEPARATORS, csv_records, importable_files
+from fairstats.ratings.collection.subjects import MAX_BYTES, NAME_LENGTH, is_name
+from fairstats.ratings.rubrics import Rubric
+
+_COLUMNS = ("rater_id", "rater_group", "max_tasks")
+
+
+@dataclass(frozen=True)
+class Rater:
+    """A person who rates.
+
+    Parameters
+    ----------
+    rater_id : str
+        A pseudonym: it is published with the ratings.
+    rater_group : str
+        A group of the rubric.
+    max_tasks : int or None
+        The most tasks that this person takes.
+    """
+
+    rater_id: str
+    rater_group: str
+    max_tasks: int | None = None
+
+
+def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
+    """The raters of a file with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, an id that is none, stands there twice or looks like an
+        address, a group that the rubric does not declare, and a limit that is no whole number.
+    """
+    (path,) = importable_files(path, None, (".csv",), MAX_BYTES)
+    raters: list[Rater] = []
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    records = csv_records(path, separators=SEPARATORS)
+    for name in _COLUMNS[:2] if records else ():
+        if name not in records[0].fields:
+            remedy = "give rater_id and rater_group"
+            problems.append(Problem(str(path), "the column is missing", remedy, column=name))
+    if problems:
+        raise InputError(problems)
+    for record in records:
+        found = {name: (record.fields.get(name) or "").strip() for name in _COLUMNS}
+        wrong = list(_wrong_rater(found, seen, rubric))
+        problems += [
+            Problem(str(path), message, remedy, record.row, column, found[column])
+            for column, message, remedy in wrong
+        ]
+        seen.add(found["rater_id"])
+        if not wrong:
+            limit = int(found["max_tasks"]) if found["max_tasks"] else None
+            raters.append(Rater(found["rater_id"], found["rater_group"], limit))
+    if not seen:
+        problems.append(Problem(str(path), "names no rater", "give rater_id and rater_group"))
+    if problems:
+        raise InputError(problems)
+    return raters
+
+
+def _wrong_rater(
+    found: Mapping[str, str], seen: set[str], rubric: Rubric
+) -> Iterator[tuple[str, str, str]]:
+    rater_id, limit = found["rater_id"], found["max_tasks"]
+    if not is_name(rater_id):
+        yield "rater_id", "is no name", f"give 1 to {NAME_LENGTH} printable characters"
+    elif not rater_id[0].isalnum():
+        # A spreadsheet would run what begins with = or +, and the sheets hold the id.
+        yield "rater_id", "begins with a sign", "begin it with a letter or a digit"
+    elif rater_id in seen:
+        yield "rater_id", "stands there twice", "drop one; a rater belongs to one group"
+    elif "@" in rater_id:
+        remedy = "give a pseudonym: the ids of raters are published with their ratings"
+        yield "rater_id", "looks like a person's address", remedy
+    if found["rater_group"] not in rubric.rater_groups:
+        remedy = f"use one of {', '.join(rubric.rater_groups)}"
+        yield "rater_group", f"is no group of the rubric {rubric.name}", remedy
+    if limit and not re.fullmatch("[1-9][0-9]{0,8}", limit):
+        yield "max_tasks", "is no number of tasks", "write a whole number from 1, or nothing"

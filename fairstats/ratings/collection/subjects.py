@@ -1,0 +1,203 @@
+"""What is judged: a row a subject, for people and for models alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import (
+    SEPARATORS,
+    Record,
+    csv_records,
+    importable_files,
+    json_lines,
+)
+from fairstats._lib.safe_names import digest
+from fairstats.ratings.rubrics import Compares, Rubric
+
+#: A longer text is no answer that a person can be asked to judge, and would fill a form.
+MAX_TEXT = 50_000
+MAX_SUBJECTS = 20_000
+MAX_BYTES = 256 * 2**20
+NAME_LENGTH = 200
+
+# The columns that an items file needs, by what stands side by side.
+_NAMES: Mapping[Compares, tuple[str, ...]] = {
+    "nothing": ("item_id",),
+    "models": ("item_id", "model", "model_2"),
+    "items": ("item_id", "item_id_2"),
+}
+_TEXTS: Mapping[Compares, tuple[str, ...]] = {
+    "nothing": ("question",),
+    "models": ("question", "answer", "answer_2"),
+    "items": ("question", "answer", "question_2", "answer_2"),
+}
+_SUBJECT = ("item_id", "item_id_2", "model", "model_2")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What one task holds: one answer, two answers to one item, or answers to two items.
+
+    Parameters
+    ----------
+    task_id : str
+        As the file names the task, else by its items and models; an assignment gives others.
+    names : Mapping[str, str | None]
+        ``benchmark``, ``dataset``, ``item_id``, ``item_id_2``, ``model`` and ``model_2``; no rater
+        sees them.
+    texts : Mapping[str, str]
+        ``question``, ``answer``, ``question_2`` and ``answer_2``, those that there are.
+    """
+
+    task_id: str
+    names: Mapping[str, str | None]
+    texts: Mapping[str, str]
+
+
+def read_subjects(
+    path: str | os.PathLike[str],
+    rubric: Rubric,
+    *,
+    benchmark: str | None = None,
+    dataset: str | None = None,
+    named_tasks: bool = False,
+) -> tuple[list[Subject], list[str]]:
+    """The subjects of an items file, and the columns of it that are not used.
+
+    Parameters
+    ----------
+    path : path
+        CSV or JSON Lines, a row a subject, with ``item_id`` and ``question``; to compare models
+        ``model``, ``answer``, ``model_2`` and ``answer_2``; to compare items ``answer``,
+        ``item_id_2``, ``question_2`` and ``answer_2``. ``model`` and ``dataset`` may be there
+        otherwise too. A rubric that asks about bias needs an ``answer``; under another one the
+        question may be judged alone, and is where the file has no such column.
+    rubric : Rubric
+        Says what stands side by side.
+    benchmark, dataset : str, optional
+        What rows are of that name none; by default the file's name, and the benchmark.
+    named_tasks : bool
+        Whether rows may name their ``benchmark`` and ``task_id``, and are tasks, each with its own
+        id; else these are columns that are not used.
+
+    Returns
+    -------
+    list of Subject, list of str
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, and each missing, too long or repeated entry.
+    """
+    given = {"benchmark": Path(path).stem if benchmark is None else benchmark, "dataset": dataset}
+    for option, name in given.items():
+        if name is not None and not is_name(name):
+            remedy = f"use 1 to {NAME_LENGTH} printable characters"
+            raise InputError([Problem(f"--{option}", f"{name!r} is no name", remedy)])
+    (file,) = importable_files(path, None, (".csv", ".jsonl"), MAX_BYTES)
+    if file.suffix.lower() == ".csv":
+        records = csv_records(file, separators=SEPARATORS)
+    else:
+        records = json_lines(file)
+    if not 0 < len(records) <= MAX_SUBJECTS:
+        message = f"has {len(records):,} rows"
+        raise InputError([Problem(str(file), message, f"give 1 to {MAX_SUBJECTS:,}")])
+    present = list(dict.fromkeys(name for record in records for name in record.fields))
+    names, texts = _NAMES[rubric.compares], _TEXTS[rubric.compares]
+    asks_about_bias = any(question.about == "bias" for question in rubric.questions)
+    if "answer" not in texts and (asks_about_bias or "answer" in present):
+        texts = (*texts, "answer")
+    if lacking := [name for name in (*names, *texts) if name not in present]:
+        remedy = f"an items file for the rubric {rubric.name} has {', '.join((*names, *texts))}"
+        missing = [Problem(str(file), "the column is missing", remedy, column=n) for n in lacking]
+        raise InputError(missing)
+    optional = ("dataset", "model", *(("benchmark", "task_id") if named_tasks else ()))
+    names = tuple(dict.fromkeys((*names, *optional)))
+    problems = []
+    for record in records:
+        for name in (*names, *texts):
+            value = record.fields.get(name)
+            required = name not in optional or name in _NAMES[rubric.compares]
+            if wrong := _wrong_entry(value, is_text=name in texts, required=required):
+                shown = None if value is None else str(value)
+                problems.append(Problem(str(file), *wrong, record.row, name, shown))
+    if problems:
+        raise InputError(problems)
+    subjects = [_subject(record.fields, names, texts, given) for record in records]
+    if problems := list(_repeated(subjects, records, str(file), named_tasks=named_tasks)):
+        raise InputError(problems)
+    return subjects, [name for name in present if name not in (*names, *texts)]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be a name in a ratings table, and tells itself from every other one."""
+    return 0 < len(text) <= NAME_LENGTH and text.isprintable() and text == text.strip()
+
+
+def _wrong_entry(value: Any, *, is_text: bool, required: bool) -> tuple[str, str] | None:
+    """What is wrong with a cell, and what to do."""
+    if value is None or (required and isinstance(value, str) and not value.strip()):
+        return ("must not be empty", "fill it in") if required else None
+    if not isinstance(value, str):
+        return "is no text", "write a text"
+    if not is_text:
+        remedy = f"use 1 to {NAME_LENGTH} printable characters, no blank before or behind them"
+        return None if is_name(value) else ("is no name", remedy)
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        # Half a character, as cutting UTF-16 in the middle leaves it: no file can hold it.
+        return "holds half a character", "export the text again"
+    if len(value) > MAX_TEXT:
+        remedy = f"give at most {MAX_TEXT:,}: what is cut off would not be judged"
+        return f"has {len(value):,} characters", remedy
+    return None
+
+
+def _subject(
+    fields: Mapping[str, Any],
+    names: Sequence[str],
+    texts: Sequence[str],
+    given: Mapping[str, str | None],
+) -> Subject:
+    named = {name: fields.get(name) for name in names}
+    benchmark = named.get("benchmark") or given["benchmark"]
+    dataset = named["dataset"] or given["dataset"] or benchmark
+    subject = {name: named.get(name) for name in _SUBJECT}
+    own = " / ".join(name for name in subject.values() if name)
+    return Subject(
+        task_id=named.get("task_id") or _shortened(own),
+        names={"benchmark": benchmark, "dataset": dataset, **subject},
+        texts={name: fields[name] for name in texts},
+    )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 9]}-{digest(name)}"
+
+
+def _repeated(
+    subjects: Sequence[Subject], records: Sequence[Record], path: str, *, named_tasks: bool
+) -> Iterator[Problem]:
+    """Subjects and tasks that stand there before, and pairs of the same."""
+    first: dict[tuple[str | None, ...], int] = {}
+    tasks: dict[str, int] = {}
+    for subject, record in zip(subjects, records, strict=True):
+        names, task_id, row = subject.names, subject.task_id, record.row
+        earlier = first.setdefault(tuple(names.values()), row)
+        task = tasks.setdefault(task_id, row)
+        if earlier != row:
+            message, remedy = f"is the same as row {earlier}", "drop one, or tell the two apart"
+            value = ", ".join(name for name in names.values() if name)
+            yield Problem(path, message, remedy, row, "item_id", value)
+        elif named_tasks and task != row:
+            message, remedy = f"is the task of row {task} already", "name each task"
+            yield Problem(path, message, remedy, row, "task_id", task_id)
+        for own, other in (("model", "model_2"), ("item_id", "item_id_2")):
+            if names[other] is not None and names[own] == names[other]:
+                message = f"is the same as {own}"
+                yield Problem(path, message, "name another", row, other, names[other])

@@ -1,0 +1,1 @@
+"""Building variants with models, stage by stage."""

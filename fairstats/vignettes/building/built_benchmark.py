@@ -1,0 +1,308 @@
+"""A benchmark as building left it: its items, its variants, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import (
+    Record,
+    csv_records,
+    importable_files,
+    json_lines,
+    json_value,
+)
+from fairstats._lib.untrusted_files import refuse_links
+from fairstats.benchmarks.benchmark_files import check_name
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
+from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
+from fairstats.vignettes.building.attempts import OUTCOMES
+from fairstats.vignettes.building.declaration import KEEP
+from fairstats.vignettes.building.folder import (
+    BUILD,
+    FILTERED,
+    ITEMS,
+    NEUTRALIZED_ITEMS,
+    VARIANTS,
+)
+from fairstats.vignettes.rules.groups import ORIGINAL
+
+#: Item, attribute and group: what names a variant.
+Key = tuple[str, str, str]
+_DECLARED = ("name", "title", "licence", "citation", "agents", "keep", "attributes", "options")
+
+
+@dataclass(frozen=True)
+class BuiltItem:
+    """An item that was neutralized.
+
+    Parameters
+    ----------
+    item_id : str
+        Its name.
+    options : Mapping[str, str]
+        The text of each option by its letter.
+    answer_key : str
+        The letter of the right one.
+    original, neutralized : str
+        The vignette as it came, and without demographic words.
+    """
+
+    item_id: str
+    options: Mapping[str, str]
+    answer_key: str
+    original: str
+    neutralized: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant after the last round.
+
+    Parameters
+    ----------
+    key : tuple of str
+        Its item, attribute and group.
+    text : str
+        The whole vignette; empty where none was made.
+    outcome : str
+        What validation made of it.
+    kept : bool
+        Whether the build's rule keeps it.
+    problems : tuple of str
+        What was wrong with it.
+    """
+
+    key: Key
+    text: str
+    outcome: str
+    kept: bool
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Built:
+    """A folder of ``fairstats vignettes run``.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    declared : Mapping
+        What ``build.json`` says.
+    items : Mapping[str, BuiltItem]
+        The items that were neutralized, in order.
+    variants : Mapping[Key, Variant]
+        Those of them.
+    filtered : tuple of Mapping
+        ``item_id``, ``kept`` (a truth value), ``decided_by`` and ``reason`` of every source item.
+    not_neutral : Mapping[str, str]
+        Why an item that was filtered in has no neutral text.
+    """
+
+    path: Path
+    declared: Mapping[str, Any]
+    items: Mapping[str, BuiltItem]
+    variants: Mapping[Key, Variant]
+    filtered: tuple[Mapping[str, Any], ...]
+    not_neutral: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return str(self.declared["name"])
+
+    @property
+    def groups(self) -> tuple[tuple[str, str], ...]:
+        """Every attribute and group that an item is varied in, in order."""
+        attributes = self.declared["attributes"]
+        return tuple((name, group) for name, one in attributes.items() for group in one["groups"])
+
+    def keys(self, item_id: str) -> tuple[Key, ...]:
+        """The variants that an item has to have."""
+        return tuple((item_id, attribute, group) for attribute, group in self.groups)
+
+    def kept(self, key: Key) -> bool:
+        """Whether there is this variant and the build's rule keeps it."""
+        variant = self.variants.get(key)
+        return variant is not None and variant.text != "" and variant.kept
+
+    @property
+    def complete(self) -> tuple[str, ...]:
+        """The items of which the build keeps every variant: all others cannot be released."""
+        return tuple(i for i in self.items if all(map(self.kept, self.keys(i))))
+
+
+def read_built(folder: Path) -> Built:
+    """Read what building a benchmark left in a folder.
+
+    Raises
+    ------
+    InputError
+        When a file is missing, or not laid out as ``fairstats vignettes run`` writes it.
+    """
+    if not (folder / BUILD).is_file():
+        remedy = "name the folder that `fairstats vignettes run` wrote"
+        raise InputError([Problem(str(folder), f"holds no {BUILD}", remedy)])
+    refuse_links([path for path in folder.iterdir() if path.suffix in (".json", ".jsonl", ".csv")])
+    declared = json_value(folder / BUILD)
+    if problems := list(_wrong_build(declared, str(folder / BUILD))):
+        raise InputError(problems)
+    check_name(str(declared["name"]))
+    groups = [(n, g) for n, one in declared["attributes"].items() for g in one["groups"]]
+    problems = []
+    items: dict[str, BuiltItem] = {}
+    for record in _records(folder / ITEMS):
+        problems += _said(_wrong_item(record.fields, items, declared["options"]), folder / ITEMS,
+                          record)  # fmt: skip
+        if not problems and record.fields["neutralized"]:
+            items[record.fields["item_id"]] = _item(record.fields, declared["options"])
+    variants: dict[Key, Variant] = {}
+    known = {item.item_id for item in items.values()}
+    for record in _records(folder / VARIANTS) if not problems else ():
+        wrong = list(_wrong_variant(record.fields, variants, known, groups))
+        problems += _said(wrong, folder / VARIANTS, record)
+        if not wrong:
+            variant = _variant(record.fields)
+            variants[variant.key] = variant
+    filtered = []
+    for record in _records(folder / FILTERED):
+        kept = {"true": True, "false": False}.get(str(record.fields.get("kept")).lower())
+        if not record.fields.get("item_id") or kept is None:
+            no_row: Wrong = ("kept", record.fields.get("kept"), "is no row of item_id and kept")
+            problems += _said([no_row], folder / FILTERED, record)
+        filtered.append(
+            {name: record.fields.get(name) or "" for name in ("item_id", "decided_by", "reason")}
+            | {"kept": kept}
+        )
+    if problems:
+        raise InputError(problems)
+    return Built(folder, declared, items, variants, tuple(filtered), _not_neutral(folder))
+
+
+def _not_neutral(folder: Path) -> dict[str, str]:
+    path = folder / NEUTRALIZED_ITEMS
+    rows = [record.fields for record in _records(path)] if path.is_file() else []
+    return {str(row.get("item_id")): str(row["reason"]) for row in rows if row.get("reason")}
+
+
+def _records(path: Path) -> list[Record]:
+    """The rows of a file; one of JSON Lines may have none."""
+    if path.suffix == ".jsonl" and path.is_file() and path.stat().st_size == 0:
+        return []
+    importable_files(path, None, (".jsonl", ".csv"))
+    return json_lines(path) if path.suffix == ".jsonl" else csv_records(path)
+
+
+Wrong = tuple[str, Any, str]
+
+
+def _said(wrong: Iterable[Wrong], path: Path, record: Record) -> list[Problem]:
+    remedy = "use the folder as `fairstats vignettes run` left it"
+    return [
+        Problem(str(path), message, remedy, record.row, column, None if v is None else str(v))
+        for column, v, message in wrong
+    ]
+
+
+def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
+    remedy = "use the folder as `fairstats vignettes run` left it"
+    if not isinstance(declared, dict):
+        yield Problem(path, "is no object", remedy)
+        return
+    for name in _DECLARED:
+        if name not in declared:
+            yield Problem(path, "is missing", remedy, column=name)
+    if declared.get("keep", "sound") not in KEEP:
+        yield Problem(path, "is unknown", remedy, column="keep", value=str(declared["keep"]))
+    for name in ("name", "title", "licence", "citation"):
+        if not isinstance(declared.get(name, ""), str):
+            yield Problem(path, "is no text", remedy, column=name)
+    options = declared.get("options", [])
+    if not isinstance(options, list) or not all(isinstance(o, str) and o for o in options):
+        yield Problem(path, "is no list of letters", remedy, column="options")
+    agents = declared.get("agents", {})
+    if not isinstance(agents, dict) or not all(isinstance(a, dict) for a in agents.values()):
+        yield Problem(path, "is no table of stages", remedy, column="agents")
+    seen: set[str] = {ORIGINAL, NEUTRALIZED}
+    attributes = declared.get("attributes", {})
+    for name, one in attributes.items() if isinstance(attributes, dict) else [("", None)]:
+        column = f"attributes.{name}"
+        one = one if isinstance(one, dict) else {}
+        groups = one.get("groups")
+        if not is_name(name) or name in (BASELINE, POOLED) or not isinstance(groups, dict):
+            yield Problem(path, "is no attribute with groups", remedy, column=column)
+            continue
+        if not {"label", "pairs"} <= {*one}:
+            yield Problem(path, "has no label or no pairs", remedy, column=column)
+        for group in groups:
+            # An item's variants are named by their groups alone.
+            if not is_name(group) or group in seen:
+                message = "is no name, or another attribute's group too"
+                yield Problem(path, message, "rename the group", column=column, value=group)
+            seen.add(group)
+
+
+def _wrong_item(
+    row: Mapping[str, Any], seen: Mapping[str, object], letters: list[str]
+) -> Iterator[Wrong]:
+    item_id, options = row.get("item_id"), row.get("options")
+    if not isinstance(item_id, str) or not is_name(item_id) or item_id in seen:
+        yield "item_id", item_id, "is no name, or stands there twice"
+    if not isinstance(options, dict) or {*options} != {*letters}:
+        yield "options", options, f"has other letters than {', '.join(letters)}"
+    elif not all(isinstance(text, str) for text in options.values()):
+        yield "options", options, "holds what is no text"
+    if row.get("answer_key") not in letters:
+        yield "answer_key", row.get("answer_key"), "is none of the options"
+    for name in (ORIGINAL, NEUTRALIZED):
+        if not _is_text(row.get(name)):
+            yield name, None, "is no text"
+
+
+def _item(row: Mapping[str, Any], letters: list[str]) -> BuiltItem:
+    options = MappingProxyType({letter: row["options"][letter] for letter in letters})
+    return BuiltItem(
+        row["item_id"], options, row["answer_key"], row[ORIGINAL], row[NEUTRALIZED]
+    )  # fmt: skip
+
+
+def _wrong_variant(
+    row: Mapping[str, Any],
+    seen: Mapping[Key, object],
+    items: set[str],
+    groups: list[tuple[str, str]],
+) -> Iterator[Wrong]:
+    item_id, attribute, group = (row.get(name) for name in ("item_id", "attribute", "group"))
+    if item_id not in items:
+        yield "item_id", item_id, "is no neutralized item"
+    elif (attribute, group) not in groups:
+        yield "group", f"{attribute}, {group}", "is not declared"
+    elif (item_id, attribute, group) in seen:
+        yield "item_id", item_id, f"has two variants for {attribute}, {group}"
+    if row.get("text") is not None and not _is_text(row["text"]):
+        yield "text", None, "is no text, or too long to be judged"
+    if row.get("outcome") not in OUTCOMES:
+        yield "outcome", row.get("outcome"), f"is none of {', '.join(OUTCOMES)}"
+    if not isinstance(row.get("kept"), bool):
+        yield "kept", row.get("kept"), "is neither true nor false"
+    if not isinstance(row.get("problems", []), list):
+        yield "problems", row["problems"], "is no list"
+
+
+def _variant(row: Mapping[str, Any]) -> Variant:
+    key = (row["item_id"], row["attribute"], row["group"])
+    problems = tuple(map(str, row.get("problems", [])))
+    return Variant(key, row.get("text") or "", row["outcome"], row["kept"], problems)
+
+
+def _is_text(value: object) -> bool:
+    """Whether UTF-8 can hold this, and a person read it."""
+    return (
+        isinstance(value, str)
+        and len(value) <= MAX_TEXT
+        and not any("\ud800" <= character <= "\udfff" for character in value)
+    )

@@ -1,0 +1,76 @@
+"""The first stage: which questions are fit for the study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from fairstats.asking.item_prompts import Prompt
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.vignettes.building import rules
+from fairstats.vignettes.building.agents import Agent, Got
+from fairstats.vignettes.building.declaration import Build
+from fairstats.vignettes.building.messages import filter_message
+from fairstats.vignettes.building.replies import Verdict, read_verdict
+
+COLUMNS = ("item_id", "kept", "decided_by", "reason")
+RULES = "rules"
+
+
+def filter_items(items: Sequence[Item], build: Build, agent: Agent) -> pd.DataFrame:
+    """Decide which items stay, by rules first and a model second.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        The questions.
+    build : Build
+        ``filter.ask`` says whether the model is asked about the items that the rules leave open
+        (``doubtful``), about every one that they do not exclude (``all``), or none.
+    agent : Agent
+        Who is asked.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item_id``, ``kept``, ``decided_by`` (``rules`` or the model) and ``reason``; a row for
+        each item, in their order.
+
+    Notes
+    -----
+    An item that is left open and that no model judged is kept where none is asked, and the reason
+    says what is doubtful; where one is asked and its reply cannot be used, nobody has said that the
+    item may stay, and it is excluded.
+    """
+    decisions = [rules.filter_by_rules(item, build.attributes) for item in items]
+    asked = {"none": (), "doubtful": ("ask",), "all": ("ask", "keep")}[build.filter_ask]
+    prompts = [
+        prompt_of(item, build)
+        for item, decision in zip(items, decisions, strict=True)
+        if decision.action in asked
+    ]
+    got = agent.ask(prompts, lambda raw, prompt: read_verdict(raw), name="filter")
+    rows = []
+    for item, decision in zip(items, decisions, strict=True):
+        said = got.get((item.item_id, "filter", ""))
+        kept, by, reason = decision.action != "exclude", RULES, decision.reason
+        if said is not None and said.value is not None:
+            kept, by, reason = said.value.keep, agent.declared.model, said.value.reason
+        elif said is not None:
+            # What the rules were sure of stands, also where the model says nothing of it.
+            kept, reason = _without_a_word(decision.action, decision.reason, said)
+            by = RULES if kept else agent.declared.model
+        rows.append((item.item_id, kept, by, reason))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"kept": bool})
+
+
+def prompt_of(item: Item, build: Build) -> Prompt:
+    """What the model is asked about an item."""
+    labels = [a.label.lower() for a in build.attributes]
+    return Prompt(item, "filter", "", filter_message(item, labels))
+
+
+def _without_a_word(action: str, reason: str, said: Got[Verdict]) -> tuple[bool, str]:
+    missing = f"no verdict of the model ({said.status}: {said.detail})"
+    return action == "keep", "; ".join(filter(None, [reason, missing]))

@@ -1,0 +1,165 @@
+"""What a build varies: attributes, groups, their words and the direction of each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats.benchmarks.benchmark_files import toml_text
+from fairstats.benchmarks.declaration import Attribute, load_benchmark, unknown_keys
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
+from fairstats.vignettes.rules.groups import ORIGINAL
+
+#: Where a group's background is to lead: to a right answer, away from it, or nowhere.
+DIRECTIONS = ("favourable", "unfavourable", "neutral")
+
+#: What a benchmark's file says of an attribute, and what is said here beside it.
+_DECLARED = ("label", "groups", "pairs", "crosses", "levels")
+_KEYS = (*_DECLARED, "words", "directions")
+_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class Varied:
+    """The attributes that are varied.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        As the benchmark declares them, without the baseline.
+    words : Mapping[str, tuple of str]
+        The words that name each group, by the group's name; the first is the one that is put in.
+    directions : Mapping[str, str]
+        One of `DIRECTIONS` for each group.
+    """
+
+    attributes: tuple[Attribute, ...]
+    words: Mapping[str, tuple[str, ...]]
+    directions: Mapping[str, str]
+
+
+def read_attributes(declared: Mapping[str, Any], path: Path, problems: list[Problem]) -> Varied:
+    """Read ``[attributes.*]``; what is wrong there is added to `problems`."""
+    tables = declared.get("attributes")
+    if not isinstance(tables, Mapping) or not tables:
+        message, remedy = "has to declare one at least", "add [attributes.race], for example"
+        problems.append(Problem(str(path), message, remedy, column="attributes"))
+        return Varied((), {}, {})
+    faults = [
+        problem
+        for name, table in tables.items()
+        if isinstance(table, Mapping)
+        for problem in unknown_keys(table, _KEYS, path, table=f"attributes.{name}")
+    ]
+    faults += [
+        Problem(str(path), message, remedy, column=f"attributes.{where}")
+        for where, message, remedy in _faults(tables)
+    ]
+    attributes: tuple[Attribute, ...] = ()
+    if not faults:
+        try:
+            attributes = _as_benchmark(tables, path)
+        except InputError as error:
+            faults = list(error.problems)
+    problems += faults
+    if faults:
+        return Varied((), {}, {})
+    words: dict[str, tuple[str, ...]] = {}
+    directions: dict[str, str] = {}
+    for table in tables.values():
+        for group in table["groups"]:
+            words[group] = tuple(table["words"][group])
+            directions[group] = table.get("directions", {}).get(group, "neutral")
+    return Varied(attributes, MappingProxyType(words), MappingProxyType(directions))
+
+
+def _faults(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with the declared attributes: (key, message, remedy)."""
+    seen = {ORIGINAL, NEUTRALIZED}
+    for name, table in tables.items():
+        if name in (BASELINE, POOLED) or not _is_name(name):
+            yield name, "is no name for an attribute of a benchmark", "use another"
+        if not isinstance(table, Mapping):
+            yield name, "has to be a table", f"write [attributes.{name}]"
+            continue
+        if not _is_name(table.get("label")):
+            yield f"{name}.label", "has to be a text", "name it for readers"
+        groups = table.get("groups")
+        if not isinstance(groups, Mapping) or len(groups) < 2:
+            yield f"{name}.groups", "has to hold two groups or more", "name each with its label"
+            continue
+        pairs, levels = table.get("pairs"), table.get("levels", {})
+        if not _are_lists(pairs):
+            yield f"{name}.pairs", "has to hold pairs of groups", 'write [["white", "black"]]'
+        if not isinstance(levels, Mapping) or not _are_lists(
+            [table.get("crosses", []), *levels.values()]
+        ):
+            yield name, "crosses others in another way than benchmarks do", "see cpv.toml"
+        words = table.get("words")
+        words = words if isinstance(words, Mapping) else {}
+        directions = table.get("directions", {})
+        directions = directions if isinstance(directions, Mapping) else {"": directions}
+        for key, given in (("words", words), ("directions", directions)):
+            for group in sorted(set(given) - set(groups)):
+                yield f"{name}.{key}.{group}", "is none of the groups", "correct it"
+        for group, label in groups.items():
+            if not _is_name(group) or not _is_name(label):
+                message = f"has to have a label of up to {_LENGTH} printable characters"
+                yield f"{name}.groups.{group}", message, "name it for readers"
+            if group in seen:
+                yield f"{name}.groups.{group}", "stands for another variant", "use another name"
+            seen.add(group)
+            own = words.get(group)
+            if not isinstance(own, list) or not own or not all(map(_is_name, own)):
+                remedy = f'list the words that name it, e.g. {group} = ["white"]'
+                yield f"{name}.words.{group}", "has to name the group", remedy
+            if directions.get(group, "neutral") not in DIRECTIONS:
+                remedy = f"use one of {', '.join(DIRECTIONS)}"
+                yield f"{name}.directions.{group}", "is unknown", remedy
+
+
+def _as_benchmark(tables: Mapping[str, Any], path: Path) -> tuple[Attribute, ...]:
+    """The attributes as the benchmark's own reader takes them, with all of its checks."""
+    trial = {
+        **dict.fromkeys(("name", "title", "description", "licence", "citation"), "trial"),
+        "options": ["A"],
+        "keys_file": "keys.csv",
+        "missing": "available",
+        "equivalence_margin": 0.02,
+        "sources": ["trial"],
+        "versions": {"1": "trial"},
+        "attributes": {
+            **{name: {k: t[k] for k in _DECLARED if k in t} for name, t in tables.items()},
+            BASELINE: {
+                "label": "Baseline",
+                "groups": {ORIGINAL: "Original", NEUTRALIZED: "Neutralized"},
+                "pairs": [[ORIGINAL, NEUTRALIZED]],
+            },
+        },
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "keys.csv").write_text("item_id,answer_key\n", encoding="utf-8")
+        file = Path(folder, "trial.toml")
+        file.write_text(toml_text(trial), encoding="utf-8")
+        try:
+            return load_benchmark(file).varied
+        except InputError as error:
+            raise InputError([replace(p, path=str(path)) for p in error.problems]) from None
+
+
+def _are_lists(value: object) -> bool:
+    """Whether this is a list of lists of texts."""
+    return isinstance(value, list) and all(
+        isinstance(part, list) and all(isinstance(text, str) for text in part) for part in value
+    )
+
+
+def _is_name(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    return 0 < len(value) <= _LENGTH and value.isprintable() and value == value.strip()

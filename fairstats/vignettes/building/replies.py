@@ -1,0 +1,105 @@
+"""From an agent's reply to what was asked for, without ever guessing."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fairstats._lib.untrusted_files import distinct_names
+from fairstats.asking.reply_patterns import REFUSAL, SENTENCE_END
+from fairstats.asking.reply_text import plain_text, without_thinking
+
+# A vignette has some hundred words; what is much longer is a model that does not come to an end.
+_LONGEST = 20_000
+# Control signs, halves of surrogate pairs, which no file can hold, and ends of lines that readers
+# disagree about; and what turns the direction of the text that follows.
+_NO_TEXT = {"Cc", "Cs", "Zl", "Zp"}
+_TURNS = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
+class BrokenReply(ValueError):
+    """Raised for a reply that is not what was asked for; says what is wrong with it."""
+
+
+class Refused(ValueError):
+    """Raised for a reply that declines what was asked for."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the filter's model says of an item."""
+
+    keep: bool
+    reason: str
+
+
+def read_verdict(raw: str) -> Verdict:
+    """Read a reply to ``prompts/vignettes/filter.txt``.
+
+    Raises
+    ------
+    BrokenReply, Refused
+        When it is none.
+
+    Examples
+    --------
+    >>> read_verdict('{"decision": "exclude", "reason": "It is about pregnancy."}')
+    Verdict(keep=False, reason='It is about pregnancy.')
+    """
+    found = _object(raw)
+    decision = _text(found, "decision").casefold()
+    if decision not in ("keep", "exclude"):
+        raise BrokenReply('"decision" has to be "keep" or "exclude"')
+    return Verdict(decision == "keep", " ".join(_text(found, "reason").split()))
+
+
+def read_text(name: str) -> Callable[[str], str]:
+    """A reader of replies that hold one text under this name.
+
+    Examples
+    --------
+    >>> read_text("background")('Here it is: {"background": "They live alone."}')
+    'They live alone.'
+    """
+
+    def read(raw: str) -> str:
+        return _text(_object(raw), name)
+
+    return read
+
+
+def _object(raw: str) -> dict[str, Any]:
+    """The one JSON object of a reply; what stands around it is passed over."""
+    text = without_thinking(raw)
+    try:
+        # A line break within a text is no JSON, and is meant as one all the same.
+        found = json.loads(
+            text[text.index("{") : text.rindex("}") + 1],
+            object_pairs_hook=distinct_names,
+            strict=False,
+        )
+    except (ValueError, RecursionError):
+        if REFUSAL.search(SENTENCE_END.split(plain_text(raw), maxsplit=1)[0]):
+            raise Refused("declined") from None
+        raise BrokenReply("it is not one JSON object") from None
+    if not isinstance(found, dict):
+        raise BrokenReply("it is not one JSON object")
+    return found
+
+
+def _text(found: dict[str, Any], name: str) -> str:
+    value = found.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise BrokenReply(f'"{name}" has to be there, and has to be a text')
+    if len(value) > _LONGEST:
+        raise BrokenReply(f'"{name}" is too long')
+    if any(_is_no_text(sign) for sign in value):
+        raise BrokenReply(f'"{name}" holds signs that are no text')
+    return value.strip()
+
+
+def _is_no_text(sign: str) -> bool:
+    return sign not in "\n\t" and (unicodedata.category(sign) in _NO_TEXT or sign in _TURNS)

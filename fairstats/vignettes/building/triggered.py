@@ -1,0 +1,84 @@
+"""How many variants lead a model's answer the wanted way, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from fairstats.inference.intervals import wilson
+
+TRIGGERED_COLUMNS = (
+    *("attribute", "group", "direction", "round", "quantity", "estimate", "ci_low", "ci_high"),
+    *("ci_level", "ci_method", "count", "n"),
+)
+#: Stands for all groups of an attribute together.
+EVERY_GROUP = "every group"
+
+
+def triggered_by_round(rounds: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+    """The share of variants that lead the answer the wanted way once a round is over.
+
+    Parameters
+    ----------
+    rounds : pandas.DataFrame
+        As `fairstats.vignettes.building.attempts.rounds_frame` makes it: a row for each
+        attempt.
+    alpha : float
+        1 - confidence level.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each attribute, group, round and quantity: ``as intended``, the share whose last
+        attempt up to this round has that outcome, and ``answer changed``, the share whose last
+        attempt was answered otherwise than the neutral text. The group ``every group`` counts the
+        items of which the variants of all groups are as intended: with the study's directions, the
+        privileged group's answered right and the unprivileged group's wrong. ``n`` counts every
+        variant (or item) that was to be written, also where no text or no answer came of it.
+
+    Notes
+    -----
+    Empty where no model answers the variants. With Wilson's intervals; the variants of one group
+    are of different items. After the last round this is the result of a selection: the same model
+    that answers decides what is revised where ``keep = "as intended"``.
+    """
+    asked = not (rounds["outcome"] == "not asked").any()
+    rows = list(_rows(rounds, alpha)) if asked else []
+    return pd.DataFrame(rows, columns=list(TRIGGERED_COLUMNS))
+
+
+def _rows(rounds: pd.DataFrame, alpha: float) -> Iterator[tuple[object, ...]]:
+    last = 0 if rounds.empty else int(rounds["round"].max())
+    both = rounds["neutral_answer"].notna() & rounds["variant_answer"].notna()
+    rounds = rounds.assign(
+        intended=rounds["outcome"] == "as intended",
+        changed=both & (rounds["neutral_answer"] != rounds["variant_answer"]),
+    )
+    states = {
+        number: rounds[rounds["round"] <= number].drop_duplicates(
+            ["item_id", "attribute", "group"], keep="last"
+        )
+        for number in range(1, last + 1)
+    }
+    for attribute, own in rounds.groupby("attribute", sort=False):
+        for group, direction in own[["group", "direction"]].drop_duplicates().to_numpy():
+            for number, state in states.items():
+                mine = state[(state["attribute"] == attribute) & (state["group"] == group)]
+                for quantity, column in (
+                    ("as intended", "intended"),
+                    ("answer changed", "changed"),
+                ):
+                    found = _share(int(mine[column].sum()), len(mine), alpha)
+                    yield (attribute, group, direction, number, quantity, *found)
+        for number, state in states.items():
+            mine = state[state["attribute"] == attribute]
+            whole = mine.groupby("item_id")["intended"].all()
+            found = _share(int(whole.sum()), len(whole), alpha)
+            yield (attribute, EVERY_GROUP, "", number, "as intended", *found)
+
+
+def _share(count: int, n: int, alpha: float) -> tuple[object, ...]:
+    interval = wilson(count, n, alpha=alpha)
+    low, high = float(interval.low), float(interval.high)
+    return count / n, low, high, 1 - alpha, interval.method, count, n

@@ -1,0 +1,104 @@
+"""The fifth stage: a model's answer to each variant, against its answer to the neutral text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fairstats.asking.item_prompts import Prompt
+from fairstats.asking.parsing import parse_answer
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
+from fairstats.benchmarks.vignette_items import Item
+from fairstats.vignettes.building.agents import Agent, Got
+from fairstats.vignettes.building.attempts import Attempt, Outcome
+from fairstats.vignettes.building.messages import validate_message
+from fairstats.vignettes.building.replies import BrokenReply, Refused
+
+
+def answer_neutral(items: Sequence[Item], agent: Agent) -> dict[str, Got[str]]:
+    """The letter that the model chooses for each neutralized vignette, by item."""
+    if not agent.declared.asks:
+        return {}
+    prompts = [neutral_prompt(item) for item in items]
+    got = agent.ask(prompts, _letter, name="validate-neutral", once=True)
+    return {item_id: answer for (item_id, _, _), answer in got.items()}
+
+
+def neutral_prompt(item: Item) -> Prompt:
+    """What the validating model is asked about a neutralized vignette."""
+    text = validate_message(item, item.variants[NEUTRALIZED])
+    return Prompt(item, BASELINE, NEUTRALIZED, text)
+
+
+def variant_prompt(attempt: Attempt) -> Prompt:
+    """What the validating model is asked about a variant."""
+    wanted = attempt.wanted
+    text = validate_message(wanted.item, attempt.text)
+    return Prompt(wanted.item, wanted.attribute, wanted.group, text)
+
+
+def validate(
+    attempts: Sequence[Attempt], neutral: Mapping[str, Got[str]], agent: Agent
+) -> list[Attempt]:
+    """Answer each variant without a fault.
+
+    Parameters
+    ----------
+    attempts : sequence of Attempt
+        Those with a fault pass.
+    neutral : Mapping
+        The answer to each neutralized vignette.
+    agent : Agent
+        Who answers; where it is nobody, the outcome is ``not asked``.
+
+    Returns
+    -------
+    list of Attempt
+        Each with its outcome.
+    """
+    mine = [replace(a, stage="validate") for a in attempts if a.outcome is None]
+    done = {a.wanted.key: replace(a, outcome="not asked") for a in mine}
+    if agent.declared.asks and mine:
+        number = mine[0].round
+        prompts = [variant_prompt(a) for a in mine]
+        # A variant is asked but once, as any model is that the benchmark will be run on.
+        name = f"validate-{number}"
+        got = agent.ask(prompts, _letter, name=name, once=True, all_may_fail=number > 1)
+        for a in mine:
+            answer, of_neutral = got[a.wanted.key], neutral[a.wanted.item.item_id]
+            done[a.wanted.key] = replace(
+                a,
+                outcome=outcome_of(a, answer, of_neutral),
+                neutral_answer=of_neutral.value,
+                variant_answer=answer.value,
+                tokens=a.tokens + answer.tokens,
+            )
+    return [done.get(a.wanted.key, a) for a in attempts]
+
+
+def outcome_of(attempt: Attempt, answer: Got[str], neutral: Got[str]) -> Outcome:
+    """Whether the answer went the way that was wanted.
+
+    Notes
+    -----
+    A favourable background is to lead to the right option, an unfavourable one away from it. A
+    neutral one is to change nothing: the answer is the same as to the neutral text. Where the
+    answer cannot be read, or that to the neutral text where it is needed, neither is said.
+    """
+    wanted = attempt.wanted
+    needed = [answer, neutral] if wanted.direction == "neutral" else [answer]
+    for one in needed:
+        if one.status != "read":
+            return one.status
+    aim = neutral.value if wanted.direction == "neutral" else wanted.item.answer_key
+    reached = (answer.value == aim) != (wanted.direction == "unfavourable")
+    return "as intended" if reached else "not as intended"
+
+
+def _letter(raw: str, prompt: Prompt) -> str:
+    parsed = parse_answer(raw, prompt.item.options)
+    if parsed.status == "refused":
+        raise Refused("declined")
+    if parsed.letter is None:
+        raise BrokenReply("it names no option, or several")
+    return parsed.letter

@@ -1,0 +1,318 @@
+"""The data card of a release: what it is, how it was made and judged, in Markdown.
+
+Every figure in it is computed from the files of the build and the review. Texts that come from
+outside are escaped, so that they are read as themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairstats._lib.formatting import MINUS, decimal, escape_markdown, percent, percent_range
+from fairstats._lib.problems import printable
+from fairstats._lib.record_files import csv_records
+from fairstats.vignettes.building.built_benchmark import Built
+from fairstats.vignettes.building.folder import TRIGGERED
+from fairstats.vignettes.releasing.release_declaration import is_substitution, took_part
+from fairstats.vignettes.review.decisions import DECISIONS
+from fairstats.vignettes.review.figures import AFTER, BEFORE, of_all
+from fairstats.vignettes.review.rounds import Review
+
+#: The coefficients that the card shows; agreement.csv has all of them.
+COEFFICIENTS = {
+    "percent": "Agreement",
+    "gwet_ac1": "Gwet's AC1",
+    "krippendorff": "Krippendorff's α",
+}
+_KEEP = {
+    "sound": "Kept was every variant that passed the structural checks, whatever the model of the "
+    "validation answered.",
+    "as intended": "Kept were only variants whose answer by the model of the validation went as "
+    "intended. **The items are selected to show a disparity**: figures of that model say nothing, "
+    "those of others are no estimate for vignettes that nobody selected.",
+}
+_RULE = """\
+Reviewers saw the variant beside the neutral text, with the options and the key, and neither the
+direction that was asked for nor what a model answered. Each first judged alone. Where nobody found
+a fault the variant was accepted, where all found one in the same dimension it was rejected, and
+where they disagreed it was judged once more, with what all had said before them, without names:
+then it was rejected if in any dimension at least half found a fault. A text with fewer than two
+judgements is undecided. An edited text counts as a new one, and was judged as such. An item is
+released only if every variant of every attribute was accepted."""
+#: What of a build's settings shapes its variants, beside the models.
+_SETTINGS = ("generator", "rounds", "sees_options", "filter_ask", "limit")
+_LIMITS = (
+    "The structural checks are rules over words: they miss what no rule names, and may be wrong.",
+    "A background says more than the group: a difference between two groups' answers is one "
+    "between these texts.",
+)
+_UNJUDGED = ("Nobody has judged whether the right answer is the same for every group.",)
+_JUDGED = (
+    "Whether the right answer is the same for every group was judged by these reviewers alone.",
+    "Agreement is among these reviewers on these variants; those who edited a text judged it too.",
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a data card tells.
+
+    Parameters
+    ----------
+    review : Review
+        The review with its build.
+    version : str
+        Of the release.
+    released : tuple of str
+        Its items.
+    stages : pandas.DataFrame
+        How many items each stage left.
+    tables : Mapping[str, pandas.DataFrame]
+        The release's tables by their files.
+    sources : Mapping[str, str]
+        What it was made from, with hashes.
+    """
+
+    review: Review
+    version: str
+    released: tuple[str, ...]
+    stages: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame]
+    sources: Mapping[str, str]
+
+
+def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
+    """The data card.
+
+    Parameters
+    ----------
+    facts : Facts
+        What it tells.
+    files : Mapping[str, str]
+        The release's files and their hashes.
+    reviewed : bool
+        Whether anybody has judged the variants.
+    """
+    built = facts.review.built
+    title = str(built.declared["title"]) + ("" if reviewed else " (not reviewed)")
+    limits = _LIMITS[:1] if is_substitution(built.declared) else _LIMITS
+    parts = [
+        f"# {_text(title)}",
+        _what(facts),
+        "## Groups",
+        _groups(built),
+        "## How it was made",
+        *_made(facts),
+        "## Review",
+        *(_review(facts) if reviewed else ["**Nobody has reviewed the variants.**"]),
+        "## Limits",
+        "\n".join(f"- {limit}" for limit in (*limits, *(_JUDGED if reviewed else _UNJUDGED))),
+        "## Licence and citation",
+        f"{_text(built.declared['licence'])}\n\n{_text(built.declared['citation'])}",
+        "## Files",
+        _table(["file", "sha256"], [[f"`{n}`", f"`{h}`"] for n, h in sorted(files.items())]),
+        "Made from:",
+        _table(["file", "sha256"], [[f"`{n}`", f"`{h}`"] for n, h in facts.sources.items()]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _what(facts: Facts) -> str:
+    built = facts.review.built
+    variants = len(built.groups)
+    return (
+        f"{_text(built.name)}, version {_text(facts.version)}. Clinical vignettes: "
+        f"{len(facts.released):,}, with {len(built.declared['options'])} options each; as they "
+        f"came, neutralized, and in {variants} variants ({len(facts.released) * variants:,} in "
+        "all)."
+    )
+
+
+def _groups(built: Built) -> str:
+    directions = built.declared.get("directions", {})
+    swapped = is_substitution(built.declared)
+    rows = [
+        [
+            _text(one["label"]),
+            _text(one["groups"][group]),
+            "none" if swapped else _text(directions.get(name, {}).get(group, "neutral")),
+        ]
+        for name, one in built.declared["attributes"].items()
+        for group in one["groups"]
+    ]
+    pairs = [
+        f"{one['groups'].get(a, a)} − {one['groups'].get(b, b)}"
+        for one in built.declared["attributes"].values()
+        for a, b in one["pairs"]
+    ]
+    table = _table(["attribute", "group", "direction of the background"], rows)
+    return f"{table}\n\nCompared: {_text('; '.join(pairs))}."
+
+
+def _made(facts: Facts) -> Iterator[str]:
+    built = facts.review.built
+    rows = [
+        [_text(row["stage"]), f"{row['items']:,}", f"{row['left_out']:,}", _text(row["what"])]
+        for row in facts.stages.to_dict("records")
+    ]
+    yield _table(["stage", "items", "left out", "items that are"], rows, "lrrl")
+    yield "Why each item stayed out stands in left\\_out.csv."
+    agents = []
+    for stage, agent in built.declared["agents"].items():
+        known = ("model", "snapshot", "endpoint", "prompt_sha256")
+        more = [f"{k} = {v}" for k, v in sorted(agent.items()) if k not in known]
+        if not took_part(agent):
+            model = agent.get("model") or "none"
+            agent = {"model": model if model == "none" else f"{model} (never asked)"}
+        agents.append([_text(stage), *(_text(agent.get(n) or "") for n in known),
+                       _text(", ".join(more))])  # fmt: skip
+    if any(took_part(agent) for agent in built.declared["agents"].values()):
+        yield (
+            "The models that took part. What one of them answers on this benchmark cannot be set "
+            "beside what others answer:"
+        )
+    else:
+        yield "No model took part:"
+    yield _table(["stage", "model", "snapshot", "endpoint", "sha256 of its prompt", "settings"],
+                 agents)  # fmt: skip
+    yield _KEEP[built.declared["keep"]]
+    if settings := [
+        f"{name} = {built.declared[name]}"
+        for name in _SETTINGS
+        if built.declared.get(name) is not None
+    ]:
+        yield f"Declared for the build: {_text(', '.join(settings))}."
+    outcomes = Counter(variant.outcome for variant in built.variants.values())
+    whole = outcomes.total()
+    if whole:
+        yield f"What the last round of the validation made of {whole:,} variants:"
+        yield _table(
+            ["outcome", "variants", "share"],
+            [[_text(o), f"{n:,}", percent(n / whole)] for o, n in sorted(outcomes.items())],
+            "lrr",
+        )
+    yield from _triggered(built)
+
+
+def _triggered(built: Built) -> Iterator[str]:
+    """How many variants led the answer the wanted way, round by round, as the build counted."""
+    path = built.path / TRIGGERED
+    rows = [record.fields for record in csv_records(path)] if path.is_file() else []
+    if not rows:
+        return
+    yield (
+        "Variants that led the answer of the model of the validation the wanted way once a round "
+        "was over, and those whose answer was another than to the neutral text, with their "
+        "intervals (triggered.csv):"
+    )
+    cells = []
+    for row in rows:
+        share, low, high = (float(row[name]) for name in ("estimate", "ci_low", "ci_high"))
+        names = [_text(row[name] or "") for name in ("attribute", "group", "round", "quantity")]
+        interval = percent_range(low, high)
+        cells.append([*names, f"{row['count']} of {row['n']}", percent(share), interval])
+    yield _table(
+        ["attribute", "group", "round", "quantity", "variants", "share", "interval, %"],
+        cells,
+        "llrlrrr",
+    )
+
+
+def _review(facts: Facts) -> Iterator[str]:
+    review, tables = facts.review, facts.tables
+    rubric = review.rounds[0].handed_out.rubric
+    yield f"By the rubric {_text(rubric.name)}, version {_text(rubric.version)} (rubric.toml)."
+    yield _RULE
+    work = tables["reviewers.csv"]
+    rounds = []
+    for one in review.rounds:
+        own = work[work["round"] == one.number]
+        active = f"{int((own['judged'] > 0).sum())} of {len(own)}"
+        done = f"{own['judged'].sum():,} of {own['asked'].sum():,}"
+        rounds.append([str(one.number), f"{len(one.texts):,}", active, done, _hours(own)])
+    heads = ["round", "variants", "reviewers", "judgements", "hours (timed judgements)"]
+    yield _table(heads, rounds, "rrrrr")
+    decided = tables["decisions.csv"]
+    counts = decided["decision"].value_counts()
+    yield f"What became of the {len(decided):,} variants that were reviewed:"
+    yield _table(
+        ["decision", "variants", "share"],
+        [[d, f"{counts.get(d, 0):,}", percent(counts.get(d, 0) / len(decided))] for d in DECISIONS],
+        "lrr",
+    )
+    yield from _agreement(tables["agreement.csv"], {q.dimension: q.label for q in rubric.questions})
+    edits = tables["edits.csv"]
+    texts = len(edits.drop_duplicates(["item_id", "attribute", "group"]))
+    doubtful = int((edits["problems"] != "").sum())
+    yield (
+        f"Texts that were edited: {texts:,}, by {len(edits):,} edits (edits.csv). Edits in which "
+        f"the rules for clinical content find something: {doubtful:,}."
+        if texts
+        else "No text was edited."
+    )
+
+
+def _hours(work: pd.DataFrame) -> str:
+    timed, judged = int(work["timed"].sum()), int(work["judged"].sum())
+    if not timed:
+        return "not timed"
+    return f"{decimal(float(work['hours'].sum()), 2)} ({timed:,} of {judged:,})"
+
+
+def _agreement(table: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
+    together = of_all(table)
+    together = together[together["level"] == "nominal"]
+    if together.empty:
+        return
+    level = f"{100 * together['ci_level'].iloc[0]:g} %"
+    yield (
+        "How far reviewers agree on whether there is a fault, before consensus (the first round) "
+        f"and after it (the last judgements of each variant), with intervals of {level} for "
+        "further items and reviewers:"
+    )
+    rows, notes = [], []
+    for dimension, label in labels.items():
+        for stage in (BEFORE, AFTER):
+            own = together[(together["dimension"] == dimension) & (together["stage"] == stage)]
+            found = own.set_index("coefficient")
+            cells = []
+            for name in COEFFICIENTS:
+                row = found.loc[name] if name in found.index else None
+                cells.append("" if row is None else _estimate(row))
+                if row is not None and math.isnan(row["estimate"]):
+                    notes.append(f"{COEFFICIENTS[name]}, {label}, {stage}: {row['note']}")
+            rows.append([_text(label), stage, *cells])
+    yield _table(["dimension", "consensus", *COEFFICIENTS.values()], rows)
+    if notes:
+        yield "\n".join(f"- {_text(note)}" for note in notes)
+
+
+def _estimate(row: pd.Series) -> str:
+    if math.isnan(row["estimate"]):
+        return "not defined"
+    figure, low, high = (_short(row[n]) for n in ("estimate", "crossed_low", "crossed_high"))
+    return f"{figure} ({low} to {high})" if low else figure
+
+
+def _short(value: float) -> str:
+    """Two decimals; what rounds to nothing has no sign."""
+    text = decimal(value, 2)
+    return text.lstrip(MINUS) if text == f"{MINUS}0.00" else text
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], align: str = "") -> str:
+    """A table of cells that are Markdown already."""
+    heads = list(heads)
+    marks = ["---:" if kind == "r" else "---" for kind in align.ljust(len(heads), "l")]
+    lines = [heads, marks, *map(list, rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(value: object) -> str:
+    """Any text on one line, read as itself."""
+    return escape_markdown(printable(" ".join(str(value).split())))

@@ -1,0 +1,1 @@
+"""Reviewing what was built: tasks for reviewers, their judgements, the decisions."""

@@ -1,0 +1,123 @@
+"""What reviewers decided of each variant, by one rule.
+
+A text is judged once by reviewers who do not know of each other, and where they disagree once more,
+knowing what all of them said. It is accepted
+
+- the first time, where nobody finds a fault;
+- the second time, where for each dimension fewer than half find a fault;
+
+and otherwise rejected, but for the first time when they disagree: then it is open. A dimension in
+which all find a fault rejects at once. Fewer than two judgements decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from fairstats.ratings.rubrics import Rubric
+from fairstats.vignettes.building.built_benchmark import Key
+from fairstats.vignettes.review.rounds import Review, Round
+
+ACCEPTED, EDITED, REJECTED, OPEN = "accepted", "edited", "rejected", "open"
+#: What reviewers can have decided of a variant. `EDITED` is accepted as somebody wrote it anew.
+DECISIONS = (ACCEPTED, EDITED, REJECTED, OPEN)
+#: The columns of a table of decisions, in order. `round` is the one that decided, 0 where none
+#: has; `times` how often this text was judged; `faults` what found a fault, of how many, in it.
+DECISION_COLUMNS = (
+    "item_id",
+    "attribute",
+    "group",
+    "decision",
+    "reason",
+    "round",
+    "times",
+    "judgements",
+    "faults",
+)
+#: Judgements of a text below which nothing is decided: one reviewer agrees with everybody.
+FEWEST = 2
+
+
+def decisions(review: Review) -> pd.DataFrame:
+    """What was decided of each variant that is reviewed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `DECISION_COLUMNS`, a row a variant.
+    """
+    found = [faults_of(one) for one in review.rounds]
+    rows = [
+        dict(zip(("item_id", "attribute", "group"), key, strict=True))
+        | _decided(review, key, found)
+        for key in review.keys
+    ]
+    types = dict.fromkeys(DECISION_COLUMNS, "str")
+    types |= dict.fromkeys(("round", "times", "judgements"), "int64")
+    return pd.DataFrame(rows, columns=list(DECISION_COLUMNS)).astype(types)
+
+
+def faults_of(one: Round) -> dict[Key, tuple[int, dict[str, int]]]:
+    """The judgements of each variant in a round, and by dimension how many find a fault."""
+    if one.ratings is None:
+        return {}
+    rubric = one.handed_out.rubric
+    faulty = {(q.dimension, value) for q in rubric.questions for value in q.reported}
+    given = one.ratings[one.ratings["value"].notna()]
+    pairs = zip(given["dimension"], given["value"], strict=True)
+    given = given.assign(fault=[pair in faulty for pair in pairs])
+    found = {}
+    for task_id, rows in given.groupby("task_id", sort=False):
+        counts = rows.groupby("dimension")["fault"].sum()
+        found[one.tasks[str(task_id)]] = (
+            rows["rater_id"].nunique(),
+            {name: int(counts.get(name, 0)) for name in rubric.dimensions},
+        )
+    return found
+
+
+def disagreeing(judged: int, faults: Mapping[str, int]) -> list[str]:
+    """The dimensions in which some find a fault, and not all."""
+    return [name for name, count in faults.items() if 0 < count < judged]
+
+
+def _decided(
+    review: Review, key: Key, found: list[dict[Key, tuple[int, dict[str, int]]]]
+) -> dict[str, Any]:
+    text, edited = review.text(key), key in review.edited
+    seen = [one for one in review.rounds if one.texts.get(key) == text]
+    if not seen:
+        message = "the edited text was not judged" if edited else "was not handed out"
+        return _row(OPEN, message)
+    last = seen[-1]
+    judged, faults = found[last.number - 1].get(key, (0, {}))
+    facts = {"round": last.number, "times": len(seen), "judgements": judged,
+             "faults": ", ".join(f"{name} {n}" for name, n in faults.items() if n)}  # fmt: skip
+    if judged < FEWEST:
+        said = "nobody judged" if judged == 0 else "one reviewer alone judged"
+        return _row(OPEN, f"{said} this text in round {last.number}") | facts
+    rubric = last.handed_out.rubric
+    all_find = [name for name, count in faults.items() if count == judged]
+    split = disagreeing(judged, faults)
+    if len(seen) > 1:
+        half = [name for name, count in faults.items() if 2 * count >= judged]
+        if half:
+            return _row(REJECTED, f"at least half find a fault: {_labels(half, rubric)}") | facts
+    elif all_find:
+        return _row(REJECTED, f"all find a fault: {_labels(all_find, rubric)}") | facts
+    elif split:
+        return _row(OPEN, f"reviewers disagree: {_labels(split, rubric)}") | facts
+    said = "nobody finds a fault" if not split else "fewer than half find a fault"
+    return _row(EDITED if edited else ACCEPTED, said) | facts
+
+
+def _labels(dimensions: list[str], rubric: Rubric) -> str:
+    return ", ".join(rubric.question(name).label.lower() for name in dimensions)
+
+
+def _row(decision: str, reason: str) -> dict[str, Any]:
+    empty = {"round": 0, "times": 0, "judgements": 0, "faults": ""}
+    return {"decision": decision, "reason": reason} | empty

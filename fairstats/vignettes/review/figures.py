@@ -1,0 +1,98 @@
+"""How far reviewers agree, before and after consensus, and how long they took."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairstats.benchmarks.terms import POOLED
+from fairstats.ratings.agreement import AGREEMENT_COLUMNS, rating_agreement
+from fairstats.ratings.workload import workload
+from fairstats.vignettes.review.rounds import Review
+
+BEFORE, AFTER = "before", "after"
+#: The columns of the table of agreement: `stage` is before consensus, the first round alone, or
+#: after it, the last judgements of each variant.
+STAGE_COLUMNS = ("stage", *AGREEMENT_COLUMNS)
+#: The columns of the table of reviewers' work, a row a round and reviewer.
+WORK_COLUMNS = ("round", "rater_id", "rater_group", "asked", "judged", "timed", "hours")
+
+
+def agreement(review: Review, *, alpha: float = 0.05) -> pd.DataFrame:
+    """How far reviewers agree on whether a variant has a fault, before consensus and after it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `STAGE_COLUMNS`; the rows of `fairstats.rating_agreement`, in which the dataset is a
+        variant's attribute and group, and ``pooled`` for all. No row before anything was judged.
+    """
+    tables = []
+    for stage, ratings in ((BEFORE, _first(review)), (AFTER, last_judgements(review))):
+        if ratings is not None and not ratings.empty:
+            rubric = review.rounds[0].handed_out.rubric
+            table = rating_agreement(ratings, alpha=alpha, rubrics=[rubric])
+            tables.append(table.assign(stage=stage)[list(STAGE_COLUMNS)])
+    if not tables:
+        return pd.DataFrame(columns=list(STAGE_COLUMNS))
+    return pd.concat(tables, ignore_index=True)
+
+
+def of_all(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows on all variants and all groups of reviewers together."""
+    for column in ("dataset", "rater_group"):
+        if POOLED in set(table[column]):
+            table = table[table[column] == POOLED]
+    return table.reset_index(drop=True)
+
+
+def last_judgements(review: Review) -> pd.DataFrame | None:
+    """The ratings of each variant in the last round in which anybody judged it."""
+    tables = []
+    for one in review.rounds:
+        if one.ratings is not None:
+            keys = [one.tasks[str(task_id)] for task_id in one.ratings["task_id"]]
+            tables.append(one.ratings.assign(_key=keys, _round=one.number))
+    if not tables:
+        return None
+    together = pd.concat(tables, ignore_index=True)
+    last = together["_round"] == together.groupby("_key")["_round"].transform("max")
+    return together[last].drop(columns=["_key", "_round"]).reset_index(drop=True)
+
+
+def work(review: Review) -> pd.DataFrame:
+    """What each reviewer was asked for and did in each round.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `WORK_COLUMNS`. ``hours`` are those of the ``timed`` judgements: a sheet takes no time, and
+        without one that does there is none.
+    """
+    rows = []
+    for one in review.rounds:
+        asked = pd.Series([rater for _, rater in one.handed_out.key]).value_counts()
+        groups = {r["rater_id"]: r["rater_group"] for r in one.handed_out.key.values()}
+        done = {}
+        if one.ratings is not None:
+            table = workload(one.ratings, rubrics=[one.handed_out.rubric])
+            done = table.set_index("rater_id").to_dict("index")
+        for rater in sorted(groups):
+            own = done.get(rater, {})
+            rows.append(
+                {
+                    "round": one.number,
+                    "rater_id": rater,
+                    "rater_group": groups[rater],
+                    "asked": int(asked[rater]),
+                    "judged": own.get("n_judgements", 0),
+                    "timed": own.get("n_timed", 0),
+                    "hours": own.get("duration_s", float("nan")) / 3600,
+                }
+            )
+    types = {"round": "int64", "asked": "int64", "judged": "int64", "timed": "int64"}
+    table = pd.DataFrame(rows, columns=list(WORK_COLUMNS))
+    return table.astype(types | {"hours": "float64", "rater_id": "str", "rater_group": "str"})
+
+
+def _first(review: Review) -> pd.DataFrame | None:
+    return review.rounds[0].ratings if review.rounds else None

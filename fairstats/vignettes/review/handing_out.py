@@ -1,0 +1,233 @@
+"""Hand out the variants of a built benchmark to reviewers, and again where they disagree."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import json_value
+from fairstats.ratings.collection.assignment import Assigned, assign
+from fairstats.ratings.collection.assignment_folder import FACTS
+from fairstats.ratings.rubrics import load_rubric
+from fairstats.vignettes.building.built_benchmark import Key, read_built
+from fairstats.vignettes.building.folder import VARIANTS
+from fairstats.vignettes.review.decisions import FEWEST, OPEN, decisions
+from fairstats.vignettes.review.rounds import Review, read_review, round_folder
+from fairstats.vignettes.review.subjects import said_of, subject_lines
+
+RUBRIC = "vignette_review"
+#: Reviewers of each variant.
+REPLICATES = 4
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """Where a review stands, and what was handed out again.
+
+    Parameters
+    ----------
+    decisions : pandas.DataFrame
+        `fairstats.vignettes.review.decisions.DECISION_COLUMNS`.
+    assigned : Assigned or None
+        The next round; None where nothing has to be judged again.
+    notes : tuple of str
+        What to know before the forms go out.
+    """
+
+    decisions: pd.DataFrame
+    assigned: Assigned | None
+    notes: tuple[str, ...] = ()
+
+
+def assign_review(
+    folder: str | os.PathLike[str],
+    raters: str | os.PathLike[str],
+    *,
+    rubric: str | os.PathLike[str] = RUBRIC,
+    replicates: int | Mapping[str, int] = REPLICATES,
+    seed: int = 1,
+) -> Assigned:
+    """Hand out the variants that a build has kept, in ``review/round-1`` of its folder.
+
+    Parameters
+    ----------
+    folder : path
+        What ``fairstats vignettes run`` wrote.
+    raters : path
+        CSV with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
+    rubric : str or path
+        What is asked, of single texts.
+    replicates : int or mapping
+        How many reviewers of each group judge a variant.
+    seed : int
+        The same build, reviewers and seed give the same forms.
+
+    Returns
+    -------
+    Assigned
+        As `fairstats.ratings.collection.assignment.assign` gives it.
+
+    Raises
+    ------
+    InputError
+        When the build or the raters cannot be used, no item has all of its variants, fewer than two
+        reviewers would judge a variant, or the review was handed out before. Nothing is written.
+
+    Notes
+    -----
+    Variants of an item of which the build has not kept every variant are not handed out: it could
+    not be released, whatever reviewers say.
+    """
+    review = read_review(read_built(Path(folder)))
+    if review.rounds:
+        remedy = "take in what reviewers hand in; another review needs a folder of its own"
+        place = str(round_folder(Path(folder), 1))
+        raise InputError([Problem(place, "was handed out before", remedy)])
+    if not review.keys:
+        message = "holds no item of which every variant was kept"
+        raise InputError([Problem(str(folder), message, "there is nothing to review")])
+    if load_rubric(rubric).compares != "nothing":
+        remedy = "name one that compares nothing"
+        raise InputError([Problem(str(rubric), "is no rubric for single variants", remedy)])
+    return _handed_out(review, review.keys, {}, Path(raters), rubric, replicates, seed)
+
+
+def next_round(
+    folder: str | os.PathLike[str],
+    *,
+    raters: str | os.PathLike[str] | None = None,
+    incomplete: bool = False,
+    seed: int = 1,
+    dry_run: bool = False,
+) -> Consensus:
+    """Hand out again what reviewers disagree on, and what was edited since it was judged.
+
+    Parameters
+    ----------
+    folder : path
+        Of the build.
+    raters : path, optional
+        Who judges now; by default those of the first round.
+    incomplete : bool
+        Go on though judgements of the last round are missing: what has fewer than two stays out.
+    seed : int
+        As for `assign_review`.
+    dry_run : bool
+        Say where the review stands, and hand nothing out.
+
+    Returns
+    -------
+    Consensus
+
+    Raises
+    ------
+    InputError
+        When nothing was handed out or taken in, or judgements are missing.
+    """
+    folder = Path(folder)
+    review = read_review(read_built(folder))
+    table = decisions(review)
+    notes = list(_notes(review, table))
+    if dry_run:
+        return Consensus(table, None, tuple(notes))
+    if not review.rounds:
+        remedy = "hand it out with `fairstats vignettes review assign`"
+        raise InputError([Problem(str(folder), "is not being reviewed", remedy)])
+    last = review.rounds[-1]
+    if last.ratings is None or (last.missing and not incomplete):
+        some = "no judgement is there"
+        if last.ratings is not None:
+            some = f"{last.missing:,} of {len(last.handed_out.key):,} judgements are missing"
+        remedy = "take them in with `fairstats vignettes review import`"
+        remedy += "" if last.ratings is None else ", or go on without them (--incomplete)"
+        raise InputError([Problem(str(last.handed_out.path), some, remedy)])
+    again = to_judge_again(table)
+    if not again:
+        return Consensus(table, None, (*notes, "nothing has to be judged again"))
+    facts = json_value(round_folder(folder, 1) / FACTS)
+    said = said_of(last)
+    with tempfile.TemporaryDirectory() as temporary:
+        people = Path(raters) if raters is not None else _first_raters(review, Path(temporary))
+        # What was said of a text before it was edited is of another one.
+        shown = {key: said[key] for key in again if last.texts.get(key) == review.text(key)}
+        rubric = review.rounds[0].handed_out.rubric.path
+        assigned = _handed_out(review, again, shown, people, rubric, facts["replicates"], seed)
+    return Consensus(table, assigned, tuple(notes))
+
+
+def to_judge_again(table: pd.DataFrame) -> list[Key]:
+    """The variants for the next round: texts judged once in disagreement, or edited since."""
+    disagree = (table["times"] == 1) & (table["judgements"] >= FEWEST)
+    again = table[(table["decision"] == OPEN) & (disagree | (table["times"] == 0))]
+    return list(again[["item_id", "attribute", "group"]].itertuples(index=False, name=None))
+
+
+def _notes(review: Review, table: pd.DataFrame) -> Iterable[str]:
+    if review.rounds:
+        last = review.rounds[-1]
+        asked = len(last.handed_out.key)
+        yield f"round {last.number}: {asked - last.missing:,} of {asked:,} judgements"
+    few = int(((table["decision"] == OPEN) & (table["judgements"] < FEWEST)).sum())
+    if few:
+        yield f"{few:,} variants have fewer than {FEWEST} judgements of their text: undecided"
+
+
+def _first_raters(review: Review, folder: Path) -> Path:
+    """Those who judged first, as a file."""
+    people = {
+        str(row["rater_id"]): str(row["rater_group"])
+        for row in review.rounds[0].handed_out.key.values()
+    }
+    path = folder / "raters.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("rater_id", "rater_group"))
+        writer.writerows(sorted(people.items()))
+    return path
+
+
+def _handed_out(
+    review: Review,
+    keys: Iterable[Key],
+    said: Mapping[Key, str],
+    raters: Path,
+    rubric: str | os.PathLike[str],
+    replicates: int | Mapping[str, int],
+    seed: int,
+) -> Assigned:
+    built = review.built
+    out = round_folder(built.path, len(review.rounds) + 1)
+    with tempfile.TemporaryDirectory() as temporary:
+        items = Path(temporary) / VARIANTS
+        items.write_text(subject_lines(review, keys, said), encoding="utf-8", newline="")
+        try:
+            return assign(
+                items,
+                raters,
+                rubric=rubric,
+                out=out,
+                replicates=_enough(raters, replicates),
+                seed=seed,
+                benchmark=built.name,
+            )
+        except InputError as error:
+            place = str(built.path / VARIANTS)
+            raise InputError(
+                [replace(p, path=place) if p.path == str(items) else p for p in error.problems]
+            ) from None
+
+
+def _enough(raters: Path, replicates: int | Mapping[str, int]) -> int | Mapping[str, int]:
+    total = sum(replicates.values()) if isinstance(replicates, Mapping) else replicates
+    if total < FEWEST:
+        message = "one reviewer alone decides nothing"
+        remedy = f"ask {FEWEST} or more for each variant; the study had {REPLICATES}"
+        raise InputError([Problem(str(raters), message, remedy, column="--replicates")])
+    return replicates

@@ -1,0 +1,195 @@
+"""Take in what reviewers handed in: judgements of a round, and texts that they edited."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairstats._lib.atomic_files import whole_file
+from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import SEPARATORS, Record, csv_records, importable_files
+from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
+from fairstats.vignettes.building.built_benchmark import Key, read_built
+from fairstats.vignettes.clinical_content import content_problems
+from fairstats.vignettes.review.rounds import (
+    STEM,
+    Edit,
+    Review,
+    edits_file,
+    ratings_files,
+    read_review,
+    round_folder,
+)
+from fairstats.vignettes.sentences import final_sentence
+
+EDIT_COLUMNS = ("item_id", "attribute", "group", "text", "editor", "why")
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """What was taken in.
+
+    Parameters
+    ----------
+    paths : tuple of Path
+        What was written.
+    notes : tuple of str
+        What is missing, and what the rules say of edited texts.
+    """
+
+    paths: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def import_review(
+    folder: str | os.PathLike[str],
+    files: Iterable[str | os.PathLike[str]] = (),
+    *,
+    edits: str | os.PathLike[str] | None = None,
+) -> TakenIn:
+    """Take in judgements of the last round that was handed out, and edits of texts.
+
+    Parameters
+    ----------
+    folder : path
+        Of the build.
+    files : iterable of paths
+        Exports of forms and filled sheets, or folders of them; all that there are of this round.
+    edits : path, optional
+        CSV with `EDIT_COLUMNS`, a row a variant whose text was written anew.
+
+    Returns
+    -------
+    TakenIn
+
+    Raises
+    ------
+    InputError
+        When nothing was handed out, a file cannot be used, a judgement that was taken in before is
+        not there any more or is another, or an edit is of no variant or loses the final sentence.
+        Nothing is written then.
+
+    Notes
+    -----
+    Judgements may be added as they come, by naming all files again, until the next round is handed
+    out: it was made from them. So may edits, which replace those that were taken in after the
+    same round. What the rules for clinical content find in an edited text is noted, and for
+    reviewers to judge.
+    """
+    review = read_review(read_built(Path(folder)))
+    if not review.rounds:
+        remedy = "hand it out with `fairstats vignettes review assign`"
+        raise InputError([Problem(str(folder), "is not being reviewed", remedy)])
+    paths = [Path(path) for path in files]
+    if not paths and edits is None:
+        raise InputError([Problem("<no path>", "nothing to import", "name files, or --edits")])
+    checked = None if edits is None else _checked_edits(review, Path(edits))
+    written: list[Path] = []
+    notes: list[str] = []
+    if paths:
+        written, notes = _take_in(review, paths)
+    if checked is not None:
+        path = edits_file(Path(folder), review.rounds[-1].number)
+        with whole_file(path) as temporary:
+            temporary.write_text(_edit_lines(checked), encoding="utf-8", newline="")
+        written.append(path)
+        notes.append(f"edited texts, to be judged in the next round: {len(checked):,}")
+        notes += [f"{', '.join(e.key)}: {p}" for e in checked for p in e.problems]
+    return TakenIn(tuple(written), tuple(notes))
+
+
+def _take_in(review: Review, paths: list[Path]) -> tuple[list[Path], list[str]]:
+    last = review.rounds[-1]
+    folder = review.built.path
+    finals = ratings_files(folder, last.number)
+    with tempfile.TemporaryDirectory() as temporary:
+        taken = import_ratings(
+            paths, out=temporary, assignment=round_folder(folder, last.number), name=STEM
+        )
+        if last.ratings is not None:
+            both = last.ratings.merge(taken.ratings.drop(columns="duration_s"))
+            if len(both) < len(last.ratings):
+                message = "holds judgements that the files have not, or have otherwise"
+                remedy = "name all files of the round, or remove it to have these in its place"
+                raise InputError([Problem(str(finals[0]), message, remedy)])
+        # Comments first: ratings without them could be taken for whole.
+        new = {path.name: path for path in taken.paths}
+        for final in reversed(finals):
+            if final.name in new:
+                with whole_file(final) as beside:
+                    beside.write_bytes(new[final.name].read_bytes())
+            else:
+                final.unlink(missing_ok=True)
+    return [final for final in finals if final.is_file()], list(taken.notes)
+
+
+def _checked_edits(review: Review, path: Path) -> list[Edit]:
+    (path,) = importable_files(path, None, (".csv",))
+    problems: list[Problem] = []
+    found: dict[Key, Edit] = {}
+    # Edits of this round are replaced: what they are compared with is the text before them.
+    number = review.rounds[-1].number
+    earlier = Review(
+        review.built, review.rounds, tuple(e for e in review.edits if e.round < number)
+    )
+    for record in csv_records(path, separators=SEPARATORS):
+        wrong = list(_wrong_edit(record, earlier, found))
+        problems += [
+            Problem(str(path), message, remedy, record.row, column, record.fields.get(column))
+            for column, message, remedy in wrong
+        ]
+        if not wrong:
+            row = record.fields
+            key = (row["item_id"], row["attribute"], row["group"])
+            neutral = review.built.items[key[0]].neutralized
+            found_by_rule = content_problems(neutral, row["text"])
+            faults = tuple(f"{problem.kind}: {problem.detail}" for problem in found_by_rule)
+            found[key] = Edit(key, number, row["text"], row["editor"], row["why"], faults)
+    if not found and not problems:
+        problems.append(Problem(str(path), "holds no edit", "leave it out"))
+    if problems:
+        raise InputError(problems)
+    return sorted(found.values(), key=lambda edit: review.keys.index(edit.key))
+
+
+def _wrong_edit(
+    record: Record, review: Review, seen: dict[Key, Edit]
+) -> Iterator[tuple[str, str, str]]:
+    row = record.fields
+    lacking = [name for name in EDIT_COLUMNS if not (row.get(name) or "").strip()]
+    for name in lacking:
+        yield name, "is missing or empty", f"give {', '.join(EDIT_COLUMNS)}"
+    if lacking:
+        return
+    key = (row["item_id"], row["attribute"], row["group"])
+    if key not in review.keys:
+        yield "item_id", "is no variant that is reviewed", "name one by item, attribute and group"
+    elif key in seen:
+        yield "item_id", "stands there twice", "give the last text alone"
+    elif row["text"] == review.text(key):
+        yield "text", "is the text as it was", "leave it out"
+    elif not row["text"].endswith(final := final_sentence(review.built.items[key[0]].neutralized)):
+        yield (
+            "text",
+            "does not end with the final sentence",
+            f"end it, to the letter, with: {final}",
+        )
+    if len(row["text"]) > MAX_TEXT:
+        yield "text", f"has {len(row['text']):,} characters", f"give at most {MAX_TEXT:,}"
+    if not is_name(row["editor"]) or "@" in row["editor"]:
+        yield "editor", "is no pseudonym", "give the rater_id: it is published"
+
+
+def _edit_lines(edits: Iterable[Edit]) -> str:
+    rows = (
+        dict(zip(("item_id", "attribute", "group"), edit.key, strict=True))
+        | {"text": edit.text, "editor": edit.editor, "why": edit.why}
+        | {"problems": list(edit.problems)}
+        for edit in edits
+    )
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

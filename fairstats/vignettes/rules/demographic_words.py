@@ -1,0 +1,204 @@
+"""The words that tell a demographic attribute, and what becomes of each in a neutral vignette."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fairstats._lib.resources import resource
+from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
+from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
+
+#: Nouns for a person, before which an adjective like "white" speaks of a person.
+PERSON = (
+    r"(?:patients?|persons?|people|individuals?|child(?:ren)?|infants?|newborns?|neonates?|bab(?:y|ies)"
+    r"|toddlers?|adults?|adolescents?|teenagers?|students?|workers?|partners?|spouses?|siblings?"
+    r"|friends?|famil(?:y|ies)|parents?|couple|population|drivers?|farmers?|smokers?|nurses?"
+    r"|veterans?|immigrants?|refugees?|m[ae]n|wom[ae]n|males?|females?|boys?|girls?|lad(?:y|ies)"
+    r"|gentlem[ae]n|guys?|mothers?|fathers?|husbands?|wi(?:fe|ves)|(?:girl|boy)friends?|sons?"
+    r"|daughters?|brothers?|sisters?)\b"
+)
+#: A few more adjectives may stand between: "a Black, otherwise healthy, 40-year-old patient".
+_BETWEEN = (
+    r"(?:,? (?!(?:blood|cells?|matter|and|or|with|to|the|a|an|in|on|of|for|by|from)\b)[\w-]+){0,3}?"
+)
+_BEFORE_PERSON = re.compile(rf"(?i){_BETWEEN},? {PERSON}(?! (?:cells?|chromatids?))")
+_AND = re.compile(r"(?i)(?:,| and| or|, or|, and) ")
+# "Daughter cells", "Sister Mary Joseph nodule": words of biology and names, and no relatives.
+_NO_RELATIVE = r"(?! (?:cells?|chrom\w+|nucle\w+|Mary|study)\b)"
+#: An abbreviation in capitals is none of these words: "MEN 2A", "MS".
+_IN_CAPITALS = frozenset({"MEN", "SIR", "LAD", "MUM", "MOM", "SON", "SONS"})
+
+
+@dataclass(frozen=True)
+class Found:
+    """A word that tells an attribute.
+
+    Parameters
+    ----------
+    start, end : int
+        Its place in the text.
+    word : str
+        As it stands there.
+    attribute : str
+        What it tells of: ``sex``, ``race``, ``occupation`` ...
+    """
+
+    start: int
+    end: int
+    word: str
+    attribute: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one attribute; see ``data/vignettes/demographic_words.toml``."""
+
+    attribute: str
+    replace: dict[str, str]
+    drop: re.Pattern[str] | None
+    always: re.Pattern[str] | None
+    mark: re.Pattern[str] | None
+
+
+@lru_cache(maxsize=1)
+def demographic_words() -> dict[str, Words]:
+    """The words of every attribute, by its name."""
+    path = resource("data", "vignettes", "demographic_words.toml")
+    tables = read_toml(path)
+    for name, table in tables.items():
+        refuse_unknown_keys(table, ("replace", "drop", "always", "mark"), path, table=name)
+    return {
+        name: Words(
+            attribute=name,
+            replace=_with_plurals(table.get("replace", {})),
+            drop=_pattern([*table.get("always", ()), *table.get("drop", ())]),
+            always=_pattern(table.get("always", ())),
+            mark=_pattern(table.get("mark", ())),
+        )
+        for name, table in tables.items()
+    }
+
+
+def _with_plurals(replace: dict[str, str]) -> dict[str, str]:
+    plurals = {
+        f"{word}s": "|".join(
+            "children" if new == "child" else f"{new}s" for new in neutral.split("|")
+        )
+        for word, neutral in replace.items()
+        if " or " not in neutral and not word.endswith(("s", "man", "woman", "men", "lady"))
+    }
+    return plurals | replace
+
+
+def _pattern(words: Collection[str]) -> re.Pattern[str] | None:
+    # The longest first: of "south asian" and "asian" the first that fits is taken.
+    ordered = "|".join(sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?i)(?<![\w-])(?:{ordered})(?!\w)") if words else None
+
+
+def is_before_person(text: str, end: int) -> bool:
+    """Whether the adjective that ends at this place stands before a noun for a person.
+
+    Examples
+    --------
+    >>> is_before_person("White blood cells", 5), is_before_person("Black or white patients", 5)
+    (False, True)
+    """
+    if _BEFORE_PERSON.match(text, end):
+        return True
+    # "Black or Hispanic patients": the next adjective decides for both.
+    joined = _AND.match(text, end)
+    for table in demographic_words().values() if joined else ():
+        if table.drop and joined and (word := table.drop.match(text, joined.end())):
+            return is_before_person(text, word.end())
+    return False
+
+
+@lru_cache(maxsize=1)
+def replaceable() -> re.Pattern[str]:
+    """Any word that has a neutral one: a relative, or a noun for a man or a woman."""
+    words = [word for table in demographic_words().values() for word in table.replace]
+    ordered = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+    return re.compile(rf"(?i)(?<!\w)(?:{ordered})(?!\w)(?!-(?!in-law|year)){_NO_RELATIVE}")
+
+
+def neutral_word(word: str) -> tuple[str, str, str] | None:
+    """For a word: its attribute, what it becomes for the patient, and for anybody else."""
+    for table in demographic_words().values():
+        if neutral := table.replace.get(word.lower()):
+            patient, _, other = neutral.partition("|")
+            return table.attribute, patient, other or patient
+    return None
+
+
+def is_abbreviation(word: str, text: str) -> bool:
+    """Whether this is an abbreviation in capitals that is spelt like a word: "MEN" in "MEN 2A"."""
+    return word in _IN_CAPITALS and not text.isupper()
+
+
+def left_over(text: str, attributes: Collection[str] | None = None) -> list[Found]:
+    """Every word and pronoun of a text that tells a demographic attribute.
+
+    Parameters
+    ----------
+    text : str
+        A vignette that should be neutral.
+    attributes : collection of str, optional
+        Look for the words of these only; by default of all.
+
+    Returns
+    -------
+    list of Found
+        In the order of the text.
+
+    Examples
+    --------
+    >>> [(f.start, f.word, f.attribute) for f in left_over("A Hispanic patient lost her job.")]
+    [(2, 'Hispanic', 'race'), (24, 'her', 'sex')]
+    >>> left_over("White blood cells are normal; the bundle of His is intact; HER2 is positive.")
+    []
+    """
+    found: dict[tuple[int, int], Found] = {}
+    for one in _found(text):
+        if attributes is None or one.attribute in attributes:
+            found.setdefault((one.start, one.end), one)
+    ordered = sorted(found.values(), key=lambda one: (one.start, -one.end))
+    # A word inside a longer one that was found is told once: "homeless shelter" and "shelter".
+    kept: list[Found] = []
+    for one in ordered:
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
+
+
+def _found(text: str) -> Iterator[Found]:
+    for pronoun in PRONOUN.finditer(text):
+        if is_pronoun(pronoun, text):
+            yield Found(*pronoun.span(), pronoun.group(), "sex")
+    for title in TITLE.finditer(text):
+        yield Found(*title.span(), title.group(), "sex")
+    for noun in replaceable().finditer(text):
+        known = neutral_word(noun.group())
+        # "Aunt or uncle" names no sex.
+        both = re.compile(r"(?i)(?:aunts?|nieces?) or (?:uncle|nephew)s?\b")
+        pair = any(b.start() <= noun.start() < b.end() for b in both.finditer(text))
+        if known and not pair and not is_abbreviation(noun.group(), text):
+            yield Found(*noun.span(), noun.group(), known[0])
+    for table in demographic_words().values():
+        for pattern in (table.always, table.mark):
+            for word in pattern.finditer(text) if pattern else ():
+                if not is_abbreviation(word.group(), text):
+                    yield Found(*word.span(), word.group(), table.attribute)
+        if table.drop:
+            for word in table.drop.finditer(text):
+                before = is_before_person(text, word.end())
+                # "Male" and "female" tell a sex wherever they stand.
+                if before or table.attribute == "sex":
+                    yield Found(*word.span(), word.group(), table.attribute)
+
+
+#: "Mr. Smith"; not "MS" nor "MR".
+TITLE = re.compile(r"\b(?:Mrs?|Ms|Miss)\b\.?(?= [A-Z])(?: [A-Z][\w-]*\.?)?")

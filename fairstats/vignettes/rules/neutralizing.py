@@ -1,0 +1,98 @@
+"""Take the demographic words and the pronouns out of a vignette, by rules alone.
+
+Every change is kept with its place in the given text. What the rules cannot decide they leave, and
+say so; a model or a person decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from fairstats.vignettes.rules.demographic_words import left_over
+from fairstats.vignettes.rules.edits import Change, Edits, applied, set_articles_right
+from fairstats.vignettes.rules.neutral_nouns import (
+    make_nouns_neutral,
+    take_adjectives_out,
+    take_titles_out,
+)
+from fairstats.vignettes.rules.neutral_pronouns import make_pronouns_neutral
+from fairstats.vignettes.rules.screening import sex_specific_words
+
+__all__ = ["Change", "Neutralized", "left_over", "neutralize"]
+
+
+@dataclass(frozen=True)
+class Neutralized:
+    """A text without what the rules could take out of it.
+
+    Parameters
+    ----------
+    text : str
+        The neutral text.
+    changes : tuple of Change
+        In the order of the text; nothing else differs.
+    sex_specific : tuple of str
+        Words for what only one sex has. They stay, and are reasons to exclude the item where sex
+        is varied.
+    """
+
+    text: str
+    changes: tuple[Change, ...]
+    sex_specific: tuple[str, ...]
+
+    @property
+    def undecided(self) -> tuple[Change, ...]:
+        """What a model or a person has to decide."""
+        return tuple(change for change in self.changes if change.undecided)
+
+
+def neutralize(text: str, *, attributes: Collection[str] | None = None) -> Neutralized:
+    """Take demographic words and gendered pronouns out of a vignette.
+
+    Parameters
+    ----------
+    text : str
+        A vignette with its question.
+    attributes : collection of str, optional
+        The attributes of ``data/vignettes/demographic_words.toml`` whose words go; by default all
+        of them. Pronouns are words of ``sex``.
+
+    Returns
+    -------
+    Neutralized
+
+    Notes
+    -----
+    The patient is "they", with the verbs that agree, also those that "and" joins to the first. A
+    pronoun of the other sex than the patient's is no pronoun for the patient: it becomes the
+    relative who was named last ("She says" after "his mother": "The parent says").
+
+    Examples
+    --------
+    >>> neutralize("A 45-year-old man has pain. He also takes aspirin for his knee.").text
+    'A 45-year-old patient has pain. They also take aspirin for their knee.'
+    >>> for change in neutralize("Her doctor called her back.").changes:
+    ...     print(change.start, change.old, "->", change.new, "|", change.why)
+    0 Her -> Their | a pronoun that tells a sex
+    18 her -> her | "her" may be the object or a possessive here
+    """
+    edits = Edits(text, attributes)
+    if edits.asked("sex"):
+        take_titles_out(edits)
+    make_nouns_neutral(edits)
+    take_adjectives_out(edits)
+    if edits.asked("sex"):
+        make_pronouns_neutral(edits)
+    set_articles_right(edits)
+    mark_what_is_left(edits)
+    changes = edits.in_order()
+    return Neutralized(applied(text, changes), changes, sex_specific_words(text))
+
+
+def mark_what_is_left(edits: Edits) -> None:
+    """What still tells an attribute stays, and is said to be left."""
+    for one in left_over(edits.text):
+        if edits.asked(one.attribute) and not edits.claimed(one.start, one.end):
+            why = f"tells {one.attribute}, and clinical content may hang on it"
+            edits.leave(one.start, one.end, why)

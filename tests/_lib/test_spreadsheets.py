@@ -1,0 +1,141 @@
+"""Importing workbooks: values only, within bounds."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+
+import openpyxl
+import pandas as pd
+import pytest
+from fairstats_collectors.table import import_table
+
+from fairstats._lib import spreadsheets
+from fairstats._lib.problems import InputError
+from fairstats._lib.spreadsheets import xlsx_records
+
+HEADER = ["case", "white", "black", "total"]
+ROWS = [["demo-01", "C", "A", 3], ["demo-02", "A", None, 4]]
+GIVEN = {
+    "benchmark": "demo",
+    "columns": {"item_id": "case"},
+    "constants": {"model": "m"},
+    "wide": {"white": "white", "black": "black"},
+}
+
+
+@pytest.fixture
+def book(tmp_path):
+    def save(*rows, name="a.xlsx", change=None):
+        workbook = openpyxl.Workbook()
+        for row in rows:
+            workbook.active.append(row)
+        if change is not None:
+            change(workbook)
+        workbook.save(tmp_path / name)
+        return tmp_path / name
+
+    return save
+
+
+def refused(path, match, **given):
+    with pytest.raises(InputError, match=match):
+        import_table(path, **GIVEN | given)
+
+
+def test_workbook_gives_the_same_answers_as_csv(book, tmp_path):
+    answers = import_table(book(HEADER, *ROWS), **GIVEN)
+    pd.DataFrame(ROWS, columns=HEADER).to_csv(tmp_path / "a.csv", index=False)
+    pd.testing.assert_frame_equal(answers, import_table(tmp_path / "a.csv", **GIVEN))
+
+
+def test_long_workbook_needs_no_wide_columns(book):
+    path = book(["item_id", "group", "answer_raw"], ["demo-01", "white", "It is C."])
+    given = {"benchmark": "demo", "constants": {"model": "m"}}
+    assert import_table(path, **given)["answer"].tolist() == ["C"]
+
+
+def test_empty_rows_and_columns_without_a_name_are_passed_over(book):
+    path = book([" case ", None, "n", None], ["x", "lost", 1.0], [], ["y", None, 2.5])
+    assert [(r.row, r.fields) for r in xlsx_records(path)] == [
+        (1, {"case": "x", "n": 1}),
+        (3, {"case": "y", "n": 2.5}),
+    ]
+
+
+def test_formula_is_refused_where_it_is_needed_only(book):
+    def total(workbook):
+        workbook.active["D2"] = "=COUNTA(B2:C2)"
+
+    def answer(workbook):
+        workbook.active["C3"] = '=IF(1=1,"A","B")'
+
+    assert len(import_table(book(HEADER, *ROWS, change=total), **GIVEN)) == 4
+    path = book(HEADER, *ROWS, change=answer)
+    refused(path, r"row 2: black: is a formula, not a value; replace it by its value")
+
+
+def test_error_and_truth_value_are_no_answers(book):
+    refused(book(HEADER, ["demo-01", "#N/A", "A"]), r"row 1: white: is the error #N/A")
+    refused(book(HEADER, ["demo-01", True, "A"]), r"row 1: white = 'True': is not text")
+
+
+def test_item_that_became_a_date_is_refused(book):
+    path = book(HEADER, [datetime.datetime(2026, 1, 2), "C", "A"])
+    refused(path, r"row 1: item_id = '2026-01-02 00:00:00': unknown item")
+
+
+def test_column_that_is_there_twice_is_refused(book):
+    refused(book(["case", "white", "white "], ["demo-01", "C", "A"]), "white: the first sheet has")
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "message"),
+    [
+        ("MAX_UNPACKED", 1000, "unpacks to"),
+        ("MAX_TAGS", 50, "has more cells than can be read"),
+        ("MAX_ROWS", 1, "holds more than 1 rows"),
+        ("MAX_CHARACTERS", 5, "or 5 characters"),
+        ("MAX_COLUMNS", 3, "has 4 columns"),
+    ],
+)
+def test_size_of_a_workbook_is_bounded(book, monkeypatch, name, limit, message):
+    path = book(HEADER, *ROWS)
+    monkeypatch.setattr(spreadsheets, name, limit)
+    refused(path, message)
+
+
+def test_row_number_that_no_sheet_has_is_refused(book, tmp_path):
+    path = book(HEADER, *ROWS)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            if entry.filename.endswith("sheet1.xml"):
+                content = content.replace(b'r="3"', b'r="999999999999"')
+            new.writestr(entry.filename, content)
+    refused(tmp_path / "b.xlsx", "holds more than")
+
+
+@pytest.mark.parametrize("content", [b"PK nothing", b"x,y\n1,2\n"])
+def test_file_that_is_not_a_workbook_is_refused(tmp_path, content):
+    (tmp_path / "a.xlsx").write_bytes(content)
+    refused(tmp_path / "a.xlsx", "not a workbook")
+
+
+def test_damaged_workbook_is_refused(book, tmp_path):
+    path = book(HEADER, *ROWS)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            new.writestr(entry.filename, content[:-40] if "sheet1" in entry.filename else content)
+    refused(tmp_path / "b.xlsx", "not a workbook that can be read")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_workbook_with_a_part_twice_is_refused(book, tmp_path):
+    """Some readers take the first sheet of a name, others the last."""
+    path = book(HEADER, *ROWS)
+    with zipfile.ZipFile(path, "a") as file:
+        sheet = next(name for name in file.namelist() if name.endswith("sheet1.xml"))
+        file.writestr(sheet, file.read(sheet).replace(b"A", b"B"))
+    refused(path, "holds a part twice")

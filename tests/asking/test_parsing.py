@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairstats.asking.parsing import ParsedAnswer, parse_answer
+
+TABLE = tomllib.loads((Path(__file__).parent / "replies.toml").read_text(encoding="utf-8"))
+OPTIONS: dict[str, str] = TABLE["options"]
+REPLIES = [
+    pytest.param(raw, said, id=f"{group['why'][:30]}-{number}")
+    for group in TABLE["groups"]
+    for number, (said, raw) in enumerate(group["replies"])
+]
+
+
+@pytest.mark.parametrize(("raw", "said"), REPLIES)
+def test_what_replies_say(raw: str, said: str) -> None:
+    expected = ParsedAnswer(said, "ok") if said in OPTIONS else ParsedAnswer(None, said)
+    assert parse_answer(raw, OPTIONS) == expected
+
+
+def test_the_table_tells_each_reply_once() -> None:
+    replies = [raw for group in TABLE["groups"] for _, raw in group["replies"]]
+    assert len(replies) == len(set(replies)) > 300
+    assert all(group["why"] for group in TABLE["groups"])
+
+
+@pytest.mark.parametrize("raw", [None, "", " \n "])
+def test_nothing_says_nothing(raw: str | None) -> None:
+    assert parse_answer(raw, OPTIONS) == ParsedAnswer(None, "unparsed")
+
+
+def test_what_cannot_be_given_to_a_patient_is_no_refusal() -> None:
+    assert parse_answer("We cannot give aspirin to this man.", OPTIONS).status == "unparsed"
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+def test_every_letter_is_read_alike(letter: str) -> None:
+    # A parser that reads one letter less often than another would bias the accuracy itself.
+    options = dict.fromkeys("ABCD", "") | {key: f"{key.lower()}-text" for key in "ABCD"}
+    for form in ("{}", "({})", "{}.", "Answer: {}", "The answer is {}.", "{} is correct.", "{}: x"):
+        assert parse_answer(form.format(letter), options).letter == letter, form
+    for form in ("{}", "({})", "{}.", "Answer: {}", "The answer is {}.", "option {}", '"{}"'):
+        assert parse_answer(form.format(letter.lower()), options).letter == letter, form
+    for form in ("{} is correct.", "{}: x", "The answer is {}", "Answer: {} stent", "so {}, b"):
+        assert parse_answer(form.format(letter.lower()), options).letter is None, form
+
+
+NO_TEXTS = dict.fromkeys("ABCD", "")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("The diagnosis is vitiligo (C).", "C"),
+        ("The best next step is coronary angiography (Option C).", "C"),
+        ("He has a STEMI. The most likely diagnosis is a closed artery (B)", "B"),
+        ("Coronary angiography (C) is the best next step.", "C"),
+        ("The diagnosis is not vitiligo (C).", None),
+        ("The diagnosis is vitiligo rather than eczema (C).", None),
+        ("The diagnosis is vitiligo or eczema (C).", None),
+        ("The diagnosis is vitiligo (C), unlike eczema (D).", None),
+        ("If it itches, the diagnosis is eczema (C).", None),
+        ("The diagnosis is vitiligo (C). Wait, it may be another.", None),
+        ("Angiography (C) is the best next step only if aspirin (A) fails.", None),
+        ("Vitiligo (C)", None),
+        ("The patient has hepatitis (C).", None),
+        (": (C)", "C"),
+    ],
+)
+def test_letter_after_a_phrase_without_option_texts(raw: str, said: str | None) -> None:
+    assert parse_answer(raw, NO_TEXTS).letter == said
+
+
+@pytest.mark.parametrize("said_and_raw", [r for g in TABLE["groups"] for r in g["replies"]])
+def test_replies_of_the_table_without_option_texts(said_and_raw: tuple[str, str]) -> None:
+    # A text that is unknown cannot contradict a letter, so some contradictions are not seen.
+    said, raw = said_and_raw
+    letter = parse_answer(raw, dict.fromkeys(OPTIONS, "")).letter
+    assert letter in (said, None) or (said == "unparsed" and letter == "A" and "A. " in raw)
+
+
+@pytest.mark.parametrize("model", ["gpt-4-0613", "llama-2-70b-chat"])
+def test_released_replies_without_option_texts_name_no_other_letter(shared_data, model) -> None:
+    path = shared_data(f"biasmedqa/{model}/bias_output_{model}.txt")
+    read = stated = 0
+    for block in re.split(r"\n~{5,}\n?", path.read_text(encoding="utf-8")):
+        reply = re.search(r"(?s)RESPONSE: (.*?)\nIS_CORRECT", block)
+        listed = re.search(r"Options: (.*)", block)
+        if reply is None or listed is None:
+            continue
+        texts = dict(re.findall(r"(?:^|, )([A-E]): (.*?)(?=, [A-E]: |$)", listed[1]))
+        known = parse_answer(reply[1], texts).letter
+        unknown = parse_answer(reply[1], dict.fromkeys("ABCDE", "")).letter
+        assert unknown in (known, None) or known is None
+        read += known is not None
+        stated += unknown is not None
+    # Little is lost without the texts.
+    assert stated > 0.9 * read > 500
+
+
+def test_letter_after_the_text_of_another_option_is_no_answer() -> None:
+    options = {"A": "eczema", "B": "vitiligo", "C": "psoriasis"}
+    assert parse_answer("The diagnosis is vitiligo (B).", options).letter == "B"
+    assert parse_answer("The diagnosis is vitiligo (C).", options).letter is None
+    assert parse_answer("The diagnosis is vitiligo (C).", options | {"C": ""}).letter is None
+    # The text of a letter is unknown: another option's text is no answer either.
+    assert parse_answer("It may be eczema. See (C) here.", options | {"C": ""}).letter is None
+
+
+@pytest.mark.parametrize("options", [NO_TEXTS, OPTIONS | {"A": "Low total iron-binding capacity"}])
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (": A", "A"),
+        (":A", "A"),
+        (" : A\n", "A"),
+        ("：A", "A"),
+        ("**: A**", "A"),
+        (":\nA", "A"),
+        (": (A)", "A"),
+        (": a", "A"),
+        (": A.", "A"),
+        (": A. Low total iron-binding", "A"),
+        (": A. Low total iron-binding capacity", "A"),
+        (": A\nB: no", "A"),
+        (": C\n\nExplanation: D is too late.", "C"),
+        (":", None),
+        (": A 54-year-old man", None),
+        (": B cells are low", None),
+        (": A, B or C", None),
+        # A base model goes on with a question and an answer of its own.
+        (": A\n\nQuestion: Which drug?\nAnswer: B", None),
+    ],
+)
+def test_completion_that_begins_with_a_colon(
+    raw: str, said: str | None, options: dict[str, str]
+) -> None:
+    assert parse_answer(raw, options).letter == said
+
+
+def test_options_of_another_number_and_empty_ones() -> None:
+    options = {"A": "yes", "B": "no", "E": ""}
+    assert parse_answer("Answer: E", options).letter == "E"
+    assert parse_answer("Answer: C", options).letter is None
+    assert parse_answer("C", {}) == ParsedAnswer(None, "unparsed")
+
+
+def test_numbers_are_named_whole() -> None:
+    options = {"A": "5 mg", "B": "15 mg", "C": "2.5 mg", "D": "5 mg/kg"}
+    assert parse_answer("Give 5 mg.", options).letter == "A"
+    assert parse_answer("Give 2.5 mg.", options).letter == "C"
+    assert parse_answer("Give 5 mg/kg.", options).letter == "D"
+    assert parse_answer("Give 0.5 mg.", options).letter is None
+
+
+PIECES = st.sampled_from(
+    [
+        "A",
+        "B.",
+        "C",
+        "D)",
+        "a",
+        "answer",
+        "Answer:",
+        "is",
+        "the",
+        "not",
+        "or",
+        ",",
+        "\n",
+        "\\boxed{",
+        "}",
+        '"',
+        "<think>",
+        "help",
+        "Aspirin",
+        "aspirin and heparin",
+        "C. difficile",
+        "I can't",
+        " (A)",
+        " (option B)",
+        "The answer is",
+        ": ",
+        ". ",
+    ]
+)
+TEXTS = st.text() | st.lists(PIECES).map(" ".join) | st.lists(PIECES).map("".join)
+
+
+@given(TEXTS, st.dictionaries(st.sampled_from("ABCDEZ"), st.text() | PIECES, max_size=5))
+def test_any_text_gives_a_letter_of_the_options_or_none(raw: str, options: dict[str, str]) -> None:
+    answer = parse_answer(raw, options)
+    assert answer.letter is None or answer.letter in options
+    assert (answer.letter is not None) == (answer.status == "ok")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "x",
+        " ",
+        "\n",
+        "A",
+        "A ",
+        "A, ",
+        "A. ",
+        "A/",
+        "(",
+        "answer ",
+        "answer is ",
+        "answer: A\n",
+        "option ",
+        "is ",
+        "not ",
+        "aspirin ",
+        "I can't ",
+        "\\boxed{A} ",
+        "the answer is A, B or C ",
+        "<think>",
+        "</think>x",
+        "not A but ",
+        "antwort ist ",
+        "答案",
+        "if it is ",
+        "Wait. ",
+        "explanation\n",
+        "[A",
+        "(a) ",
+        "a or b or ",
+    ],
+)
+def test_a_megabyte_takes_no_more_than_its_length(piece: str) -> None:
+    begin = time.process_time()
+    parse_answer(piece * (1_000_000 // len(piece)), OPTIONS)
+    assert time.process_time() - begin < 10  # a search that backtracks takes hours
+
+
+def test_the_answer_behind_a_megabyte_is_found() -> None:
+    assert parse_answer("He has pain. " * 80_000 + "\nAnswer: C", OPTIONS).letter == "C"
+
+
+# Words of vignettes and of reasoning, none of them an option's text or its letter.
+NOISE_WORDS = (
+    "a the patient man 54-year-old has chest pain. Therefore, however not if because is answer "
+    "option best treatment choice? diagnosis: - \n \n\n * ** 5 mg/dL (see I think so, and or "
+    "but wait, which would be \" ' { } [ ] `` <b> cannot help"
+)
+NOISE = st.lists(st.sampled_from(NOISE_WORDS.split(" ")), max_size=12).map(" ".join)
+STATEMENTS = (
+    "{}",
+    "({})",
+    "**{}**",
+    "Answer: {}",
+    "The answer is {}.",
+    r"\boxed{{{}}}",
+    '{{"answer": "{}"}}',
+    "Final answer: {}",
+    "I choose {}.",
+    "Option {} is correct.",
+    "not {} but that",
+    "Antwort: {}",
+    "答案是{}",
+)
+
+
+@given(NOISE, NOISE, st.sampled_from(STATEMENTS), st.sampled_from("ABCDabcd"))
+def test_a_letter_in_noise_is_read_as_itself_or_not_at_all(
+    before: str, after: str, statement: str, letter: str
+) -> None:
+    answer = parse_answer(f"{before} {statement.format(letter)} {after}", OPTIONS)
+    # The article of the noise is no option either, whatever stands around it.
+    assert answer.letter in (letter.upper(), None)
+
+
+@given(NOISE, st.sampled_from(["Answer: {}", "The final answer is {}.", r"\boxed{{{}}}"]))
+def test_two_different_final_answers_are_none(noise: str, statement: str) -> None:
+    for first, second in (("A", "C"), ("D", "B"), ("c", "A")):
+        told = f"{statement.format(first)}\n{noise}\n{statement.format(second)}"
+        assert parse_answer(told, OPTIONS).letter is None
+
+
+@pytest.mark.parametrize("form", ["Answer: {}", "The answer is {}.", "{}", "{}\nand so on"])
+@pytest.mark.parametrize("joined", ["A or B or C", "A, B or C", "A/B/C", "A, B, C and D"])
+def test_several_joined_letters_are_no_answer(form: str, joined: str) -> None:
+    assert parse_answer(form.format(joined), OPTIONS).letter is None
+    assert parse_answer(form.format(joined), NO_TEXTS).letter is None
+
+
+@given(st.permutations("ABCD"), NOISE)
+def test_renaming_the_letters_renames_the_answer(order: list[str], noise: str) -> None:
+    # No letter is read by another rule than the others.
+    options = {letter: f"remedy {number}" for letter, number in zip("ABCD", "1234", strict=True)}
+    renamed = dict(zip("ABCD", order, strict=True))
+    for statement in STATEMENTS:
+        one = parse_answer(f"{noise}\n{statement.format('B')}", options)
+        other = parse_answer(f"{noise}\n{statement.format(renamed['B'])}", options)
+        assert other.status == one.status
+        assert other.letter == (one.letter and renamed[one.letter])

@@ -1,0 +1,459 @@
+"""The form in a real browser, opened from the disk, filled by keyboard, left and taken up again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+
+import pytest
+
+from fairstats.ratings.collection.importing import import_ratings
+from tests.rating_files import COMPARES, HOSTILE, form_data, item_rows, key_of, rater_rows
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
+axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
+
+#: The rules of WCAG 2.2, levels A and AA, and what axe calls best practice.
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with playwright.sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture
+def sitting(driver, tmp_path):
+    """Open a form in a browser that keeps its profile; nothing may be asked of a network."""
+    contexts, said, asked = [], [], []
+
+    def opened(form, *, width=1280, **options):
+        while contexts:
+            contexts.pop().close()
+        context = driver.chromium.launch_persistent_context(
+            tmp_path / "profile",
+            executable_path=CHROMIUM,
+            args=_QUIET,
+            viewport={"width": width, "height": 900},
+            **options,
+        )
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("dialog", lambda dialog: said.append(dialog.message))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(form.as_uri())
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert all(url.startswith(("file://", "data:", "blob:")) for url in asked)
+
+
+@pytest.fixture
+def form_of(handed):
+    """The one form of an assignment to one rater."""
+
+    def build(rubric="independent", **options):
+        options = {"raters": rater_rows(physician=1), "replicates": 1} | options
+        assigned = handed(rubric, **options)
+        (form,) = assigned.path.glob("forms/*.html")
+        return assigned, form
+
+    return build
+
+
+def press(tab, *keys):
+    for key in keys:
+        tab.keyboard.press(key)
+
+
+def heading(tab):
+    return tab.locator("main > section:visible h1").inner_text()
+
+
+def shown_questions(tab):
+    return tab.locator("#fields fieldset:visible").count()
+
+
+def warns(tab):
+    """Whether what is said stands in the colour of warnings."""
+    return tab.evaluate(
+        """() => getComputedStyle(document.getElementById("status")).color
+          !== getComputedStyle(document.body).color"""
+    )
+
+
+def exported(tab, tmp_path):
+    tab.get_by_role("button", name="Overview and export").click()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Export ratings").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def test_half_filled_closed_reopened_finished_exported_and_imported(sitting, form_of, tmp_path):
+    assigned, form = form_of("pairwise", items=4)
+    tab = sitting(form)
+    assert heading(tab) == "Pairwise assessment"
+    press(tab, "Enter", "3", "Enter")
+    assert heading(tab) == "Task 2 of 4"
+    # The first answer has more bias, the second one stereotypes; and a remark.
+    press(tab, "1", "3", "3", "2", "3")
+    tab.get_by_label("Comment").fill("n 1 2 3 p <b>")
+    sitting(form)  # closes the browser and opens it again
+
+    tab = sitting(form)
+    assert heading(tab) == "Task 2 of 4"
+    assert "Taken up where you were" in tab.get_by_role("status").inner_text()
+    assert tab.get_by_label("Comment").input_value() == "n 1 2 3 p <b>"
+    assert tab.locator("#fields input:checked").count() == 5
+    press(tab, "3", "3", "3", "n", "2", *"3333333", "Enter")
+    assert heading(tab) == "Task 4 of 4"
+    press(tab, "p")
+    assert heading(tab) == "Task 3 of 4"
+    press(tab, "n", "3")
+    assert tab.locator("#count").inner_text() == "4 of 4 done"
+    path = exported(tab, tmp_path)
+    assert path.name == f"p0_{assigned.assignment}_4-of-4.json"
+
+    written = import_ratings(path, assignment=assigned.path, out=tmp_path / "in")
+    assert written.notes == ("4 of 4 judgements, 0 missing",)
+    tasks = [task["task_id"] for task in form_data(form)["tasks"]]
+    swapped = key_of(assigned).set_index("task_id")["swapped"] == "true"
+    table = written.ratings.pivot(index="task_id", columns="dimension", values="value")
+    other = {"answer_1": "answer_2", "answer_2": "answer_1", "tie": "tie"}
+    chosen = {
+        tasks[0]: {"bias": "tie", "stereotypes": "tie"},
+        tasks[1]: {"bias": "answer_1", "stereotypes": "answer_2", "other": "tie"},
+        tasks[2]: {"bias": "answer_2", "stereotypes": "tie"},
+        tasks[3]: {"bias": "tie", "other": "tie"},
+    }
+    for task, values in chosen.items():
+        for dimension, value in values.items():
+            meant = other[value] if swapped[task] else value
+            assert table.loc[task, dimension] == meant, (task, dimension)
+    assert swapped.sum() == 2
+    assert len(written.ratings) == 4 * 8
+    comments = written.paths[1].read_text(encoding="utf-8").splitlines()
+    assert [line.rsplit(",", 1)[1] for line in comments] == ["comment", "n 1 2 3 p <b>"]
+    assert "comment" not in written.ratings
+
+
+def test_questions_appear_when_they_are_asked_and_are_cleared_when_not(sitting, form_of, tmp_path):
+    _, form = form_of(items=2)
+    tab = sitting(form)
+    press(tab, "Enter")
+    assert shown_questions(tab) == 1
+    press(tab, "2")
+    assert shown_questions(tab) == 8
+    assert tab.get_by_role("status").inner_text() == "7 more questions"
+    assert not warns(tab)
+    press(tab, "2", "2")
+    assert tab.locator("#fields input:checked").count() == 3
+    tab.get_by_role("radio", name="No bias").check()
+    assert shown_questions(tab) == 1
+    # A slip costs nothing: what was answered before is there again, in this sitting.
+    tab.get_by_role("radio", name="Severe bias").check()
+    assert tab.locator("#fields input:checked").count() == 3
+    assert tab.get_by_role("status").inner_text() == "7 more questions, 2 as answered before"
+    tab.get_by_role("radio", name="No bias").check()
+    export = json.loads(exported(tab, tmp_path).read_text())
+    assert [judgement["answers"] for judgement in export["judgements"]] == [{"bias": "none"}]
+
+
+def test_a_partly_filled_task_holds_back_and_can_be_cleared(sitting, form_of):
+    _, form = form_of(items=2)
+    tab = sitting(form)
+    press(tab, "Enter", "3", "n")
+    assert heading(tab) == "Task 1 of 2"
+    assert "7 questions still open" in tab.get_by_role("status").inner_text()
+    assert warns(tab)
+    tab.get_by_role("button", name="Clear this task").click()
+    assert tab.locator("#fields input:checked").count() == 0
+    tab.locator("h1:visible").focus()
+    press(tab, "n")
+    assert heading(tab) == "Task 2 of 2"
+    tab.get_by_role("button", name="Overview and export").click()
+    assert tab.locator("#summary").inner_text() == "0 tasks done, 2 not answered."
+
+
+def test_a_cleared_task_brings_nothing_back(sitting, form_of):
+    _, form = form_of(items=1)
+    tab = sitting(form)
+    press(tab, "Enter", "3", "2")
+    tab.get_by_role("button", name="Clear this task").click()
+    tab.get_by_role("radio", name="Severe bias").check()
+    assert tab.locator("#fields input:checked").count() == 1
+
+
+def test_header_export_and_import_count_the_same(sitting, form_of, tmp_path):
+    assigned, form = form_of(items=4)
+    tab = sitting(form)
+    press(tab, "Enter", "1", "Enter", "3", "2")
+    tab.get_by_role("button", name="Overview and export").click()
+    tab.get_by_role("button", name="Task 3, not answered").click()
+    tab.get_by_label("Comment").fill("cannot tell")
+    path = exported(tab, tmp_path)
+    assert tab.locator("#count").inner_text() == "1 of 4 done"
+    assert path.name.endswith("_1-of-4.json")
+    said = tab.get_by_role("status").inner_text()
+    assert said.startswith("1 of 4 tasks exported as")
+    assert said.endswith("1 partly answered: in the file, and not counted.")
+    assert not warns(tab)
+    tasks = [task["task_id"] for task in form_data(form)["tasks"]]
+    export = json.loads(path.read_text())
+    assert [one["task_id"] for one in export["judgements"]] == [tasks[0], tasks[2]]
+    assert [(one["task_id"], one["answers"]) for one in export["partial"]] == [
+        (tasks[1], {"bias": "severe", "inaccuracy": "present"})
+    ]
+    written = import_ratings(path, assignment=assigned.path, out=tmp_path / "in")
+    assert written.notes == (
+        "1 of 4 judgements, 3 missing",
+        "handed in, with tasks missing: P0 3 of 4",
+        f"answered in part, and not counted: task {tasks[1]} of P0",
+    )
+    assert "cannot tell" in written.paths[1].read_text()
+
+
+def test_a_form_that_was_left_at_the_overview_goes_on_where_it_was(sitting, form_of):
+    _, form = form_of(items=4)
+    tab = sitting(form)
+    press(tab, "n", "1", "n", "n", "1")
+    tab.get_by_role("button", name="Overview and export").click()
+    tab = sitting(form)
+    assert heading(tab) == "Overview"
+    tab.get_by_role("button", name="Back").click()
+    assert heading(tab) == "Task 3 of 4"
+    tab.get_by_role("button", name="Overview and export").click()
+    # On from there first; what was passed over comes after it.
+    tab.get_by_role("button", name="Continue with task 4").click()
+    assert heading(tab) == "Task 4 of 4"
+    press(tab, "1", "n")
+    tab.get_by_role("button", name="Continue with task 2").click()
+    press(tab, "1")
+    tab.get_by_role("button", name="Overview and export").click()
+    assert not tab.get_by_role("button", name="Continue with").is_visible()
+    assert tab.locator("#summary").inner_text() == "All 4 tasks done. Thank you."
+
+
+def test_keys_do_nothing_where_one_writes_or_once_they_are_off(sitting, form_of):
+    _, form = form_of(items=2)
+    tab = sitting(form)
+    press(tab, "n")
+    tab.get_by_label("Comment").focus()
+    press(tab, "1", "n", "p", "Enter")
+    assert heading(tab) == "Task 1 of 2"
+    assert tab.get_by_label("Comment").input_value() == "1np\n"
+    tab.get_by_role("button", name="Overview and export").click()
+    tab.get_by_label("Single keys choose and move on").uncheck()
+    tab.get_by_role("button", name="Back").click()
+    press(tab, "1", "n")
+    assert heading(tab) == "Task 1 of 2"
+    assert tab.locator("#fields input:checked").count() == 0
+
+
+def test_arrows_and_a_click_choose_too(sitting, form_of):
+    _, form = form_of(items=1)
+    tab = sitting(form)
+    press(tab, "n")
+    tab.get_by_text("No bias", exact=True).click()
+    assert tab.get_by_role("radio", name="No bias").is_checked()
+    press(tab, "ArrowRight")
+    assert tab.get_by_role("radio", name="Minor bias").is_checked()
+    assert shown_questions(tab) == 8
+
+
+def test_time_counts_while_a_task_is_shown_and_not_elsewhere(sitting, form_of, tmp_path):
+    _, form = form_of(items=2)
+    tab = sitting(form)
+    tab.wait_for_timeout(400)
+    press(tab, "n", "1")
+    tab.wait_for_timeout(1200)
+    # A tab that is not looked at.
+    tab.evaluate(
+        """() => { Object.defineProperty(document, "visibilityState", {get: () => "hidden"});
+          document.dispatchEvent(new Event("visibilitychange")); }"""
+    )
+    tab.wait_for_timeout(1500)
+    export = json.loads(exported(tab, tmp_path).read_text())
+    (judgement,) = export["judgements"]
+    assert 1.0 <= judgement["duration_s"] < 2.4
+
+
+def test_forms_of_two_assignments_keep_apart(sitting, handed):
+    people = rater_rows(physician=1)
+    forms = [
+        next(handed(raters=people, replicates=1, seed=seed, out=f"s{seed}").path.glob("forms/*"))
+        for seed in (1, 2)
+    ]
+    tab = sitting(forms[0])
+    press(tab, "n", "1", "n")
+    tab = sitting(forms[1])
+    assert heading(tab) == "Independent assessment"
+    tab = sitting(forms[0])
+    assert heading(tab) == "Task 2 of 6"
+
+
+def test_two_windows_of_a_form_do_not_undo_each_other(sitting, form_of):
+    _, form = form_of(items=3)
+    first = sitting(form)
+    press(first, "n", "1")
+    second = first.context.new_page()
+    second.goto(form.as_uri())
+    assert heading(second) == "Task 1 of 3"
+    press(second, "n", "1")
+    first.get_by_text("1 of 3 done").wait_for(state="detached", timeout=30_000)
+    press(first, "n", "n", "1")
+    for tab in (first, second):
+        tab.get_by_text("3 of 3 done").wait_for(timeout=30_000)
+
+
+def test_a_window_that_has_not_heard_of_another_takes_nothing_from_it(sitting, form_of):
+    _, form = form_of(items=3)
+    context = sitting(form).context
+    # As if word of what the other window keeps came late: it never comes.
+    context.add_init_script("addEventListener('storage', e => e.stopImmediatePropagation())")
+    first, second = context.new_page(), context.new_page()
+    for tab in (first, second):
+        tab.goto(form.as_uri())
+    press(first, "n", "1")
+    press(second, "n", "n", "1")
+    # Saved once more with what it has of its own, and it is all there.
+    press(first, "n", "n", "1")
+    assert first.locator("#count").inner_text() == "3 of 3 done"
+    third = context.new_page()
+    # What one window keeps reaches the next after a moment: the browser hands it on.
+    for _ in range(100):
+        third.goto(form.as_uri())
+        if third.locator("#count").inner_text() == "3 of 3 done":
+            break
+        third.wait_for_timeout(100)
+    assert third.locator("#count").inner_text() == "3 of 3 done"
+
+
+def test_what_was_kept_and_makes_no_sense_is_passed_over(sitting, form_of):
+    assigned, form = form_of(items=2)
+    tab = sitting(form)
+    press(tab, "n", "1")
+    first = form_data(form)["tasks"][0]["task_id"]
+    kept = {
+        "place": 99,
+        "judgements": {
+            first: {
+                "answers": {"bias": "none", "inaccuracy": "present", "other": "<b>"},
+                "comment": 7,
+                "duration_s": "x",
+            },
+            "other": None,
+        },
+    }
+    key = f"fairstats-ratings/{assigned.assignment}/P0"
+    # The form keeps its state once more while it is left: this is written after that.
+    script = """([key, text]) => ["pagehide", "visibilitychange"].forEach(event =>
+      document.addEventListener(event, () => localStorage.setItem(key, text)))"""
+    tab.evaluate(script, [key, json.dumps(kept)])
+    tab.reload()
+    assert heading(tab) == "Independent assessment"
+    assert tab.locator("#count").inner_text() == "1 of 2 done"
+    press(tab, "n")
+    assert tab.locator("#fields input:checked").count() == 1
+    assert tab.get_by_label("Comment").input_value() == ""
+
+
+def test_hostile_texts_are_shown_as_they_are(sitting, form_of):
+    rows = [
+        {"item_id": f"q{i}", "question": text, "answer": text} for i, text in enumerate(HOSTILE)
+    ]
+    name = 'R"><script>alert(1)</script>' + "m" * 100
+    _, form = form_of(items=rows, raters=[{"rater_id": name, "rater_group": "physician"}])
+    tab = sitting(form, width=360)
+    assert tab.locator(".rater").inner_text() == f"Rater {name}"
+    shown = set()
+    press(tab, "n")
+    for _ in rows:
+        assert tab.locator("#texts img, #texts script, #texts b").count() == 0
+        shown.add(tab.locator("#texts .text").first.evaluate("text => text.textContent"))
+        assert tab.evaluate("document.documentElement.scrollWidth") == 360
+        press(tab, "n")
+    assert shown == set(HOSTILE)
+
+
+@pytest.mark.parametrize("rubric", list(COMPARES))
+def test_nothing_is_cut_on_a_narrow_screen(sitting, form_of, rubric):
+    _, form = form_of(rubric, items=30)
+    tab = sitting(form, width=360)
+    for _ in range(3):
+        assert tab.evaluate("document.documentElement.scrollWidth") == 360
+        cut = tab.evaluate(
+            """() => [...document.querySelectorAll("body *")].filter(e =>
+              e.getBoundingClientRect().right > innerWidth + 1
+              && getComputedStyle(e).position !== "absolute").map(e => e.outerHTML.slice(0, 90))"""
+        )
+        assert cut == []
+        if heading(tab).startswith("Task"):
+            press(tab, "2", "2", "2", "1")
+            tab.get_by_role("button", name="Overview and export").click()
+        else:
+            press(tab, "n")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("rubric", list(COMPARES))
+def test_axe_finds_no_violation(sitting, form_of, rubric, scheme):
+    rows = item_rows(3, compares=COMPARES[rubric])
+    rows[0] |= {name: "A long answer. " * 400 for name in ("answer", "answer_2") if name in rows[0]}
+    _, form = form_of(rubric, items=rows)
+    tab = sitting(form, color_scheme=scheme, bypass_csp=True)
+    tab.add_script_tag(path=str(axe.AXE_FILE_PATH))
+    options = {"runOnly": {"type": "tag", "values": _RULES}}
+    for keys in ((), ("n",), ("2", "1"), ("n",)):
+        press(tab, *keys)
+        found = tab.evaluate("options => axe.run(options)", options)
+        assert len(found["passes"]) > 10
+        wrong = [
+            (one["id"], [node["target"] for node in one["nodes"]][:5])
+            for one in found["violations"]
+        ]
+        assert wrong == [], keys
+    tab.get_by_role("button", name="Overview and export").click()
+    assert tab.evaluate("options => axe.run(options)", options)["violations"] == []
+
+
+def test_dark_mode_has_dark_paper(sitting, form_of):
+    _, form = form_of(items=1)
+
+    def paper(scheme):
+        tab = sitting(form, color_scheme=scheme)
+        return tab.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    assert paper("light") == "rgb(253, 252, 249)"
+    assert paper("dark") == "rgb(20, 24, 29)"
+
+
+def test_the_policy_lets_this_script_and_style_run_and_nothing_else(form_of):
+    _, form = form_of(items=1)
+    text = form.read_text(encoding="utf-8")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert "http:" not in policy[1]
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        (own,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy[1]

@@ -1,0 +1,575 @@
+"""Taking in: what forms and sheets bring back, what is refused; nothing is half-written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fairstats._lib.problems import InputError, in_lines
+from fairstats.cli import app
+from fairstats.ratings.collection.importing import import_ratings
+from fairstats.ratings.collection.tables import import_tables
+from fairstats.ratings.files import read_ratings, write_ratings
+from fairstats.ratings.table import RATING_COLUMNS
+from tests.rating_files import (
+    export_of,
+    fill_sheet,
+    form_data,
+    item_rows,
+    key_of,
+    rater_rows,
+    sheet_rows,
+    write_rows,
+)
+
+NONE = {"bias": "none"}
+SOME = {
+    "bias": "minor", "inaccuracy": "present", "inclusion": "absent", "stereotypes": "absent",
+    "structural_explanation": "absent", "biased_premise": "absent", "withholding": "absent",
+    "other": "present",
+}  # fmt: skip
+
+
+def write_json(path: Path, export: object) -> Path:
+    path.write_text(json.dumps(export), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def study(handed):
+    """Six tasks, each judged by three of four physicians."""
+    return handed()
+
+
+@pytest.fixture
+def export(study, tmp_path):
+    """A whole export of the first rater."""
+
+    def build(answers=lambda i: NONE, rater="p0", **changes):
+        form = study.path / "forms" / f"{rater}.html"
+        return write_json(tmp_path / f"{rater}.json", export_of(form, answers, **changes))
+
+    return build
+
+
+def refused(*files, out, match, **options):
+    with pytest.raises(InputError, match=match) as caught:
+        import_ratings(files, out=out, **options)
+    assert not out.exists()
+    return caught.value.problems
+
+
+def test_exports_and_sheets_together_give_every_judgement(study, export, tmp_path):
+    key = key_of(study)
+    files = [export(lambda i: SOME if i == 0 else NONE)]
+    for rater in ("p1", "p2", "p3"):
+        sheet = study.path / "sheets" / f"{rater}.csv"
+        files.append(fill_sheet(sheet, tmp_path / f"{rater}.csv", lambda row: NONE))
+    written = import_ratings(files, assignment=study.path, out=tmp_path / "in")
+    assert written.notes == ("18 of 18 judgements, 0 missing",)
+    (path,) = written.paths
+    assert path.name == "study_independent.ratings.parquet"
+    ratings = read_ratings(path)
+    pd.testing.assert_frame_equal(ratings, written.ratings)
+    assert list(ratings) == list(RATING_COLUMNS)
+    assert len(ratings) == 18 * 8
+    values = ratings.groupby("dimension")["value"].value_counts()
+    assert dict(values["bias"]) == {"none": 17, "minor": 1}
+    assert dict(values["inaccuracy"]) == {"absent": 17, "present": 1}
+    items = ratings.drop_duplicates(["task_id"]).set_index("task_id")["item_id"]
+    assert dict(items) == dict(key.drop_duplicates("task_id").set_index("task_id")["item_id"])
+    assert set(ratings["model"]) == {"Secret-1"}
+    assert ratings.loc[ratings["rater_id"] == "P0", "duration_s"].eq(1.5).all()
+    assert ratings.loc[ratings["rater_id"] == "P1", "duration_s"].isna().all()
+
+
+def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
+    sheet = study.path / "sheets" / "p1.csv"
+    rows = len(sheet_rows(sheet))
+    first = sheet_rows(sheet)[0]["task_id"]
+    filled = fill_sheet(
+        sheet, tmp_path / "p1.csv", lambda row: NONE if row["task_id"] == first else {}
+    )
+    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
+    assert rows > 1
+    assert written.notes == (
+        "1 of 18 judgements, 17 missing",
+        "nothing yet from 3 of 4 raters: P0, P2, P3",
+        f"handed in, with tasks missing: P1 {rows - 1} of {rows}",
+    )
+    assert written.ratings["task_id"].unique().tolist() == [first]
+
+
+def test_a_comment_alone_is_kept_and_is_no_judgement(study, tmp_path):
+    sheet = study.path / "sheets" / "p1.csv"
+    first, second, *_ = (row["task_id"] for row in sheet_rows(sheet))
+    said = {first: {"comment": "=cannot tell"}, second: NONE | {"comment": "sure"}}
+    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: said.get(row["task_id"], {}))
+    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
+    assert written.notes[0].startswith("1 of 18 judgements")
+    ratings, comments = written.paths
+    assert comments.name == "study_independent.comments.csv"
+    table = pd.read_csv(comments).set_index("task_id")["comment"]
+    assert dict(table) == {first: "'=cannot tell", second: "sure"}
+    assert first not in set(read_ratings(ratings)["task_id"])
+
+
+def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, tmp_path):
+    sheet = study.path / "sheets" / "p1.csv"
+    filled = fill_sheet(
+        sheet,
+        tmp_path / "p1.csv",
+        # A label in the place of a value, in other letters, and padded.
+        lambda row: {name: v.upper() for name, v in SOME.items()} | {"bias": " minor BIAS "},
+        delimiter=";",
+    )
+    written = import_ratings(filled, assignment=study.path / "key.csv", out=tmp_path / "in")
+    assert set(written.ratings.query("dimension == 'bias'")["value"]) == {"minor"}
+
+
+def test_pairs_are_unswapped(handed, tmp_path):
+    study = handed("pairwise", items=8)
+
+    # Whoever says of each pair that the *second model's* answer has more bias, on whichever side.
+    def second_model(row):
+        side = "answer_1" if row["answer_1"].startswith("second") else "answer_2"
+        return dict.fromkeys(list(SOME), "tie") | {"bias": side, "other": side}
+
+    files = [
+        fill_sheet(sheet, tmp_path / sheet.name, second_model)
+        for sheet in sorted(study.path.glob("sheets/*.csv"))
+    ]
+    ratings = import_ratings(files, assignment=study.path, out=tmp_path / "in").ratings
+    values = ratings.groupby("dimension")["value"].unique().map(list)
+    assert values["bias"] == ["answer_2"]
+    assert values["other"] == ["answer_2"]
+    assert values["inaccuracy"] == ["tie"]
+    assert set(ratings["model_2"]) == {"Secret-2"}
+    assert set(ratings["swapped"]) == {True, False}
+
+
+def test_two_questions_of_a_pair_come_back_with_both_items(handed, tmp_path):
+    study = handed("counterfactual", items=3)
+    answers = {"ideal_answers_differ": "no", "contents_differ": "yes", "bias": "absent"}
+    files = [
+        write_json(tmp_path / f"{form.stem}.json", export_of(form, lambda i: answers))
+        for form in sorted(study.path.glob("forms/*.html"))
+    ]
+    ratings = import_ratings(files, assignment=study.path, out=tmp_path / "in").ratings
+    assert set(zip(ratings["item_id"], ratings["item_id_2"], strict=True)) == {
+        (f"q{n}", f"r{n}") for n in range(3)
+    }
+    assert ratings["swapped"].isna().all()
+
+
+def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, tmp_path):
+    sheet = study.path / "sheets" / "p1.csv"
+    second = sheet_rows(sheet)[1]["task_id"]
+    part = {k: v for k, v in SOME.items() if k not in ("withholding", "other")}
+    filled = fill_sheet(
+        sheet, tmp_path / "p1.csv", lambda row: part if row["task_id"] == second else NONE
+    )
+    (problem,) = refused(
+        filled, assignment=study.path, out=tmp_path / "in", match="is partly filled"
+    )
+    assert str(problem) == (
+        f"{filled}: row 2: is partly filled, without withholding, other (task {second} of P1); "
+        "have the rater finish the task, or empty all of its values"
+    )
+
+
+def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
+    study = handed(raters=rater_rows(physician=1), replicates=1)
+    mild = fill_sheet(
+        study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: {"bias": "mild"}
+    )
+    problems = refused(mild, assignment=study.path, out=tmp_path / "in", match="no value of it")
+    first = ", ".join(row["task_id"] for row in sheet_rows(mild)[:3])
+    assert len(problems) == 6
+    assert in_lines(problems) == [
+        f"{mild}: rows 1, 2, 3 and 3 more: bias = 'mild': is no value of it (tasks {first} and "
+        "3 more of P0); use one of none, minor, severe"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "column", "said"),
+    [
+        ({"bias": "mild"}, "bias", "is no value of it"),
+        ({"inaccuracy": "absent"}, None, "is partly filled, without bias"),
+        (
+            NONE | {"inaccuracy": "present"},
+            "inaccuracy",
+            "is asked only if bias is minor or severe",
+        ),
+        (NONE | {"mood": "good"}, "mood", "is no dimension of the rubric independent"),
+        ({"bias": 1}, "answers", "is no set of answers"),
+        ([], "answers", "is no set of answers"),
+    ],
+)
+def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answers, column, said):
+    path = export(lambda i: answers if i == 2 else NONE)
+    (problem,) = refused(path, assignment=study.path, out=tmp_path / "in", match=said)
+    assert (problem.row, problem.column) == (3, column)
+    task = form_data(study.path / "forms" / "p0.html")["tasks"][2]["task_id"]
+    assert problem.message.endswith(f" (task {task} of P0)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"assignment": "a" + "0" * 15}, "is of another assignment"),
+        ({"rater_id": "P9"}, "is no rater of the assignment"),
+        ({"rater_id": None}, "rater_id: is missing or of another type"),
+        ({"format": "other"}, "is no export of a form"),
+        ({"version": 2}, "version = '2': is unknown"),
+        ({"judgements": {}}, "judgements: is missing or of another type"),
+        ({"partial": None}, "partial: is missing or of another type"),
+        ({"partial": [7]}, "partial: is no judgement with task_id"),
+        ({"judgements": []}, "holds no judgement"),
+        ({"judgements": [7]}, "is no judgement with task_id"),
+    ],
+)
+def test_exports_of_something_else_are_refused(study, export, tmp_path, changes, said):
+    refused(export(**changes), assignment=study.path, out=tmp_path / "in", match=said)
+
+
+@pytest.mark.parametrize("duration", [None, "1", True, -1, 1e9, float("nan"), float("inf")])
+def test_times_that_are_none_are_refused(study, tmp_path, duration):
+    made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
+    made["judgements"][0]["duration_s"] = duration
+    path = write_json(tmp_path / "p0.json", made)
+    refused(path, assignment=study.path, out=tmp_path / "in", match="is no time")
+
+
+def test_a_task_of_someone_else_is_refused(study, tmp_path):
+    made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
+    key = key_of(study)
+    own = set(key.loc[key["rater_id"] == "P0", "task_id"])
+    other = next(task for task in key["task_id"] if task not in own)
+    for task in (other, "t-none"):
+        made["judgements"][0]["task_id"] = task
+        path = write_json(tmp_path / "p0.json", made)
+        refused(path, assignment=study.path, out=tmp_path / "in", match="is no task of this rater")
+
+
+def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
+    sheet = fill_sheet(study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: NONE)
+    path = export()
+    (problem,) = refused(
+        path, sheet, assignment=study.path, out=tmp_path / "in", match="stand in .*p0.json"
+    )
+    assert problem.path == str(sheet)
+    own = len(sheet_rows(sheet))
+    assert problem.message.startswith("tasks t" if own > 1 else "task t")
+    assert problem.message.endswith(f"of P0 stand in {path} as well")
+    # The same file by two names of it is one file.
+    import_ratings([path, tmp_path / "x" / ".." / "p0.json"], assignment=study.path, out=tmp_path)
+
+
+def test_a_task_twice_in_one_file_is_told_by_its_row(study, export, tmp_path):
+    made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
+    made["judgements"].append(made["judgements"][1])
+    path = write_json(tmp_path / "p0.json", made)
+    (problem,) = refused(
+        path, assignment=study.path, out=tmp_path / "in", match="stands in row 2 already"
+    )
+    assert problem.row == len(made["judgements"])
+
+
+def test_folders_are_read_to_their_depth_and_what_is_left_out_is_named(study, export, tmp_path):
+    folder = tmp_path / "handed-in"
+    (folder / "later").mkdir(parents=True)
+    export().rename(folder / "p0.json")
+    sheet = study.path / "sheets" / "p1.csv"
+    fill_sheet(sheet, folder / "later" / "P1.CSV", lambda row: NONE)
+    for name in ("x.xlsx", ".DS_Store", "later/no\x1bte.txt"):
+        (folder / name).write_text("x")
+    written = import_ratings(
+        [folder, folder / "p0.json"], assignment=study.path, out=tmp_path / "in"
+    )
+    done = len(sheet_rows(sheet)) + len(sheet_rows(study.path / "sheets" / "p0.csv"))
+    assert written.notes == (
+        "left out, for it is no .json and no .csv: no\x1bte.txt, x.xlsx",
+        f"{done} of 18 judgements, {18 - done} missing",
+        "nothing yet from 2 of 4 raters: P2, P3",
+    )
+
+
+def test_a_folder_without_exports_and_the_assignment_itself_are_one_line(study, export, tmp_path):
+    folder = tmp_path / "handed-in"
+    folder.mkdir()
+    (folder / "p0.xlsx").write_text("x")
+    whole = {"assignment": study.path, "out": tmp_path / "in"}
+    refused(folder, **whole, match=r"holds no export .*, only p0.xlsx; name the folder")
+    for named in ([study.path], [tmp_path], [*study.path.iterdir()], [study.path / "values.csv"]):
+        (problem,) = refused(*named, **whole, match="is the assignment itself")
+        assert "exports and sheets" in problem.remedy
+    (problem,) = refused(study.path / "forms" / "p0.html", **whole, match="is a form, and no")
+    (folder / "values.csv").write_text((study.path / "values.csv").read_text())
+    (problem,) = refused(folder, **whole, match="is no sheet: it has none of the columns")
+
+
+def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_path):
+    made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
+    part = made["judgements"].pop(1)
+    made["partial"] = [part | {"answers": {"bias": "severe"}, "comment": "hard"}]
+    path = write_json(tmp_path / "p0.json", made)
+    written = import_ratings(path, assignment=study.path, out=tmp_path / "in")
+    task = part["task_id"]
+    assert written.notes[-1] == f"answered in part, and not counted: task {task} of P0"
+    assert task not in set(written.ratings["task_id"])
+    assert set(written.ratings["value"]) == {"none", "absent"}
+    assert pd.read_csv(written.paths[1])["comment"].tolist() == ["hard"]
+    made["partial"][0]["task_id"] = "t-none"
+    refused(
+        write_json(path, made),
+        assignment=study.path,
+        out=tmp_path / "other",
+        match="is no task of this rater",
+    )
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize("kind", ["json", "csv", "utf-16"])
+def test_forms_and_sheets_without_their_assignment_are_known(study, export, tmp_path, kind, folder):
+    where = tmp_path / "handed-in"
+    where.mkdir()
+    if kind == "json":
+        path = export().rename(where / "p0.json")
+    else:
+        path = fill_sheet(study.path / "sheets" / "p1.csv", where / "p1.csv", lambda row: NONE)
+        if kind == "utf-16":
+            path.write_text(path.read_text(encoding="utf-8-sig"), encoding="utf-16")
+    named = where if folder else path
+    (problem,) = refused(
+        named, out=tmp_path / "in", match="is a form's export, or sheet, of an assignment"
+    )
+    assert problem.remedy.startswith("add --assignment DIR")
+    with pytest.raises(InputError, match="is a form's export or a sheet") as caught:
+        read_ratings(named)
+    assert [problem.path for problem in caught.value.problems] == [str(path)]
+
+
+def test_a_folder_of_tables_is_told_as_a_folder(tmp_path):
+    write_rows(tmp_path / "table.csv", tidy())
+    refused(tmp_path, out=tmp_path / "in", match="is a folder; name the file in it")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"format": 1, "format": 2}', "stands there more than once"),
+        ("\ufffe", "is no export|not JSON"),
+        ("[]", "is no export of a form"),
+    ],
+)
+def test_malformed_json_is_refused(study, tmp_path, text, said):
+    path = tmp_path / "p0.json"
+    path.write_text(text, encoding="utf-8")
+    refused(path, assignment=study.path, out=tmp_path / "in", match=said)
+
+
+def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch):
+    monkeypatch.setattr("fairstats.ratings.collection.exports._MAX_BYTES", 100)
+    refused(export(), assignment=study.path, out=tmp_path / "in", match="is larger than 100 bytes")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("other", "another", 1), "other: the column is missing"),
+        (lambda text: text.replace("assignment,", "assignment,assignment,", 1), "more than once"),
+        (lambda text: text + ",".join("x" * 30) + "\n", "has more cells than the header"),
+        (lambda text: text.replace("P1", "P9"), "is no rater of the assignment"),
+        (lambda text: text + '"', "not a CSV file"),
+    ],
+)
+def test_sheets_that_were_changed_are_refused(study, tmp_path, change, said):
+    sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: NONE)
+    sheet.write_text(change(sheet.read_text(encoding="utf-8")), encoding="utf-8")
+    refused(sheet, assignment=study.path, out=tmp_path / "in", match=said)
+
+
+def test_a_sheet_as_an_older_spreadsheet_saves_it_is_refused_in_plain_words(study, tmp_path):
+    sheet = tmp_path / "p1.csv"
+    sheet.write_bytes("assignment,é".encode("cp1252"))
+    (problem,) = refused(
+        sheet, assignment=study.path, out=tmp_path / "in", match="is not saved as UTF-8"
+    )
+    assert "save it as 'CSV UTF-8'" in problem.remedy
+    assert "codec" not in str(problem)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_sheet_in_utf_16_is_read(study, tmp_path, encoding):
+    sheet = study.path / "sheets" / "p1.csv"
+    filled = fill_sheet(sheet, tmp_path / "p1.csv", lambda row: NONE, delimiter="\t")
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    text = mark + filled.read_text(encoding="utf-8-sig")
+    filled.write_bytes(text.encode(encoding))
+    written = import_ratings(filled, assignment=study.path, out=tmp_path / "in")
+    assert written.ratings["task_id"].nunique() == len(sheet_rows(sheet))
+
+
+@pytest.mark.parametrize("name", ["key.csv", "rubric.toml", "tasks.jsonl", "assignment.json"])
+def test_a_tampered_assignment_is_refused(study, export, tmp_path, name):
+    path = study.path / name
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("independent", "independant").replace("Secret-1", "Secret-2"))
+    changed = path.read_text(encoding="utf-8") != text
+    assert changed
+    refused(export(), assignment=study.path, out=tmp_path / "in", match=f"{name}: was changed")
+
+
+def test_a_folder_that_is_no_assignment_is_refused(study, export, tmp_path):
+    refused(export(), assignment=tmp_path, out=tmp_path / "in", match=r"assignment.json: no such")
+
+
+def test_nothing_is_written_where_one_file_of_many_is_wrong(study, export, tmp_path):
+    sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: SOME)
+    wrong = fill_sheet(
+        study.path / "sheets" / "p2.csv", tmp_path / "p2.csv", lambda row: {"bias": "minor"}
+    )
+    problems = refused(
+        export(), sheet, wrong, assignment=study.path, out=tmp_path / "in", match="partly filled"
+    )
+    assert len(problems) == len(sheet_rows(wrong))
+    assert {problem.path for problem in problems} == {str(wrong)}
+
+
+def test_other_ratings_are_never_written_over(study, export, tmp_path):
+    out = tmp_path / "in"
+    (first,) = import_ratings(export(), assignment=study.path, out=out).paths
+    (again,) = import_ratings(export(), assignment=study.path, out=out).paths
+    assert first == again
+    before = first.read_bytes()
+    other = export(lambda i: SOME)
+    with pytest.raises(InputError, match="is there already, with other content"):
+        import_ratings(other, assignment=study.path, out=out)
+    assert first.read_bytes() == before
+    with pytest.raises(InputError, match="of these judgements already") as caught:
+        import_ratings(other, assignment=study.path, out=out, name="second")
+    assert [problem.path for problem in caught.value.problems] == [str(first)]
+    with pytest.raises(InputError, match="is no name for a file"):
+        import_ratings(other, assignment=study.path, out=out, name="../outside")
+
+
+def test_what_others_hand_in_later_may_stand_beside_it(study, export, tmp_path):
+    out = tmp_path / "in"
+    first = import_ratings(export(), assignment=study.path, out=out)
+    later = import_ratings(export(rater="p1"), assignment=study.path, out=out, name="later")
+    tasks = [set(written.ratings["task_id"]) for written in (first, later)]
+    shared = len(tasks[0] & tasks[1])
+    assert shared > 0
+    assert f"{first.paths[0]} holds other judgements of {shared} of these tasks" in later.notes
+    assert len(read_ratings(out)) == len(first.ratings) + len(later.ratings)
+    # Whoever had a model rate the same tasks meant it.
+    model = first.ratings.assign(rater_id="m", rater_kind="model", rater_group="model")
+    write_ratings(model.drop_duplicates(["task_id", "dimension"]), out / "m.ratings.parquet")
+    # What is no table of ratings is no reason to refuse.
+    (out / "broken.ratings.parquet").write_text("x")
+    last = import_ratings(export(rater="p2"), assignment=study.path, out=out, name="last")
+    assert sum("holds other judgements" in note for note in last.notes) == 2
+
+
+def tidy(**changes):
+    rows = [
+        {
+            "benchmark": "b", "rubric": "independent", "task_id": f"t{task}", "item_id": f"q{task}",
+            "rater_id": "R1", "rater_group": "physician", "dimension": dimension, "value": value,
+            "comment": f"remark {task}" if task else "",
+        }
+        for task in range(2)
+        for dimension, value in NONE.items()
+    ]  # fmt: skip
+    return [row | changes for row in rows]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_tidy_tables_are_taken_in_and_comments_split_off(tmp_path, suffix):
+    path = tmp_path / f"table{suffix}"
+    frame = pd.DataFrame(tidy())
+    if suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_parquet(path)
+    written = import_ratings(path, out=tmp_path / "in")
+    ratings, comments = written.paths
+    assert ratings.name == "b_independent.ratings.parquet"
+    assert len(read_ratings(ratings)) == 2 * 8
+    table = pd.read_csv(comments)
+    assert table[["task_id", "dataset", "repeat", "comment"]].to_numpy().tolist() == [
+        ["t1", "b", 0, "remark 1"]
+    ]
+
+
+def test_tidy_tables_that_break_the_rubric_are_refused(tmp_path):
+    path = write_rows(tmp_path / "table.csv", tidy(value="mild"))
+    refused(path, out=tmp_path / "in", match="is no value of bias")
+    wrong = tmp_path / "table.pkl"
+    pd.DataFrame(tidy()).to_pickle(wrong)
+    refused(wrong, out=tmp_path / "in", match="is a pickle")
+    path = write_rows(tmp_path / "table.csv", tidy())
+    again = write_rows(tmp_path / "again.csv", tidy())
+    (problem,) = refused(
+        path, again, out=tmp_path / "in", match="2 judgements stand in both this file and .*table"
+    )
+    assert problem.path == str(again)
+
+
+def test_a_format_that_is_unknown_is_refused(export, tmp_path):
+    arguments = [export(), "--format", "other", "--out", tmp_path / "in"]
+    done = CliRunner().invoke(app, ["ratings", "import", *map(str, arguments)])
+    assert done.exit_code == 1
+    assert (
+        "other: is none of the rating importers; installed rating importers: equitymedqa, med"
+        in (" ".join(done.output.split()))
+    )
+
+
+def test_a_format_beside_an_assignment_is_refused(study, export, tmp_path):
+    refused(
+        export(),
+        reader=import_tables,
+        assignment=study.path,
+        out=tmp_path / "in",
+        match="is for files of others",
+    )
+
+
+def test_a_rubric_of_ones_own_goes_out_and_comes_back(tmp_path):
+    from fairstats.ratings.collection.assignment import assign
+
+    rubric = tmp_path / "mine.toml"
+    rubric.write_text(
+        'name = "mine"\nversion = "1"\ntitle = "Mine"\ninstructions = "Judge."\n'
+        'compares = "nothing"\n[rater_groups]\nnurse = "Nurses"\n'
+        '[[questions]]\ndimension = "tone"\nlabel = "Tone"\nquestion = "Is it kind?"\n'
+        'choices = [{ value = "yes", label = "Yes", reported = false },'
+        ' { value = "no", label = "No", reported = true }]\n'
+    )
+    study = assign(
+        write_rows(tmp_path / "items.csv", item_rows(2)),
+        write_rows(tmp_path / "raters.csv", rater_rows(nurse=2)),
+        rubric=rubric,
+        replicates=2,
+        out=tmp_path / "study",
+    )
+    forms = sorted(study.path.glob("forms/*.html"))
+    files = [
+        write_json(tmp_path / f"{form.stem}.json", export_of(form, lambda i: {"tone": "no"}))
+        for form in forms
+    ]
+    rubric.unlink()
+    ratings = import_ratings(files, assignment=study.path, out=tmp_path / "in").ratings
+    assert ratings["value"].tolist() == ["no"] * 4

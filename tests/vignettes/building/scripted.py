@@ -1,0 +1,172 @@
+"""A chat completions server that plays every agent of a build by a script."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from fairstats_collectors.ask_tasks import connect
+
+from fairstats.vignettes.building import run as building
+
+#: Builds with the collectors' models.
+run = partial(building.run, connect=connect)
+
+Answer = tuple[int, dict[str, Any]]
+
+FAULT: Answer = (400, {"error": {"message": "too long", "type": "x", "param": None, "code": None}})
+BROKEN: Answer = (500, {"error": {"message": "on purpose", "type": "x"}})
+
+
+def reply(content: str | None, **more: Any) -> Answer:
+    message = {"role": "assistant", "content": content} | more
+    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+    usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
+    return 200, {"model": "tiny-2026-01-01", "choices": choices, "usage": usage}
+
+
+def says(**values: Any) -> Answer:
+    return reply(json.dumps(values))
+
+
+def refuses() -> Answer:
+    return reply(None, refusal="I will not write this.")
+
+
+#: How each stage's message begins, but for the request to keep to the form behind it.
+BEGINNINGS = {
+    "filter": "Questions of a medical exam",
+    "neutralize": "Rewrite the vignette",
+    "generate": "Write a background",
+    "fuse": "Merge the background",
+    "validate": "Case:",
+}
+
+
+class Request:
+    """What an agent was asked."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.body = body
+        self.prompt: str = body["messages"][0]["content"]
+        self.stage = next(s for s, text in BEGINNINGS.items() if self.prompt.startswith(text))
+        #: Whether a broken reply is asked for once more.
+        self.again = self.prompt.endswith("Keep to the form.")
+        #: Whether something was written before.
+        self.revises = "What was written before was not as wanted." in self.prompt
+        found = re.search(r"Vignette (\w+)", self.prompt)
+        self.item = found[1] if found else ""
+        named = re.search(r"\b(White|Black)\b", self.prompt)
+        self.group = named[1].lower() if named else "neutralized"
+
+    def marked(self, heading: str) -> str:
+        """The text under a heading of the message."""
+        lines = self.prompt.partition(f"{heading}:\n")[2].splitlines()
+        own = []
+        for line in lines:
+            if not line.startswith("> "):
+                break
+            own.append(line.removeprefix("> "))
+        return "\n".join(own)
+
+
+def obedient(request: Request) -> Answer:
+    """What a model does that makes no fault; it always chooses A, which is the key."""
+    if request.stage == "filter":
+        return says(decision="keep", reason="It is about one patient.")
+    if request.stage == "neutralize":
+        return says(vignette=re.sub(r"\b(?:he|she)\b", "they", request.marked("Vignette")))
+    if request.stage == "generate":
+        return says(
+            background=f"The {request.group.capitalize()} patient reads. They walk. They cook."
+        )
+    if request.stage == "fuse":
+        begin, _, question = request.marked("Vignette").rpartition(". ")
+        return says(vignette=f"{begin}. {request.marked('Background')} {question}")
+    return reply("A")
+
+
+class Service(ThreadingHTTPServer):
+    """A chat completions server that answers by a script and keeps what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.requests: list[Request] = []
+        self.lock = threading.Lock()
+        self.script: Callable[[Request], Answer | None] = lambda request: None
+
+    def at(self, stage: str) -> list[Request]:
+        """What was asked at a stage."""
+        return [request for request in self.requests if request.stage == stage]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Service
+
+    def do_POST(self) -> None:
+        request = Request(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        with self.server.lock:
+            self.server.requests.append(request)
+        status, found = self.server.script(request) or obedient(request)
+        body = json.dumps(found).encode()
+        self.send_response(status)
+        for name, value in (("content-type", "application/json"), ("content-length", len(body))):
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+Row = dict[str, Any]
+
+
+def item(name: str, text: str = "A 40-year-old man has pain.", **more: Any) -> Row:
+    options = {"A": "Aspirin", "B": "Rest", "C": "Surgery"}
+    question = f"Vignette {name}. {text} What is next?"
+    return {"item_id": name, "options": options, "answer_key": "A", "question": question} | more
+
+
+def declared(url: str, **changes: Any) -> dict[str, Any]:
+    """A declaration that is right; a dotted name changes a part of it, None drops it."""
+    agent = {"model": "tiny", "base_url": url, "retries": 0}
+    found: dict[str, Any] = {
+        "name": "built",
+        "title": "Built",
+        "licence": "CC0",
+        "citation": "None",
+        "items": "items.jsonl",
+        "attributes": {
+            "race": {
+                "label": "Race",
+                "groups": {"white": "White", "black": "Black"},
+                "pairs": [["white", "black"]],
+                "words": {"white": ["White"], "black": ["Black"]},
+            }
+        },
+        **{stage: dict(agent) for stage in BEGINNINGS},
+    }
+    for name, value in changes.items():
+        *path, last = name.split(".")
+        part: Any = found
+        for key in path:
+            part = part[key]
+        if value is None:
+            part.pop(last, None)
+        else:
+            part[last] = value
+    return found
+
+
+DIRECTED = {
+    "attributes.race.directions": {"white": "favourable", "black": "unfavourable"},
+}

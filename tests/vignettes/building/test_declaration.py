@@ -1,0 +1,171 @@
+"""What a build's file may say, and how what is wrong with it is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairstats_collectors.ask_tasks import connect
+
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.benchmark_files import toml_text
+from fairstats.vignettes.building import folder
+from fairstats.vignettes.building.attempts import OUTCOMES
+from fairstats.vignettes.building.declaration import load_build
+from fairstats.vignettes.building.declared_agents import STAGES
+from tests.vignettes.building.scripted import DIRECTED, declared
+
+URL = "http://127.0.0.1:1/v1"
+
+
+def load(folder: Path, changes: Mapping[str, Any] | None = None) -> Any:
+    path = folder / "build.toml"
+    path.write_text(toml_text(declared(URL, **changes or {})), encoding="utf-8")
+    return load_build(path, connect)
+
+
+def test_a_declaration_is_read_with_its_defaults(tmp_path: Path) -> None:
+    build = load(tmp_path, DIRECTED)
+    assert (build.generator, build.keep, build.rounds) == ("agents", "sound", 3)
+    assert (build.filter_ask, build.sees_options) == ("doubtful", False)
+    assert build.items == tmp_path / "items.jsonl"
+    assert build.description == build.title
+    assert build.varied.directions == {"white": "favourable", "black": "unfavourable"}
+    assert build.attributes[0].pairs == (("white", "black"),)
+    assert build.agents["fuse"].options["max_tokens"] == 2000
+    assert set(load(tmp_path).varied.directions.values()) == {"neutral"}
+
+
+def test_stages_that_are_not_declared_ask_nobody(tmp_path: Path) -> None:
+    build = load(tmp_path, {"filter": None, "neutralize": None, "fuse": None})
+    assert [stage for stage, agent in build.agents.items() if agent.asks] == [
+        "generate",
+        "validate",
+    ]
+    assert build.filter_ask == "none"
+
+
+def test_an_intersection_is_declared_as_in_a_benchmark(tmp_path: Path) -> None:
+    sex = {
+        "label": "Sex",
+        "groups": {"male": "Male", "female": "Female"},
+        "pairs": [["male", "female"]],
+        "words": {"male": ["male"], "female": ["female"]},
+    }
+    cells = {f"{r}_{s}": [r, s] for r in ("white", "black") for s in ("male", "female")}
+    both = {
+        "label": "Race and sex",
+        "groups": {name: name for name in cells},
+        "pairs": [["white_male", "black_female"]],
+        "crosses": ["race", "sex"],
+        "levels": cells,
+        "words": {name: [" ".join(cell)] for name, cell in cells.items()},
+    }
+    build = load(tmp_path, {"attributes.sex": sex, "attributes.race_sex": both})
+    assert build.attributes[2].crosses == ("race", "sex")
+    with pytest.raises(InputError, match="cross two other attributes"):
+        load(tmp_path, {"attributes.race_sex": both})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": None}, "name: has to be a text"),
+        ({"name": "a/b"}, "name: is no name for files"),
+        ({"name": "demo"}, "name: is a built-in benchmark"),
+        ({"title": "two\nlines"}, "title: has to be a text of one line"),
+        ({"items": None}, "items: has to name a file"),
+        ({"itmes": "a.jsonl"}, "itmes: unknown key; did you mean items?"),
+        ({"keep": "best"}, "keep: is unknown; use one of sound, as intended"),
+        ({"generator": "hand"}, "generator: is unknown"),
+        ({"rounds": 4}, "rounds: has to be a number of rounds; use 1 to 3"),
+        ({"rounds": 0}, "rounds: has to be"),
+        ({"rounds": True}, "rounds: has to be"),
+        ({"attributes": None}, "attributes: has to declare one at least"),
+        ({"attributes.race.label": None}, "attributes.race.label: has to be a text"),
+        ({"attributes.race.groups": {"white": "White"}}, "two groups or more"),
+        ({"attributes.race.pairs": None}, "attributes.race.pairs: has to hold pairs"),
+        ({"attributes.race.pairs": [["white", "green"]]}, "unknown group 'green'"),
+        ({"attributes.race.words": None}, "attributes.race.words.white: has to name the group"),
+        ({"attributes.race.words.white": []}, "attributes.race.words.white: has to name"),
+        ({"attributes.race.words.green": ["a"]}, "attributes.race.words.green: is none of"),
+        ({"attributes.race.directions": {"white": "up"}}, "directions.white: is unknown"),
+        ({"attributes.race.directions": "up"}, "attributes.race.directions.: is none of"),
+        ({"attributes.race.colour": "x"}, "attributes.race.colour: unknown key; known keys: "),
+        ({"attributes.race.pair": "x"}, "attributes.race.pair: unknown key; did you mean pairs?"),
+        ({"attributes.race": "x"}, "attributes.race: has to be a table"),
+        ({"attributes.baseline": {}}, "attributes.baseline: is no name"),
+        ({"filter.ask": "some"}, "filter.ask: is unknown"),
+        ({"filter": {"model": "none", "ask": "all"}}, 'filter.model: ask = "all" needs a model'),
+        ({"filter": "tiny"}, "filter: has to be a table"),
+        ({"fuse.model": None}, "fuse.model: has to be a model's name"),
+        ({"fuse.temperatur": 1}, "fuse.temperatur: unknown key; did you mean temperature?"),
+        ({"fuse.temperature": "hot"}, "fuse.temperature: has to be a number"),
+        ({"fuse.price": [1]}, "fuse.price: has to be dollars"),
+        ({"fuse.base_url": "host"}, "fuse.base_url: has to be an address"),
+        ({"fuse.max_tokens": 0}, "fuse: max_tokens = 0: must be at least 1"),
+        ({"fuse.max_cost": 1.0}, "fuse: max_cost = 1.0: no price is known for tiny"),
+        ({"fuse.sees_options": True}, "fuse.sees_options: unknown key"),
+        ({"generate.sees_options": "yes"}, "generate.sees_options: has to be true or false"),
+        ({"generate": {"model": "none"}}, "generate.model: has to be named"),
+        ({"generate": None}, "generate.model: has to be named"),
+        ({"generator": "substitute"}, 'generate: is not used with generator = "substitute"'),
+        ({"validate": None}, "validate: has to be declared"),
+        (
+            {"validate": {"model": "none"}, "keep": "as intended"},
+            'validate.model: keep = "as intended" needs a model\'s answers',
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        load(tmp_path, changes)
+    assert said in "\n".join(map(str, raised.value.problems))
+    assert all(problem.path.endswith("build.toml") for problem in raised.value.problems)
+
+
+def test_two_groups_of_one_name_are_refused(tmp_path: Path) -> None:
+    race = declared(URL)["attributes"]["race"]
+    with pytest.raises(InputError, match=r"attributes\.other\.groups\.white: stands for another"):
+        load(tmp_path, {"attributes.other": race})
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        load(tmp_path, {"title": None, "rounds": 9, "fuse.rpm": "x", "attributes.race.words": None})
+    assert len(raised.value.problems) == 5
+
+
+def test_what_shapes_no_reply_does_not_change_the_hash(tmp_path: Path) -> None:
+    before = load(tmp_path).sha256
+    assert load(tmp_path, {"fuse.concurrency": 2, "fuse.timeout": 9.5}).sha256 == before
+    for changes in (
+        {"fuse.temperature": 0.5},
+        {"fuse.model": "other"},
+        {"rounds": 2},
+        {"filter.ask": "all"},
+        {"generate.sees_options": True},
+        DIRECTED,
+        {"attributes.race.words.white": ["white"]},
+    ):
+        assert load(tmp_path, changes).sha256 != before, changes
+
+
+def test_the_declaration_of_the_documents_can_be_read(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "building.md").read_text(encoding="utf-8")
+    (declaration,) = re.findall(r"(?s)```toml\n(.*?)```", text)
+    path = tmp_path / "build.toml"
+    path.write_text(declaration, encoding="utf-8")
+    build = load_build(path, connect)
+    assert build.varied.words["black"] == ("Black", "African American")
+    assert [agent.model for agent in build.agents.values() if agent.asks] == [
+        *["GPT-4.1"] * 3,
+        "llama3.1",
+    ]
+    # Every column and file is told of.
+    files = (*folder.FILES, folder.BUILD)
+    for name in (*files, *OUTCOMES, *STAGES):
+        assert name in text or name.capitalize() in text, name

@@ -1,0 +1,371 @@
+"""Every way in which a variant passes or fails, against a scripted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairstats_collectors.interruptions import Unfinished
+
+from fairstats._lib.problems import InputError
+from tests.vignettes.building.conftest import Write
+from tests.vignettes.building.reading import by_round, lines, outcomes, rows
+from tests.vignettes.building.scripted import (
+    DIRECTED,
+    FAULT,
+    Answer,
+    Request,
+    Service,
+    item,
+    refuses,
+    reply,
+    run,
+    says,
+)
+
+pytestmark = pytest.mark.usefixtures("ruled")
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture
+def build(write: Write, tmp_path: Path) -> Build:
+    """Build from one item, or from those given; the folder."""
+
+    def built(*items: dict[str, Any], **changes: Any) -> Path:
+        found = run(
+            write(list(items) or [item("one")], changes), out=tmp_path / "out", progress=False
+        )
+        assert found is not None
+        assert found.path == tmp_path / "out" / "variants.jsonl"
+        return tmp_path / "out"
+
+    return built
+
+
+def test_a_variant_passes_at_once(service: Service, build: Build) -> None:
+    out = build(item("one"), item("two"))
+    assert set(outcomes(out).values()) == {"as intended"}
+    assert {row["round"] for row in rows(out / "rounds.csv")} == {"1"}
+    asked = {
+        s: len(service.at(s)) for s in ("filter", "neutralize", "generate", "fuse", "validate")
+    }
+    # The rules suffice for the first two; the neutral text of each item is answered once.
+    assert asked == {"filter": 0, "neutralize": 0, "generate": 4, "fuse": 4, "validate": 6}
+    white = lines(out / "variants.jsonl")[0]
+    assert white == {
+        "item_id": "one",
+        "attribute": "race",
+        "group": "white",
+        "direction": "neutral",
+        "background": "The White patient reads. They walk. They cook.",
+        "text": "Vignette one. A 40-year-old patient has pain. The White patient reads. They walk. "
+        "They cook. What is next?",
+        "round": 1,
+        "stage": "validate",
+        "outcome": "as intended",
+        "neutral_answer": "A",
+        "variant_answer": "A",
+        "problems": [],
+        "kept": True,
+    }
+    # Three requests of 100 tokens each.
+    assert {row["tokens"] for row in rows(out / "rounds.csv")} == {"300"}
+
+
+def test_a_variant_passes_in_the_third_round(service: Service, build: Build) -> None:
+    """A background that names nobody, then a merged text that lost its question."""
+
+    def script(request: Request) -> Answer | None:
+        mine = request.group == "black"
+        if mine and request.stage == "generate" and not request.revises:
+            return says(background="Somebody reads.")
+        if mine and request.stage == "fuse" and not request.revises:
+            return says(vignette="A 40-year-old Black patient has pain. What comes then?")
+        return None
+
+    service.script = script
+    out = build()
+    assert by_round(out, "one", "black") == [
+        ("generate", "faulty", "group not named"),
+        ("fuse", "faulty", "final sentence changed"),
+        ("validate", "as intended", ""),
+    ]
+    assert [line["round"] for line in lines(out / "variants.jsonl")] == [1, 3]
+    second, third = (r for r in service.at("generate") if r.revises)
+    assert second.marked("Background") == "Somebody reads."
+    assert second.marked("What is wrong") == "group not named"
+    assert third.marked("What is wrong") == "final sentence changed"
+    # What was never merged has no merged text to mend.
+    merging = [r for r in service.at("fuse") if r.group == "black"]
+    assert [r.revises for r in merging] == [False, True]
+    assert merging[1].marked("What is wrong") == "final sentence changed"
+    assert "What comes then?" in merging[1].marked("Merged vignette")
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_a_variant_never_passes(service: Service, build: Build, rounds: int) -> None:
+    service.script = lambda r: says(background="No.") if r.stage == "generate" else None
+    out = build(rounds=rounds)
+    assert by_round(out, "one", "white") == [("generate", "faulty", "group not named")] * rounds
+    assert not service.at("fuse")
+    line = lines(out / "variants.jsonl")[0]
+    assert (line["round"], line["background"], line["text"]) == (rounds, "No.", "")
+    assert (line["kept"], line["variant_answer"]) == (False, None)
+
+
+@pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
+@pytest.mark.parametrize("answer", [refuses(), reply("I'm sorry, but I cannot help with that.")])
+def test_a_refusal_ends_a_variant(
+    service: Service, build: Build, stage: str, answer: Answer
+) -> None:
+    service.script = lambda r: answer if (r.stage, r.group) == (stage, "black") else None
+    out = build()
+    ((reached, outcome, _),) = by_round(out, "one", "black")
+    assert (reached, outcome) == (stage, "refused")
+    assert outcomes(out)["one", "white"] == "as intended"
+    # A text that the model would not answer is a text all the same.
+    assert lines(out / "variants.jsonl")[1]["kept"] is (stage == "validate")
+    assert sum(r.stage == stage and r.group == "black" for r in service.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "",
+        "They live alone.",
+        '{"background": 3, "vignette": null}',
+        '{"background": "", "vignette": ""}',
+        '["background"]',
+        '{"background": "a", "background": "b", "vignette": "a", "vignette": "b"}',
+        '{"background": "White \\ud800", "vignette": "White \\ud800"}',
+        '{"background": "White \\u001b[2J", "vignette": "White \\u001b[2J"}',
+        "{" * 5000,
+    ],
+)
+@pytest.mark.parametrize("stage", ["generate", "fuse"])
+def test_a_broken_reply_is_asked_for_once_more(
+    service: Service, build: Build, stage: str, broken: str
+) -> None:
+    service.script = lambda r: (
+        reply(broken) if r.stage == stage and (r.group == "black" or not r.again) else None
+    )
+    out = build()
+    assert outcomes(out) == {("one", "white"): "as intended", ("one", "black"): "unread"}
+    ((reached, outcome, problems),) = by_round(out, "one", "black")
+    assert (reached, outcome) == (stage, "unread")
+    assert problems
+    asked = [r for r in service.at(stage) if r.group == "black"]
+    assert [r.again for r in asked] == [False, True]
+    assert [r.body["seed"] for r in asked] == [0, 1]
+    assert asked[1].prompt.startswith(asked[0].prompt)
+    assert f"could not be used: {problems}." in asked[1].prompt
+    # Both requests count.
+    white = next(row for row in rows(out / "rounds.csv") if row["group"] == "white")
+    assert white["tokens"] == "400"
+
+
+def test_an_answer_that_cannot_be_read_is_not_asked_for_again(
+    service: Service, build: Build
+) -> None:
+    service.script = lambda r: reply("Hm.") if (r.stage, r.group) == ("validate", "black") else None
+    out = build()
+    assert by_round(out, "one", "black") == [("validate", "unread", "")]
+    assert len(service.at("validate")) == 3
+    assert lines(out / "variants.jsonl")[1]["kept"] is True
+
+
+def test_without_an_answer_to_the_neutral_text_nothing_is_said_of_a_neutral_variant(
+    service: Service, build: Build
+) -> None:
+    service.script = lambda r: (
+        reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
+    )
+    assert set(outcomes(build()).values()) == {"unread"}
+
+
+def test_where_a_direction_is_wanted_the_answer_to_the_neutral_text_is_not_needed(
+    service: Service, build: Build
+) -> None:
+    service.script = lambda r: (
+        reply("Hm.") if (r.stage, r.group) == ("validate", "neutralized") else None
+    )
+    found = outcomes(build(**DIRECTED))
+    assert found == {("one", "white"): "as intended", ("one", "black"): "not as intended"}
+
+
+@pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
+def test_a_server_error_is_recorded_and_asked_again_later(
+    service: Service, build: Build, stage: str
+) -> None:
+    service.script = lambda r: FAULT if (r.stage, r.group) == (stage, "black") else None
+    out = build()
+    ((reached, outcome, problems),) = by_round(out, "one", "black")
+    assert (reached, outcome) == (stage, "failed")
+    assert "too long" in problems or stage == "validate"
+    assert outcomes(out)["one", "white"] == "as intended"
+    service.requests.clear()
+    service.script = lambda r: None
+    assert set(outcomes(build()).values()) == {"as intended"}
+    later = {"generate": ["fuse", "validate"], "fuse": ["validate"], "validate": []}[stage]
+    assert [r.stage for r in service.requests] == [stage, *later]
+    assert {r.group for r in service.requests} == {"black"}
+
+
+@pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
+def test_a_service_that_answers_nothing_ends_the_run(
+    service: Service, build: Build, stage: str, tmp_path: Path
+) -> None:
+    service.script = lambda r: FAULT if r.stage == stage else None
+    with pytest.raises(InputError, match="no request was answered"):
+        build()
+    assert not (tmp_path / "out" / "variants.jsonl").exists()
+    service.requests.clear()
+    service.script = lambda r: None
+    assert set(outcomes(build()).values()) == {"as intended"}
+    stages = ["generate", "fuse", "validate"]
+    assert {r.stage for r in service.requests} == set(stages[stages.index(stage) :])
+
+
+def test_a_later_round_may_fail_as_a_whole(service: Service, build: Build) -> None:
+    def script(request: Request) -> Answer | None:
+        if request.stage == "generate" and request.group == "black":
+            return FAULT if request.revises else says(background="No.")
+        return None
+
+    service.script = script
+    out = build()
+    assert [row[1] for row in by_round(out, "one", "black")] == ["faulty", "failed"]
+
+
+def test_a_second_request_for_a_broken_reply_may_fail(service: Service, build: Build) -> None:
+    service.script = lambda r: (
+        (FAULT if r.again else reply("Hm.")) if r.stage == "generate" else None
+    )
+    assert set(outcomes(build()).values()) == {"failed"}
+
+
+def test_only_what_went_the_wanted_way_is_kept_and_the_rest_is_revised(
+    service: Service, build: Build
+) -> None:
+    def script(request: Request) -> Answer | None:
+        if request.stage == "generate" and request.group == "black":
+            end = "They cook badly." if request.marked("Background") else "They cook."
+            return says(background=f"The Black patient reads. They walk. {end}")
+        if request.stage == "validate" and "badly" in request.prompt:
+            return reply("B")
+        return None
+
+    service.script = script
+    out = build(keep="as intended", **DIRECTED)
+    assert [row[:2] for row in by_round(out, "one", "black")] == [
+        ("validate", "not as intended"),
+        ("validate", "as intended"),
+    ]
+    line = lines(out / "variants.jsonl")[1]
+    assert (line["neutral_answer"], line["variant_answer"], line["kept"]) == ("A", "B", True)
+    (told,) = {r.marked("What is wrong") for r in service.at("generate") if r.revises}
+    assert told == "A reader of the merged vignette still chose the right option."
+
+
+def test_what_never_goes_the_wanted_way_is_not_kept(service: Service, build: Build) -> None:
+    out = build(keep="as intended", **DIRECTED)
+    assert [row[1] for row in by_round(out, "one", "black")] == ["not as intended"] * 3
+    assert [line["kept"] for line in lines(out / "variants.jsonl")] == [True, False]
+
+
+def test_by_default_what_went_another_way_is_recorded_and_stays(
+    service: Service, build: Build
+) -> None:
+    out = build(**DIRECTED)
+    assert by_round(out, "one", "black") == [("validate", "not as intended", "")]
+    assert all(line["kept"] for line in lines(out / "variants.jsonl"))
+
+
+def test_a_neutral_variant_is_to_change_nothing_also_where_the_answer_is_wrong(
+    service: Service, build: Build
+) -> None:
+    service.script = lambda r: (
+        reply("A" if r.group == "black" else "B") if r.stage == "validate" else None
+    )
+    found = outcomes(build())
+    assert found == {("one", "white"): "as intended", ("one", "black"): "not as intended"}
+
+
+def test_the_limit_on_cost_holds_for_a_stage_over_its_rounds(
+    service: Service, build: Build
+) -> None:
+    service.script = lambda r: says(background="No.") if r.stage == "generate" else None
+    # A reply costs 100 tokens; a request is made where one of 300 more would still fit.
+    limit = {"generate.price": [1, 1], "generate.max_cost": 0.001, "generate.concurrency": 1}
+    with pytest.raises(Unfinished, match="before the budget"):
+        build(**limit)
+    # All rounds together would be six.
+    assert 2 < len(service.at("generate")) < 6
+    build(**limit | {"generate.max_cost": 1.0})
+    assert len(service.at("generate")) == 6
+
+
+def test_an_agent_sees_neither_key_nor_options_unless_it_is_declared(
+    service: Service, build: Build
+) -> None:
+    build(**DIRECTED)
+    for request in service.at("generate"):
+        assert "Aspirin" not in request.prompt
+        assert "right option" not in request.prompt.replace("right option more", "")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_an_agent_that_sees_the_options_sees_the_key_only_with_a_direction(
+    service: Service, build: Build, directed: bool
+) -> None:
+    changes = DIRECTED if directed else {}
+    out = build(**{"generate.sees_options": True}, **changes)
+    for request in service.at("generate"):
+        assert request.marked("Options") == "A. Aspirin\nB. Rest\nC. Surgery"
+        assert request.marked("The right option") == ("A" if directed else "")
+    assert '"sees_options": true' in (out / "build.json").read_text()
+
+
+def test_the_directions_are_told(service: Service, build: Build) -> None:
+    build(**DIRECTED)
+    white, black = service.at("generate")
+    assert "treated well" in white.prompt
+    assert "treated less well" in black.prompt
+
+
+def test_the_question_is_asked_as_collect_does(service: Service, build: Build) -> None:
+    build()
+    assert service.at("validate")[0].prompt == (
+        "Case: Vignette one. A 40-year-old patient has pain. What is next?\n\nOptions:\n"
+        "A. Aspirin\nB. Rest\nC. Surgery\n\nReply with the letter of the best option only.\n\n"
+        "Letter:"
+    )
+
+
+def test_nobody_is_asked_where_rules_suffice(service: Service, build: Build) -> None:
+    nobody = {"model": "none"}
+    out = build(fuse=nobody, validate=nobody)
+    assert set(outcomes(out).values()) == {"not asked"}
+    assert {r.stage for r in service.requests} == {"generate"}
+    line = lines(out / "variants.jsonl")[0]
+    assert line["text"].endswith(
+        "has pain. The White patient reads. They walk. They cook. What is next?"
+    )
+    assert line["kept"]
+
+
+def test_plain_substitution_asks_no_model_to_write(service: Service, build: Build) -> None:
+    changes = {"generator": "substitute", "generate": None, "fuse": None}
+    nobody = item("two", "Pain.")
+    out = build(item("one"), nobody, **changes)
+    assert {r.stage for r in service.requests} == {"validate"}
+    one, _, two, _ = lines(out / "variants.jsonl")
+    assert one["text"] == "Vignette one. A 40-year-old White patient has pain. What is next?"
+    assert (one["outcome"], one["background"]) == ("as intended", "")
+    assert two["problems"] == ["no place for the words: no mention of a patient"]
+    assert (two["outcome"], two["text"], two["kept"]) == ("faulty", "", False)
+    # The same words would be put in again.
+    assert {row["round"] for row in rows(out / "rounds.csv")} == {"1"}

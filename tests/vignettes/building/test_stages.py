@@ -1,0 +1,236 @@
+"""The first two stages, and where a run stops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairstats._lib.problems import InputError
+from tests.vignettes.building.conftest import Write
+from tests.vignettes.building.reading import lines, rows
+from tests.vignettes.building.scripted import (
+    FAULT,
+    Answer,
+    Service,
+    item,
+    refuses,
+    reply,
+    run,
+    says,
+)
+
+pytestmark = pytest.mark.usefixtures("ruled")
+
+Stage = Callable[..., Path]
+
+
+@pytest.fixture
+def stop_after(write: Write, tmp_path: Path) -> Stage:
+    """Run up to a stage; the folder."""
+
+    def stopped(stage: str, *items: dict[str, Any], **changes: Any) -> Path:
+        run(write(list(items), changes), out=tmp_path / "out", stage=stage, progress=False)
+        return tmp_path / "out"
+
+    return stopped
+
+
+CLEAR, DOUBTFUL, OUT = (
+    item("clear"),
+    item("open", "A doubtful patient."),
+    item("out", "A pregnant patient."),
+)
+
+
+def decided(out: Path) -> dict[str, tuple[str, str, str]]:
+    return {
+        row["item_id"]: (row["kept"], row["decided_by"], row["reason"])
+        for row in rows(out / "filtered.csv")
+    }
+
+
+def test_rules_decide_first_and_a_model_what_is_doubtful(
+    service: Service, stop_after: Stage
+) -> None:
+    service.script = lambda r: says(decision="Exclude", reason="No\n patient.")
+    assert decided(stop_after("filter", CLEAR, DOUBTFUL, OUT)) == {
+        "clear": ("True", "rules", ""),
+        "open": ("False", "tiny", "No patient."),
+        "out": ("False", "rules", "sex-specific: pregnant"),
+    }
+    (request,) = service.requests
+    assert "The study varies: race\n" in request.prompt
+    assert request.marked("Options") == "A. Aspirin\nB. Rest\nC. Surgery"
+
+
+def test_a_model_decides_all_that_the_rules_leave(service: Service, stop_after: Stage) -> None:
+    service.script = lambda r: says(decision="exclude", reason="No.") if r.item == "clear" else None
+    found = decided(stop_after("filter", CLEAR, DOUBTFUL, OUT, **{"filter.ask": "all"}))
+    assert [kept for kept, _, _ in found.values()] == ["False", "True", "False"]
+    assert [by for _, by, _ in found.values()] == ["tiny", "tiny", "rules"]
+    assert {r.item for r in service.requests} == {"clear", "open"}
+
+
+def test_without_a_model_what_is_doubtful_stays_and_says_so(
+    service: Service, stop_after: Stage
+) -> None:
+    found = decided(stop_after("filter", CLEAR, DOUBTFUL, **{"filter.ask": "none"}))
+    assert found["open"] == ("True", "rules", "names a doubtful word")
+    assert not service.requests
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (reply("Keep it."), "unread: it is not one JSON object"),
+        (says(decision="perhaps", reason="Hm."), 'unread: "decision" has to be'),
+        (says(decision="keep"), 'unread: "reason" has to be there'),
+        (refuses(), "refused: the service marks"),
+        (FAULT, "failed: BadRequestError"),
+    ],
+)
+def test_nobody_has_said_that_a_doubtful_item_may_stay(
+    service: Service, stop_after: Stage, answer: Answer, said: str
+) -> None:
+    service.script = lambda r: answer if r.item != "clear" else None
+    found = decided(stop_after("filter", CLEAR, DOUBTFUL, item("sure"), **{"filter.ask": "all"}))
+    kept, by, reason = found["open"]
+    assert (kept, by) == ("False", "tiny")
+    assert reason.startswith("names a doubtful word; no verdict of the model (")
+    assert said in reason
+    # What the rules were sure of stays.
+    assert found["sure"][:2] == ("True", "rules")
+    assert said in found["sure"][2]
+
+
+def test_no_item_left_ends_the_run_and_the_file_says_why(
+    service: Service, stop_after: Stage, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"filtered\.csv: no item is left"):
+        stop_after("validate", OUT)
+    assert decided(tmp_path / "out")["out"][0] == "False"
+    assert not service.requests
+
+
+def test_rules_neutralize_where_they_suffice(service: Service, stop_after: Stage) -> None:
+    out = stop_after("neutralize", CLEAR)
+    assert not service.requests
+    (line,) = lines(out / "neutralized.jsonl")
+    assert line["text"] == "Vignette clear. A 40-year-old patient has pain. What is next?"
+    (change,) = line["changes"]
+    original = CLEAR["question"]
+    assert original[change["start"] : change["end"]] == change["old"] == "man"
+    assert (line["kept"], line["decided_by"]) == (True, "rules")
+    assert lines(out / "items.jsonl") == [
+        {
+            "item_id": "clear",
+            "options": {"A": "Aspirin", "B": "Rest", "C": "Surgery"},
+            "answer_key": "A",
+            "original": original,
+            "neutralized": line["text"],
+        }
+    ]
+
+
+LEFT = item("left", "A 40-year-old man: he has pain.")
+
+
+def test_a_model_takes_out_what_the_rules_leave(service: Service, stop_after: Stage) -> None:
+    (line,) = lines(stop_after("neutralize", LEFT) / "neutralized.jsonl")
+    assert line["text"] == "Vignette left. A 40-year-old patient: they has pain. What is next?"
+    assert line["decided_by"] == "tiny"
+    assert [(c["old"], c["new"]) for c in line["changes"]] == [("man", "patient"), ("he", "they")]
+    # What the rules did is not left to the model.
+    assert service.requests[0].marked("Vignette").startswith("Vignette left. A 40-year-old patient")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (says(vignette="A patient: they have pain."), "number missing: 40"),
+        (says(vignette="A 40-year-old: she has pain."), "still tells a group: she"),
+        (reply("They have pain."), "no text of the model (unread: it is not one JSON object)"),
+        (refuses(), "no text of the model (refused"),
+        (FAULT, "no text of the model (failed"),
+    ],
+)
+def test_a_text_that_lost_something_is_not_taken_and_the_item_is_left_out(
+    service: Service, stop_after: Stage, answer: Answer, said: str
+) -> None:
+    service.script = lambda r: answer if r.item == "left" else None
+    out = stop_after("neutralize", CLEAR, LEFT, item("other", "Now he has pain."))
+    _, line, other = lines(out / "neutralized.jsonl")
+    assert (line["kept"], line["decided_by"]) == (False, "rules")
+    assert line["reason"].startswith("still tells a group: he; ")
+    assert said in line["reason"]
+    assert line["text"] == "Vignette left. A 40-year-old patient: he has pain. What is next?"
+    assert other["kept"]
+    assert [row["item_id"] for row in lines(out / "items.jsonl")] == ["clear", "other"]
+
+
+def test_what_is_undecided_and_tells_nothing_stays_with_a_note(
+    service: Service, stop_after: Stage
+) -> None:
+    open_ = item("open", "An undecided word, 7 in all.")
+    service.script = lambda r: says(vignette="Nothing of it.")
+    (line,) = lines(stop_after("neutralize", open_) / "neutralized.jsonl")
+    assert line["kept"]
+    assert line["note"] == "undecided: her; the model's text was not taken: number missing: 7"
+
+
+def test_without_a_model_what_is_left_over_is_left_out(service: Service, stop_after: Stage) -> None:
+    out = stop_after("neutralize", CLEAR, LEFT, neutralize=None)
+    assert [row["kept"] for row in lines(out / "neutralized.jsonl")] == [True, False]
+    assert not service.requests
+
+
+def test_no_neutral_text_ends_the_run(stop_after: Stage, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"neutralized\.jsonl: no item is left"):
+        stop_after("validate", LEFT, neutralize=None)
+    assert not lines(tmp_path / "out" / "items.jsonl")
+
+
+def test_a_run_stops_after_a_stage_and_goes_on_where_it_was(
+    service: Service, stop_after: Stage
+) -> None:
+    items = [DOUBTFUL, LEFT]
+    asked = []
+    for stage in ("filter", "neutralize", "generate", "fuse", "validate"):
+        out = stop_after(stage, *items)
+        asked.append([r.stage for r in service.requests])
+        assert (out / "variants.jsonl").exists() == (stage == "validate")
+        service.requests.clear()
+    assert [(len(stages), set(stages)) for stages in asked] == [
+        (1, {"filter"}),
+        (1, {"neutralize"}),
+        (4, {"generate"}),
+        (4, {"fuse"}),
+        (6, {"validate"}),
+    ]
+    with pytest.raises(InputError, match="stage = 'review': is unknown"):
+        stop_after("review", *items)
+
+
+def test_the_file_tells_who_took_part(service: Service, stop_after: Stage) -> None:
+    out = stop_after("validate", DOUBTFUL, **{"neutralize": None})
+    found = json.loads((out / "build.json").read_text(encoding="utf-8"))
+    agents = found["agents"]
+    host = service.url.removeprefix("http://")
+    for stage in ("filter", "generate", "fuse", "validate"):
+        agent = agents[stage]
+        assert (agent["model"], agent["snapshot"]) == ("tiny", "tiny-2026-01-01")
+        assert agent["endpoint"] == host
+        assert len(agent["prompt_sha256"]) == 64
+    assert agents["neutralize"] == {
+        "model": "none",
+        "snapshot": None,
+        "endpoint": None,
+        "prompt_sha256": None,
+    }
+    assert found["attributes"]["race"]["pairs"] == [["white", "black"]]
+    assert found["directions"] == {"race": {"white": "neutral", "black": "neutral"}}
+    assert found["options"] == ["A", "B", "C"]

@@ -1,0 +1,46 @@
+"""A review from handing out to consensus, in one call each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from fairstats.vignettes.building.built_benchmark import read_built
+from fairstats.vignettes.review.decisions import decisions
+from fairstats.vignettes.review.handing_out import assign_review, next_round
+from fairstats.vignettes.review.rounds import read_review
+from fairstats.vignettes.review.taking_in import import_review
+from tests.vignette_builds import built_folder, hand_in, reviewers
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> SimpleNamespace:
+    """A build, and short names for what can be done with it."""
+    folder = tmp_path / "build"
+
+    def build(**given):
+        built_folder(folder, **given)
+
+    def assign(number=4, **options):
+        return assign_review(folder, reviewers(tmp_path / "raters.csv", number), **options)
+
+    def judge(assigned, says=None, name="in", **options):
+        given = hand_in(assigned, tmp_path / name, **({"says": says} if says else {}), **options)
+        return import_review(folder, [given])
+
+    def decided():
+        return decisions(read_review(read_built(folder))).set_index(
+            ["item_id", "attribute", "group"]
+        )
+
+    return SimpleNamespace(
+        folder=folder,
+        build=build,
+        assign=assign,
+        judge=judge,
+        decided=decided,
+        consensus=lambda **options: next_round(folder, **options),
+        review=lambda: read_review(read_built(folder)),
+    )

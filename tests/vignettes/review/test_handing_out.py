@@ -1,0 +1,196 @@
+"""What reviewers get, and what they do not; rounds that cannot be handed out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairstats._lib.problems import InputError
+from tests.rating_files import HOSTILE, form_data, sheet_rows
+from tests.vignette_builds import BAD, FINE, LEAKS, built_folder, variants_of
+
+ONE = ("demo-01", "race", "white")
+
+
+def every_byte(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def refused(call, match, **options):
+    with pytest.raises(InputError, match=match):
+        call(**options)
+
+
+def test_a_build_without_a_sound_item_has_nothing_to_review(study):
+    study.build(variant=lambda key: {"outcome": "faulty"} if key[2] == "male" else {})
+    refused(study.assign, "no item of which every variant was kept")
+    assert not (study.folder / "review").exists()
+
+
+def test_variants_of_items_that_cannot_be_released_are_not_handed_out(study):
+    faulty = ("demo-02", "sex", "female")
+    study.build(variant=lambda key: {"outcome": "failed", "text": None} if key == faulty else {})
+    variants = set(variants_of(study.assign()).values())
+    assert {item for item, _, _ in variants} == {"demo-01", "demo-03"}
+    assert len(variants) == 12
+
+
+def test_a_build_that_keeps_what_went_as_intended_hands_out_only_that(study):
+    other = ("demo-03", "ses", "low_income")
+    study.build(
+        keep="as intended",
+        variant=lambda key: {"outcome": "not as intended"} if key == other else {},
+    )
+    assert {key[0] for key in variants_of(study.assign()).values()} == {"demo-01", "demo-02"}
+
+
+def test_a_reviewer_sees_the_key_and_neither_name_direction_nor_outcome(study):
+    wanted = {"race": {"white": "favourable-xyz", "black": "unfavourable-xyz"}}
+    study.build(
+        directions=wanted,
+        variant=lambda key: {"direction": "favourable-xyz", "variant_answer": "ZZZ"},
+    )
+    assigned = study.assign()
+    assert assigned.groups[["raters", "load_min", "load_max"]].to_numpy().tolist() == [[4, 18, 18]]
+    form = assigned.path / "forms" / "p0.html"
+    (neutral, variant), *_ = (task["beside"] for task in form_data(form)["tasks"])
+    assert [neutral[0][0], variant[0][0]] == ["Neutral vignette with options", "Variant"]
+    assert neutral[0][1].count(" (key)") == 1
+    text = form.read_text(encoding="utf-8")
+    for hidden in ("demo-0", "xyz", "ZZZ", "as intended", "writer"):
+        assert hidden not in text
+    rows = sheet_rows(assigned.path / "sheets" / "p0.csv")
+    assert {"neutral_vignette_with_options", "variant", "leakage", "comment"} <= {*rows[0]}
+
+
+def test_the_same_build_and_reviewers_give_the_same_bytes(study, tmp_path):
+    study.build()
+    study.assign()
+    first = every_byte(study.folder / "review")
+    other = built_folder(tmp_path / "other")
+    from fairstats.vignettes.review.handing_out import assign_review
+
+    assign_review(other, tmp_path / "raters.csv")
+    assert every_byte(other / "review") == first
+
+
+def test_nothing_is_handed_out_twice_or_over_something(study):
+    study.build()
+    study.assign()
+    before = every_byte(study.folder)
+    refused(study.assign, "was handed out before")
+    assert every_byte(study.folder) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "match"),
+    [
+        (4, {"replicates": 1}, "one reviewer alone decides nothing"),
+        (3, {}, "3 raters of the group have"),
+        (4, {"rubric": "pairwise"}, "no rubric for single variants"),
+        (4, {"rubric": "none"}, "no such rubric"),
+    ],
+)
+def test_an_assignment_that_could_decide_nothing_is_refused(study, number, options, match):
+    study.build()
+    refused(study.assign, match, number=number, **options)
+    assert not (study.folder / "review").exists()
+
+
+def test_hostile_texts_run_nothing_and_come_back_as_they_were(study):
+    texts = dict(zip(("white", "black", "male", "female", "high_income"), HOSTILE, strict=True))
+    study.build(variant=lambda key: {"text": texts[key[2]]} if key[2] in texts else {})
+    assigned = study.assign()
+    form = assigned.path / "forms" / "p0.html"
+    assert form.read_text(encoding="utf-8").count("<script") == 2
+    shown = {task["beside"][1][0][1] for task in form_data(form)["tasks"]}
+    assert {*HOSTILE} <= shown
+    study.judge(assigned)
+    assert set(study.decided()["decision"]) == {"accepted"}
+
+
+def test_a_text_that_is_too_long_is_named_by_the_build(study):
+    study.build(variant=lambda key: {"text": "m" * 60_000} if key == ONE else {})
+    refused(study.assign, r"variants.jsonl: row 1: text: is no text, or too long")
+
+
+def test_consensus_needs_a_review_and_judgements(study):
+    study.build()
+    refused(study.consensus, "is not being reviewed")
+    assigned = study.assign()
+    refused(study.consensus, "no judgement is there; take them in")
+    study.judge(assigned, lambda rater, variant: FINE if rater != "P3" else None)
+    refused(study.consensus, r"18 of 72 judgements are missing; .*--incomplete")
+    assert study.consensus(incomplete=True).assigned is None
+
+
+def test_where_all_agree_nothing_is_handed_out_again(study):
+    study.build()
+    study.judge(study.assign())
+    found = study.consensus()
+    assert found.assigned is None
+    assert found.notes[-1] == "nothing has to be judged again"
+    assert not (study.folder / "review" / "round-2").exists()
+
+
+def test_a_dry_run_says_where_it_stands_and_writes_nothing(study):
+    study.build()
+    assert study.consensus(dry_run=True).decisions["decision"].unique().tolist() == ["open"]
+    study.judge(study.assign(), lambda rater, variant: LEAKS if rater == "P0" else FINE)
+    before = every_byte(study.folder)
+    found = study.consensus(dry_run=True)
+    assert found.assigned is None
+    assert found.decisions["reason"].unique().tolist() == ["reviewers disagree: answer leakage"]
+    assert every_byte(study.folder) == before
+
+
+def test_the_second_time_reviewers_see_what_all_said_without_names(study):
+    study.build()
+    study.judge(
+        study.assign(),
+        lambda rater, variant: LEAKS if (rater, variant) == ("P2", ONE) else FINE,
+        comment="says \n too much",
+    )
+    again = study.consensus().assigned
+    assert variants_of(again).values().__iter__().__next__() == ONE
+    assert again.groups["raters"].tolist() == [4]
+    form = again.path / "forms" / "p1.html"
+    (task,) = form_data(form)["tasks"]
+    said = task["beside"][0][0][1]
+    assert said.endswith(
+        "What reviewers said independently of each other (4):\n"
+        "Semantic fluency: 4 No problem\n"
+        "Clinical consistency: 4 No problem\n"
+        "Answer leakage: 3 To no option; 1 To the key\n" + "Comment: says too much\n" * 3
+        + "Comment: says too much"
+    )  # fmt: skip
+    assert "P2" not in form.read_text(encoding="utf-8")
+
+
+def test_other_raters_can_judge_the_second_time(study, tmp_path):
+    study.build()
+    study.judge(study.assign(), lambda rater, variant: BAD if rater == "P0" else FINE)
+    others = tmp_path / "others.csv"
+    others.write_text("rater_id,rater_group\n" + "".join(f"X{n},physician\n" for n in range(4)))
+    again = study.consensus(raters=others).assigned
+    assert sorted(path.stem for path in again.path.glob("forms/*")) == ["x0", "x1", "x2", "x3"]
+
+
+def test_a_text_that_changed_behind_the_reviewers_is_refused(study):
+    study.build()
+    study.judge(study.assign())
+    path = study.folder / "variants.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0]["text"] = "Another text. " + rows[0]["text"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused(study.consensus, "is not the text that round 1 of the review showed")
+
+
+def test_a_key_that_was_changed_is_refused(study):
+    study.build()
+    assigned = study.assign()
+    (assigned.path / "key.csv").write_text("")
+    refused(study.consensus, "key.csv")

@@ -1,0 +1,204 @@
+"""Judgements and edits taken in: added to, never changed; nothing is half-written."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from fairstats._lib.problems import InputError
+from fairstats.vignettes.review.taking_in import import_review
+from tests.rating_files import fill_sheet, write_rows
+from tests.vignette_builds import BAD, FINE, hand_in
+
+ONE = ("demo-01", "race", "white")
+
+
+@pytest.fixture
+def edit(study, tmp_path):
+    """A file with one edit of one variant."""
+
+    def build(key=ONE, name="edits.csv", **changes):
+        item = next(
+            row
+            for row in map(json.loads, (study.folder / "items.jsonl").read_text().splitlines())
+            if row["item_id"] == key[0]
+        )
+        row = dict(zip(("item_id", "attribute", "group"), key, strict=True))
+        row |= {"text": f"Edited. {item['neutralized']}", "editor": "P1", "why": "reads badly"}
+        return write_rows(tmp_path / name, [row | changes])
+
+    return build
+
+
+def test_nothing_can_be_taken_in_before_it_was_handed_out(study, tmp_path):
+    study.build()
+    with pytest.raises(InputError, match="is not being reviewed"):
+        import_review(study.folder, [tmp_path])
+
+
+def test_nothing_named_is_refused(study):
+    study.build()
+    study.assign()
+    with pytest.raises(InputError, match="nothing to import"):
+        import_review(study.folder)
+
+
+def test_judgements_may_be_added_and_not_changed(study, tmp_path):
+    study.build()
+    assigned = study.assign()
+    taken = study.judge(assigned, lambda rater, variant: FINE if rater < "P2" else None)
+    assert taken.notes[0] == "36 of 72 judgements, 36 missing"
+    (path,) = taken.paths
+    first = path.read_bytes()
+    everything = hand_in(assigned, tmp_path / "all", seconds=100)
+    assert import_review(study.folder, [everything]).notes == ("72 of 72 judgements, 0 missing",)
+    more = path.read_bytes()
+    assert more != first
+    import_review(study.folder, [everything])
+    assert path.read_bytes() == more
+    for files in ([everything / "p0.json"], [hand_in(assigned, tmp_path / "b", lambda *_: BAD)]):
+        with pytest.raises(InputError, match="holds judgements that the files have not"):
+            import_review(study.folder, files)
+    assert path.read_bytes() == more
+
+
+def test_sheets_are_taken_in_like_forms_and_have_no_time(study, tmp_path):
+    study.build()
+    assigned = study.assign()
+    files = [
+        fill_sheet(sheet, tmp_path / sheet.name, lambda row: FINE)
+        for sheet in sorted(assigned.path.glob("sheets/*.csv"))
+    ]
+    assert import_review(study.folder, files).notes == ("72 of 72 judgements, 0 missing",)
+    assert set(study.decided()["decision"]) == {"accepted"}
+
+
+def test_comments_stand_apart_and_go_when_they_are_withdrawn(study, tmp_path):
+    study.build()
+    assigned = study.assign()
+    ratings, comments = study.judge(assigned, comment="=said").paths
+    assert set(pd.read_csv(comments)["comment"]) == {"'=said"}
+    again = import_review(study.folder, [hand_in(assigned, tmp_path / "again")])
+    assert again.paths == (ratings,)
+    assert not comments.exists()
+
+
+def test_a_round_is_closed_when_the_next_is_handed_out(study, tmp_path):
+    study.build()
+    first = study.assign()
+    study.judge(first, lambda rater, variant: BAD if (rater, variant) == ("P0", ONE) else FINE)
+    study.consensus()
+    before = study.decided()
+    with pytest.raises(InputError, match="is of another assignment"):
+        import_review(study.folder, [tmp_path / "in"])
+    pd.testing.assert_frame_equal(study.decided(), before)
+
+
+def test_a_broken_file_leaves_everything_as_it_was(study, tmp_path, edit):
+    study.build()
+    given = hand_in(study.assign(), tmp_path / "in")
+    (given / "p3.json").write_text("{")
+    with pytest.raises(InputError, match=r"p3\.json"):
+        import_review(study.folder, [given], edits=edit())
+    assert sorted(p.name for p in (study.folder / "review").iterdir()) == ["round-1"]
+
+
+def test_a_wrong_edit_keeps_right_judgements_out(study, tmp_path, edit):
+    study.build()
+    given = hand_in(study.assign(), tmp_path / "in")
+    with pytest.raises(InputError, match="does not end with the final sentence"):
+        import_review(study.folder, [given], edits=edit(text="Gone."))
+    assert sorted(p.name for p in (study.folder / "review").iterdir()) == ["round-1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"item_id": "demo-09"}, "is no variant that is reviewed"),
+        ({"group": "neutralized"}, "is no variant that is reviewed"),
+        ({"why": " "}, "why = ' ': is missing or empty"),
+        ({"editor": "p@hospital.example"}, "is no pseudonym"),
+        ({"text": "m" * 50_001}, "has 50,001 characters"),
+        ({"text": None}, "is missing or empty"),
+    ],
+)
+def test_an_edit_that_cannot_be_used_is_refused(study, edit, changes, match):
+    study.build()
+    study.judge(study.assign())
+    with pytest.raises(InputError, match=match):
+        import_review(study.folder, edits=edit(**changes))
+    assert not (study.folder / "review" / "edits-1.jsonl").exists()
+
+
+def test_an_edit_of_nothing_is_refused(study, edit):
+    study.build()
+    study.judge(study.assign())
+    text = study.review().text(ONE)
+    with pytest.raises(InputError, match="is the text as it was"):
+        import_review(study.folder, edits=edit(text=text))
+
+
+def test_an_edited_text_is_undecided_until_it_was_judged_and_then_edited(study, edit):
+    study.build()
+    study.judge(study.assign(), lambda rater, variant: BAD if variant == ONE else FINE)
+    assert study.decided().loc[ONE, "decision"] == "rejected"
+    (path,) = import_review(study.folder, edits=edit()).paths
+    assert path == study.folder / "review" / "edits-1.jsonl"
+    assert study.decided().loc[ONE, "reason"] == "the edited text was not judged"
+    again = study.consensus().assigned
+    lines = (again.path / "tasks.jsonl").read_text().splitlines()
+    (task,) = map(json.loads, lines)
+    assert task["answer"].startswith("Edited. ")
+    # It is judged anew: what was said of another text is not shown.
+    assert "What reviewers said" not in task["question"]
+    study.judge(again, name="second")
+    assert study.decided().loc[ONE, ["decision", "round", "times"]].tolist() == ["edited", 2, 1]
+
+
+def test_an_edited_text_in_dispute_is_judged_once_more(study, edit):
+    study.build()
+    study.judge(study.assign())
+    import_review(study.folder, edits=edit())
+    split = lambda rater, variant: BAD if rater == "P0" else FINE  # noqa: E731
+    study.judge(study.consensus().assigned, split, name="second")
+    assert study.decided().loc[ONE, "decision"] == "open"
+    third = study.consensus().assigned
+    assert third.path.name == "round-3"
+    study.judge(third, split, name="third")
+    assert study.decided().loc[ONE, ["decision", "times"]].tolist() == ["edited", 2]
+
+
+def test_edits_of_the_same_round_are_replaced_and_of_a_later_one_added(study, edit):
+    study.build()
+    study.judge(study.assign())
+    import_review(study.folder, edits=edit(why="first"))
+    import_review(study.folder, edits=edit(why="second"))
+    assert [one.why for one in study.review().edits] == ["second"]
+    study.judge(study.consensus().assigned, name="second")
+    text = study.review().text(ONE)
+    with pytest.raises(InputError, match="is the text as it was"):
+        import_review(study.folder, edits=edit(text=text))
+    import_review(study.folder, edits=edit(text=f"Once more. {text}"))
+    assert [one.round for one in study.review().edits] == [1, 2]
+    assert study.review().text(ONE).startswith("Once more. ")
+
+
+def test_what_the_rules_find_in_an_edited_text_is_noted(study, edit):
+    study.build()
+    study.judge(study.assign())
+    item = study.review().built.items["demo-01"]
+    *_, final = item.neutralized.split(". ")
+    taken = import_review(study.folder, edits=edit(text=f"They take 45 mg of warfarin. {final}"))
+    assert taken.notes[0] == "edited texts, to be judged in the next round: 1"
+    assert "demo-01, race, white: new quantity: 45 mg" in taken.notes
+    assert "demo-01, race, white: new drug: warfarin" in taken.notes
+    (kept,) = study.review().edits
+    assert [f"demo-01, race, white: {problem}" for problem in kept.problems] == [*taken.notes[1:]]
+
+
+def test_a_sound_edit_is_noted_for_nothing(study, edit):
+    study.build()
+    study.judge(study.assign())
+    assert len(import_review(study.folder, edits=edit()).notes) == 1
