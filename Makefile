@@ -1,4 +1,4 @@
-# `make demo` and `make test` set up everything they need in .venv; a second run reuses it.
+# `make demo`, `make check` and `make test` set up all that they need in .venv; a second run reuses it.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -7,16 +7,32 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 INSTALL = $$(test -x $(BIN)/uv && echo $(UV) || echo $(PIP)) --quiet --constraint constraints.txt
 
-.PHONY: demo test docs clean
+.PHONY: demo check test test-all docs clean
 
 demo: .venv/.runtime
 	$(BIN)/fairstats demo $(if $(ANSWERS),--answers "$(ANSWERS)")
 
+PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile \
+  --no-loadscope-reorder
+
+# While changing something: what needs no drawing, browser, model, JVM or released answers.
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(call beside_mypy,$(PYTEST) -m "not (browser or draws or embedded or kills or released or slow or spark)")
+
+# Everything that a fresh clone can run.
 test: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile
+	$(call beside_mypy,$(PYTEST) -m "not spark")
+
+# What needs Java and a large download besides.
+test-all: .venv/.spark
+	$(BIN)/python -m pytest -m spark
+
+# Both run to their end, and either can fail.
+beside_mypy = $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
 docs: .venv/.dev
 	$(BIN)/python docs/build_api.py
@@ -34,6 +50,11 @@ docs: .venv/.dev
 .venv/.dev: .venv/.runtime
 	@echo "Installing what the tests need ..."
 	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+.venv/.spark: .venv/.dev
+	@echo "Installing PySpark (about 450 MB) ..."
+	@$(INSTALL) --editable '.[spark]'
 	@touch $@
 
 .venv/bin/python:

@@ -20,6 +20,7 @@ from fairstats.report import builtin
 from fairstats.report.drawing_cache import CACHE_VARIABLE
 from tests.cells import execute_here
 from tests.known_tables import made_once
+from tests.marks import mark, weight
 
 # The same examples on every run and on every machine, slow ones too.
 settings.register_profile("tests", derandomize=True, deadline=None, database=None, max_examples=40)
@@ -30,6 +31,17 @@ EXECUTE = builtin._execute
 
 #: Released by others and not part of the repository; see the README there.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    modules: dict[str, int] = {}
+    for item in items:
+        mark(item)
+        module = item.nodeid.partition("::")[0]
+        modules[module] = min(modules.get(module, 0), weight(item))
+    # Stable, so that the tests of a module stay together and in their order.
+    items.sort(key=lambda item: modules[item.nodeid.partition("::")[0]])
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from filelock import FileLock
 
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.declaration import load_benchmark
@@ -58,10 +59,16 @@ def answers_of_models(models: tuple[str, ...], *, items: int = 24) -> pd.DataFra
 
 
 @pytest.fixture(scope="session")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    folder = tmp_path_factory.mktemp("releases")
-    answers = write_answers(answers_of_models(("Model-1", *HOSTILE)), folder / "in" / "a.parquet")
-    return publish(answers, release="2026.11", out=folder / "out", renderer="builtin")
+def release(of_this_run: Path) -> Published:
+    """Drawn by the first worker that needs it; no test may change it."""
+    folder = of_this_run / "releases"
+    with FileLock(of_this_run / "releases.lock"):
+        if not (folder / "drawn").exists():
+            answers = answers_of_models(("Model-1", *HOSTILE))
+            path = write_answers(answers, folder / "in" / "a.parquet")
+            publish(path, release="2026.11", out=folder / "out", renderer="builtin")
+            (folder / "drawn").touch()
+    return Published(folder / "out" / "v" / "2026.11", new=True)
 
 
 @pytest.fixture(scope="session")

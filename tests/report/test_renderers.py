@@ -152,7 +152,7 @@ def test_asking_for_a_quarto_that_is_not_there_says_what_to_do(release, tmp_path
     assert not (tmp_path / "s").exists()
 
 
-def test_a_failing_page_is_named(release, tmp_path):
+def test_a_failing_page_is_named(release, tmp_path, in_kernels):
     project = tmp_path / "project"
     project.mkdir()
     shown = Release(release.path)
@@ -164,9 +164,11 @@ def test_a_failing_page_is_named(release, tmp_path):
     assert not (tmp_path / "site").exists()
 
 
-def test_drawing_twice_gives_the_same_pages_whatever_the_cores(
-    small_answers, tmp_path, monkeypatch
+def test_drawing_again_gives_the_same_pages_whatever_the_cores_and_in_the_tests_too(
+    small_answers, tmp_path, monkeypatch, request
 ):
+    here = publish(small_answers, release="r", out=tmp_path / "0", renderer="builtin")
+    request.getfixturevalue("in_kernels")
     monkeypatch.setattr(builtin.os, "cpu_count", lambda: 3)
     once = publish(small_answers, release="r", out=tmp_path / "1", renderer="builtin")
     monkeypatch.setattr(builtin.os, "cpu_count", lambda: None)
@@ -179,3 +181,4 @@ def test_drawing_twice_gives_the_same_pages_whatever_the_cores(
         }
 
     assert content(once.path) == content(again.path)
+    assert content(here.path) == content(once.path)

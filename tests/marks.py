@@ -1,0 +1,93 @@
+"""What a test needs besides Python, told from where it stands and from the fixtures it uses.
+
+``make check`` leaves out all of these; ``pytest -m draws`` runs those that draw pages, and so on.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import pytest
+
+#: Modules, or single tests of them, by what they need.
+NEEDED: dict[str, tuple[str, ...]] = {
+    # They publish, report or render.
+    "draws": (
+        "answers/test_hostile_files.py::test_files_replaced_while_publishing",
+        "benchmarks/test_without_baseline.py",
+        "commands/test_cli.py",
+        "commands/test_rating_commands.py",
+        "publishing/",
+        "replication/test_recomputed.py::test_a_release_holds_the_table",
+        "report/test_api.py",
+        "report/test_audit_sections.py",
+        "report/test_badges.py",
+        "report/test_change_tables.py",
+        "report/test_downloads.py",
+        "report/test_feed.py",
+        "report/test_flip_texts.py",
+        "report/test_model_page.py",
+        "report/test_pages.py",
+        "report/test_quarto_project.py",
+        "report/test_rank_table.py",
+        "report/test_ratings_page.py",
+        "report/test_renderers.py",
+        "report/test_replication_pages.py",
+        "report/test_retrieval_page.py",
+        "report/test_sensitivity_tables.py",
+        "report/test_table_snapshots.py",
+        "report/test_template.py",
+        "report/test_vignettes_page.py",
+    ),
+    # The embedded models answer.
+    "embedded": (
+        "collectors/test_embedded.py",
+        "publishing/test_demo.py",
+        "vignettes/building/test_end_to_end.py::test_the_embedded_model",
+        "test_installation.py",
+    ),
+    # Processes are killed or interrupted while they work.
+    "kills": (
+        "collectors/test_campaign.py",
+        "publishing/test_interrupted_publishing.py",
+        "ratings/collection/test_ask.py::test_a_killed_run",
+        "vignettes/building/test_command.py",
+        "vignettes/building/test_resuming.py",
+    ),
+    # Simulations, enumerations, wheels, and processes of their own: more than a second each.
+    "slow": ("test_installation.py", "comparisons/test_win_win_error.py", "test_refusals.py"),
+}
+#: Fixtures by what their tests need.
+FIXTURES = {
+    "browser": "browser",
+    "driver": "browser",
+    "local_spark": "spark",
+    "shared_data": "released",
+}
+
+
+def mark(item: pytest.Item) -> None:
+    """Add the marks of what a test needs."""
+    path = PurePath(item.nodeid.partition("::")[0])
+    place = item.nodeid.removeprefix("tests/")
+    found = {
+        name
+        for name, places in NEEDED.items()
+        if path.parts[0] == "tests" and place.startswith(places)
+    }
+    found |= {FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES}
+    parameters = getattr(item, "callspec", None)
+    engines = set(map(str, parameters.params.values())) if parameters else set()
+    if engines & {"pyspark", "spark"}:
+        found.add("spark")
+    for name in sorted(found):
+        item.add_marker(name)
+
+
+def weight(item: pytest.Item) -> int:
+    """How early a module begins: what takes long comes first, so that no core waits at the end."""
+    names = {one.name for one in item.iter_markers()}
+    return -sum(2**place for place, name in enumerate(_BY_LENGTH) if name in names)
+
+
+_BY_LENGTH = ("released", "slow", "kills", "browser", "draws", "embedded")
