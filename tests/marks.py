@@ -1,11 +1,16 @@
 """What a test needs besides Python, told from where it stands and from the fixtures it uses.
 
 ``make check`` leaves out all of these; ``pytest -m draws`` runs those that draw pages, and so on.
+`slow.txt` lists the tests that take long by themselves. To measure them again::
+
+    make test PYTEST_ADDOPTS=--junitxml=times.xml && python -m tests.marks times.xml
 """
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import sys
+from pathlib import Path, PurePath
+from xml.etree import ElementTree
 
 import pytest
 
@@ -54,8 +59,6 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "vignettes/building/test_command.py",
         "vignettes/building/test_resuming.py",
     ),
-    # Simulations, enumerations, wheels, and processes of their own: more than a second each.
-    "slow": ("test_installation.py", "comparisons/test_win_win_error.py", "test_refusals.py"),
 }
 #: Fixtures by what their tests need.
 FIXTURES = {
@@ -64,6 +67,12 @@ FIXTURES = {
     "local_spark": "spark",
     "shared_data": "released",
 }
+
+
+#: Seconds from which on a test is slow.
+SLOW = 0.2
+_LIST = Path(__file__).with_name("slow.txt")
+_SLOW = frozenset(_LIST.read_text(encoding="utf-8").splitlines())
 
 
 def mark(item: pytest.Item) -> None:
@@ -80,6 +89,8 @@ def mark(item: pytest.Item) -> None:
     engines = set(map(str, parameters.params.values())) if parameters else set()
     if engines & {"pyspark", "spark"}:
         found.add("spark")
+    if item.nodeid.partition("[")[0] in _SLOW:
+        found.add("slow")
     for name in sorted(found):
         item.add_marker(name)
 
@@ -91,3 +102,17 @@ def weight(item: pytest.Item) -> int:
 
 
 _BY_LENGTH = ("released", "slow", "kills", "browser", "draws", "embedded")
+
+
+def write_slow(report: Path) -> None:
+    """Write the list of slow tests from the times of a run, in pytest's JUnit XML."""
+    slow = set()
+    for case in ElementTree.parse(report).iter("testcase"):
+        if float(case.get("time", 0)) >= SLOW:
+            module, name = case.get("classname", ""), case.get("name", "").partition("[")[0]
+            slow.add(f"{module.replace('.', '/')}.py::{name}")
+    _LIST.write_text("".join(f"{name}\n" for name in sorted(slow)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_slow(Path(sys.argv[1]))
