@@ -30,7 +30,6 @@ from .inference.cluster_bootstrap import cluster_bootstrap as cluster_bootstrap
 from .inference.cluster_bootstrap import mean_interval as mean_interval
 from .inference.cochran import cochran_q as cochran_q
 from .inference.crossed_means import crossed_interval as crossed_interval
-from .inference.crossed_means import pigeonhole_bootstrap as pigeonhole_bootstrap
 from .inference.effect_sizes import cohens_h_interval as cohens_h_interval
 from .inference.effect_sizes import odds_ratio as odds_ratio
 from .inference.equivalence import verdict as verdict

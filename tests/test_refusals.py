@@ -157,7 +157,6 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
     fairstats.paired_bias_rates: lambda: ((ratings(),), {}),
     fairstats.partly_paired_interval: lambda: ((), PAIRED | OWN),
     fairstats.percent_agreement: lambda: ((LABELS,), {}),
-    fairstats.pigeonhole_bootstrap: lambda: (CROSSED, {"rng": 1, "n_resamples": 99}),
     fairstats.plan_agreement: lambda: ((), {"agreement": 0.8, "width": 0.1}),
     fairstats.plan_ratings: lambda: ((), {"rate": 0.1, "width": 0.1}),
     fairstats.positive_agreement: lambda: ((LABELS,), {"positive": "yes"}),

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, stats
+from scipy import stats
 
 from fairstats._lib.result_objects import Estimate, FloatArray, Tabular
-from fairstats.inference._checks import check_alpha, check_between, check_resampling, check_share
+from fairstats.inference._checks import check_alpha, check_between, check_share
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
-from fairstats.inference.exact_sums import discrete_law
 
-# Resamples are drawn in parts, so that their weights stay below some 100 MB.
-_PART = 5_000_000
 # What differs by less differs by floating point alone.
 _ROUNDING = 1e-12
 # A p-value that underflows is not 0.
@@ -180,73 +177,6 @@ def crossed_test(
     return _tested(float(t), spread.df, _named(spread.clusters, "score t"))
 
 
-def pigeonhole_bootstrap(
-    values: npt.ArrayLike,
-    items: npt.ArrayLike,
-    raters: npt.ArrayLike,
-    *,
-    n_resamples: int = 9999,
-    rng: np.random.Generator | int | None = None,
-    alpha: float = 0.05,
-) -> Estimate:
-    """Percentile interval of the mean of ratings, items and raters both drawn with replacement.
-
-    Parameters
-    ----------
-    values, items, raters
-        As for `crossed_interval`.
-    n_resamples : int
-        The number of resamples.
-    rng : numpy.random.Generator or int
-        Needed to resample: an interval has to be recomputable.
-    alpha : float
-        1 − confidence level.
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of ratings. Limits are NaN where no two resamples differ.
-
-    Raises
-    ------
-    ValueError
-        As `crossed_interval`, and without `rng`.
-
-    Notes
-    -----
-    A resample draws I items and R raters, each with replacement and independently; a rating
-    counts as often as its item was drawn times as often as its rater was. Where neither matters
-    the variance of the mean is taken for up to three times what it is: the interval is then wide,
-    see ``benchmarks/crossed_coverage.py``. A resample in which no rating counts is left out.
-
-    References
-    ----------
-    Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1:386-411. Checked against
-    enumeration of all resamples.
-
-    Examples
-    --------
-    >>> found = pigeonhole_bootstrap([1, 1, 0, 0, 1, 0, 0, 0], [1, 1, 2, 2, 3, 3, 4, 4],
-    ...                              ["a", "b"] * 4, rng=1)
-    >>> float(found.estimate), float(found.ci_low), float(found.ci_high)
-    (0.375, 0.0, 0.75)
-    """
-    alpha = check_alpha(alpha)
-    generator = check_resampling(n_resamples, rng)
-    x, crossing = _checked(values, items, raters)
-    n = len(x)
-    if n == 0:
-        return _result(float("nan"), 0.0, 1.0, alpha, "none (no rating)", 0)
-    means = _resampled_means(x, crossing, n_resamples, generator)
-    if len(means) == 0 or np.ptp(means) == 0:
-        name = "none (the resamples do not vary)"
-        return _result(_mean(x), float("nan"), float("nan"), alpha, name, n)
-    law = discrete_law(means)
-    low, high = law.lower_quantile(alpha / 2), law.upper_quantile(alpha / 2)
-    name = f"pigeonhole bootstrap percentile, {n_resamples} resamples"
-    return _result(_mean(x), low, high, alpha, name, n)
-
-
 def _checked(
     values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike
 ) -> tuple[FloatArray, Crossing]:
@@ -289,22 +219,6 @@ def wilson_limits(p: float, variance: float, quantile: float) -> tuple[float, fl
     centre = (p + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
     half = quantile * np.sqrt(variance + quantile**2 / (4 * n**2)) / (1 + quantile**2 / n)
     return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
-def _resampled_means(
-    x: FloatArray, crossing: Crossing, n_resamples: int, rng: np.random.Generator
-) -> FloatArray:
-    place, shape = (crossing.items, crossing.raters), (crossing.n_items, crossing.n_raters)
-    total = sparse.csr_array((x, place), shape=shape)
-    number = sparse.csr_array((np.ones(len(x)), place), shape=shape)
-    means = []
-    part = max(1, _PART // max(shape))
-    for start in range(0, n_resamples, part):
-        size = min(part, n_resamples - start)
-        drawn = [rng.multinomial(k, np.full(k, 1 / k), size=size).astype(float) for k in shape]
-        sums, counts = (((drawn[0] @ matrix) * drawn[1]).sum(axis=1) for matrix in (total, number))
-        means.append(sums[counts > 0] / counts[counts > 0])
-    return np.concatenate(means)
 
 
 def _result(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.publishing.xml_text import element, xml_document
 from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
 
@@ -32,7 +31,6 @@ _WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASON
 #: The order of the message; the first status of an attribute's pairs is the attribute's.
 STATUSES = (SHOWN, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
 _COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
-_HEIGHT, _PADDING, _RADIUS = 20, 7, 3
 
 
 def badge(release: Release, model: str) -> dict[str, Any]:
@@ -92,71 +90,6 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     }
 
 
-def badge_svg(content: Mapping[str, Any], *, title: str) -> str:
-    """A badge as a picture of its own, for where no other server shall be asked.
-
-    Parameters
-    ----------
-    content : mapping
-        From `badge`.
-    title : str
-        Whose it is; screen readers say it before the badge's own words.
-
-    Returns
-    -------
-    str
-        An SVG document without scripts, links or fonts of its own.
-    """
-    label, message = str(content["label"]), str(content["message"])
-    widths = [_width(text) + 2 * _PADDING for text in (label, message)]
-    split, whole = widths[0], sum(widths)
-    words = f"{title}, {label}: {message}"
-    root = element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "width": str(whole),
-            "height": str(_HEIGHT),
-            "role": "img",
-            "aria-label": words,
-        },
-    )
-    root.append(element("title", text=words))
-    # Two boxes, each with round corners on its outer side alone.
-    h, r = _HEIGHT, _RADIUS
-    for colour, outline in (
-        (
-            content["labelColor"],
-            f"M{split} 0v{h}H{r}a{r} {r} 0 0 1-{r}-{r}V{r}a{r} {r} 0 0 1 {r}-{r}z",
-        ),
-        (
-            content["color"],
-            f"M{split} 0v{h}H{whole - r}a{r} {r} 0 0 0 {r}-{r}V{r}a{r} {r} 0 0 0-{r}-{r}z",
-        ),
-    ):
-        root.append(element("path", {"d": outline, "fill": f"#{colour}"}))
-    left = _PADDING
-    for text, width in zip((label, message), widths, strict=True):
-        root.append(
-            element(
-                "text",
-                {
-                    "x": str(left),
-                    "y": "14",
-                    "fill": "#ffffff",
-                    "font-family": "Verdana, DejaVu Sans, sans-serif",
-                    "font-size": "11",
-                    # The reader's font may be another: the text keeps to its place all the same.
-                    "textLength": str(width - 2 * _PADDING),
-                    "lengthAdjust": "spacingAndGlyphs",
-                },
-                text,
-            )
-        )
-        left += width
-    return xml_document(root)
-
-
 def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
     """Each attribute that the model was asked about, in words, its status, and that in words."""
     own = release.estimates[
@@ -214,11 +147,3 @@ def status_of(verdict: object, reason: object) -> str:
 def _in_sentence(label: str) -> str:
     """A label within a line: "Race" as "race", but "SES" as it is."""
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
-
-
-def _width(text: str) -> int:
-    """About how many pixels a text takes in Verdana of 11 pixels."""
-    narrow, wide = set(" .,:;'|!()[]ijlftrI"), set("mwMW@%")
-    return round(
-        sum(4.2 if c in narrow else 10.2 if c in wide or c > "\u2e7f" else 7 for c in text)
-    )

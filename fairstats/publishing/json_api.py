@@ -18,7 +18,7 @@ from fairstats._lib.table_text import json_text, records, write_text
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.table import PRIMARY_TEST
-from fairstats.publishing.badges import badge, badge_svg
+from fairstats.publishing.badges import badge
 from fairstats.release.contents import Board, Release
 
 #: Of both documents. A minor version adds fields, a major one changes or takes away.
@@ -59,19 +59,16 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
     Returns
     -------
     list of Path
-        ``leaderboard.json``, ``models/<slug>.json``, ``badges/<slug>.json`` and ``.svg``, and the
+        ``leaderboard.json``, ``models/<slug>.json``, ``badges/<slug>.json``, and the
         two schemas.
     """
     board = leaderboard_document(release, model_pages=model_pages)
     written = [write_text(json_text(board), folder / "leaderboard.json")]
     for model, slug in release.slugs.items():
         document = model_document(release, model, model_pages=model_pages)
-        own_badge = badge(release, model)
-        picture = badge_svg(own_badge, title=model)
         written += [
             write_text(json_text(document), folder / "models" / f"{slug}.json"),
-            write_text(json_text(own_badge), folder / "badges" / f"{slug}.json"),
-            write_text(picture, folder / "badges" / f"{slug}.svg"),
+            write_text(json_text(badge(release, model)), folder / "badges" / f"{slug}.json"),
         ]
     for name, schema in schema_documents().items():
         written.append(write_text(json_text(schema), folder / name))
@@ -120,7 +117,6 @@ def leaderboard_document(release: Release, *, model_pages: str | None = None) ->
                 "page": f"{pages}/{slug}.html",
                 "document": f"models/{slug}.json",
                 "badge": f"badges/{slug}.json",
-                "badge_svg": f"badges/{slug}.svg",
             }
             for model, slug in release.slugs.items()
         ],
@@ -167,7 +163,6 @@ def model_document(
         "page": f"../{pages}/{slug}.html",
         "leaderboard": "../leaderboard.json",
         "badge": f"../badges/{slug}.json",
-        "badge_svg": f"../badges/{slug}.svg",
         "selected_items": [
             {"benchmark": name, "reason": benchmark.selected_on[model]}
             for name, benchmark in release.benchmarks.items()

@@ -22,7 +22,7 @@ TYPES = {
     "index.html": "text/html; charset=utf-8",
     "feed.xml": "application/atom+xml; charset=utf-8",
     "api/1/leaderboard.json": "application/json",
-    "api/1/badges/m.svg": "image/svg+xml",
+    "drawing.svg": "image/svg+xml",
     "downloads/estimates.parquet": "application/vnd.apache.parquet",
     "downloads/estimates.csv": "text/csv; charset=utf-8",
     "CITATION.cff": "application/yaml",

@@ -229,7 +229,6 @@ def test_a_release_before_that_is_no_name_is_refused(release, before):
         "api/leaderboard.json",
         "api/models/one.json",
         "api/badges/one.json",
-        "api/badges/one.svg",
         "api/model.schema.json",
         "CITATION.cff",
         "downloads/estimates.csv",
@@ -265,9 +264,9 @@ def test_a_file_that_publishing_does_not_make_is_named_although_its_hash_is_give
 
 
 def test_a_file_that_was_taken_out_of_folder_and_manifest_is_missed(release):
-    (release / "api" / "badges" / "one.svg").unlink()
+    (release / "api" / "badges" / "one.json").unlink()
     rehash(release)
-    assert "one.svg: is missing" in refused(run(release))
+    assert "one.json: is missing" in refused(run(release))
 
 
 @pytest.mark.parametrize("name", ["evil.html", "v/evil.html", "v/4/index.html", "more/a.js"])

@@ -378,7 +378,6 @@ def test_all_files_are_written_and_nothing_beside_them(hostile, written):
         MODEL_SCHEMA,
         *(f"models/{slug}.json" for slug in slugs),
         *(f"badges/{slug}.json" for slug in slugs),
-        *(f"badges/{slug}.svg" for slug in slugs),
     }
     there = {path for path in (site / "api").rglob("*") if path.is_file()}
     assert there == set(paths)
@@ -420,7 +419,7 @@ def addresses(part: Any) -> Iterator[str]:
             yield from addresses(inner)
     elif isinstance(part, dict):
         for name, value in part.items():
-            if name in ("page", "document", "badge", "badge_svg", "leaderboard", "$schema"):
+            if name in ("page", "document", "badge", "leaderboard", "$schema"):
                 yield value
             else:
                 yield from addresses(value)

@@ -12,6 +12,7 @@ import pytest
 
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.publishing.feed import FEED, FeedEntry, atom_feed, release_entry
+from fairstats.publishing.xml_text import xml_document
 
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
@@ -171,3 +172,8 @@ def test_an_entry_of_a_release_without_verdicts_says_so(tmp_path):
     made = undrawn(answers_of_models(("One",)), tmp_path, missing="bounds")
     (line,) = release_entry(made, path="v/2026.11/index.html").summary
     assert line == "Demonstration items, 1, plain: 1 model; verdicts: none"
+
+
+def test_xml_is_written_with_its_declaration():
+    text = xml_document(ElementTree.Element("a"))
+    assert text == '<?xml version="1.0" encoding="utf-8"?>\n<a />\n'
