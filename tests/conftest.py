@@ -4,6 +4,7 @@ answers that others released."""
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -257,6 +258,8 @@ def in_engine() -> Callable[[pd.DataFrame, str], Any]:
             return pytest.importorskip("duckdb").from_arrow(convert(answers, "pyarrow"))
         if engine == "pyspark":
             sql = pytest.importorskip("pyspark.sql")
+            if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+                pytest.skip("Java is not installed")
             session = sql.SparkSession.builder.master("local[1]").getOrCreate()
             # Spark infers no type for a column of nulls alone.
             whole = [c for c in answers if pd.api.types.is_integer_dtype(answers[c])]
