@@ -7,7 +7,7 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 INSTALL = $$(test -x $(BIN)/uv && echo $(UV) || echo $(PIP)) --quiet --constraint constraints.txt
 
-.PHONY: demo check test test-all docs clean
+.PHONY: demo check test test-all ruff docs clean
 
 demo: .venv/.runtime
 	$(BIN)/fairstats demo $(if $(ANSWERS),--answers "$(ANSWERS)")
@@ -16,23 +16,23 @@ PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist 
   --no-loadscope-reorder
 
 # While changing something: what needs no drawing, browser, model, JVM or released answers.
-check: .venv/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(call beside_mypy,$(PYTEST) -m "not (browser or draws or embedded or kills or released or slow or spark)")
+check: ruff
+	$(call with_mypy,$(PYTEST) -m "not (browser or draws or embedded or kills or released or slow or spark)")
 
 # Everything that a fresh clone can run.
-test: .venv/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(call beside_mypy,$(PYTEST) -m "not spark")
+test: ruff
+	$(call with_mypy,$(PYTEST) -m "not spark")
 
 # What needs Java and a large download besides.
 test-all: .venv/.spark
 	$(BIN)/python -m pytest -m spark
 
+ruff: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
 # Both run to their end, and either can fail.
-beside_mypy = $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
+with_mypy = $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
 docs: .venv/.dev
 	$(BIN)/python docs/build_api.py

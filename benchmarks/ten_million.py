@@ -28,12 +28,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairstats_collectors.journal import Journal, Reply, canonical_json, reply_key
+from fairstats_collectors.journal import Journal, reply_key
 from fairstats_collectors.journal_to_answers import answer_rows
 from fairstats_collectors.models import known_models
 
+from fairstats._lib.safe_names import canonical_json
 from fairstats.answers.files import write_answers
 from fairstats.asking.item_prompts import STRATEGIES, list_prompts
+from fairstats.asking.replies import Reply
 from fairstats.asking.tasks import Task, list_tasks
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items

@@ -1,7 +1,7 @@
 """The tables of releases, each computed once in a run of the tests for the same inputs.
 
 Publishing the same small answers again, and verifying what was published, would compute the same
-tables hundreds of times. What was computed lies in a folder that all workers share.
+tables hundreds of times. All workers share one folder of results.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairstats._lib.atomic_files import whole_file
 from fairstats.release.tables import ReleaseInputs
 
 Make = Callable[[ReleaseInputs], pd.DataFrame]
@@ -26,10 +27,9 @@ def made_once(name: str, make: Make, folder: Path) -> Make:
         if path.exists():
             return pickle.loads(path.read_bytes())
         table = make(of)
-        # Written whole or not at all: another worker may be looking.
-        with path.with_suffix(f".{id(table)}").open("wb") as file:
-            pickle.dump(table, file)
-        Path(file.name).replace(path)
+        # Another worker may be reading.
+        with whole_file(path) as temporary:
+            temporary.write_bytes(pickle.dumps(table))
         return table
 
     return made
@@ -44,7 +44,7 @@ def _digest(of: ReleaseInputs) -> str:
             digest.update(repr([*frame.dtypes.items()]).encode())
             digest.update(frame.to_csv().encode())
         for declared in (*of.benchmarks.values(), *of.rubrics.values()):
-            # Where its files lie decides nothing.
+            # The paths of its files decide nothing.
             facts = {k: v for k, v in vars(declared).items() if not isinstance(v, Path)}
             facts = {k: dict(v) if isinstance(v, Mapping) else v for k, v in facts.items()}
             digest.update(repr(facts).encode())

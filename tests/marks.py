@@ -1,4 +1,4 @@
-"""What a test needs besides Python, told from where it stands and from the fixtures it uses.
+"""What a test needs besides Python, by its folder and the fixtures it uses.
 
 ``make check`` leaves out all of these; ``pytest -m draws`` runs those that draw pages, and so on.
 `slow.txt` lists the tests that take long by themselves. To measure them again::

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from math import asin, comb, sqrt
 from pathlib import Path
@@ -27,6 +26,7 @@ from fairstats.report.coverage_section import (
     range_table,
     read_coverage,
 )
+from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[1]
 COVERAGE = read_coverage()
@@ -121,10 +121,7 @@ def newcombe(*cells):
 
 
 def test_the_script_writes_the_file_again(tmp_path, monkeypatch):
-    path = ROOT / "benchmarks" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("coverage_script", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = benchmark_script("coverage")
     # The smallest n only: all of them take a minute.
     assert sorted(set(COVERAGE["n"])) == sorted(script.SIZES)
     monkeypatch.setattr(script, "SIZES", (50,))

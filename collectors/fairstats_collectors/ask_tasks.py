@@ -85,7 +85,7 @@ class Terms:
 
     @contextmanager
     def opened(self, path: Path, campaign: Mapping[str, str]) -> Iterator[Ask]:
-        """Open the journal beside a file, and give what asks and keeps the replies in it."""
+        """Open the journal next to a file, and give what asks and keeps the replies in it."""
         with open_journal(path, campaign) as journal:
             yield partial(ask_tasks, journal=journal, terms=self)
 
@@ -152,7 +152,7 @@ def connect(
 def open_journal(
     path: Path, facts: Mapping[str, str], shard: Shard | None = None
 ) -> Iterator[Journal]:
-    """The journal beside a file; one in which nothing is does not stay."""
+    """The journal next to a file; an empty one is removed."""
     part = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
     campaign = {**facts, "shard": f"{shard.number}/{shard.of}" if shard else "1/1"}
     with Journal(path.with_name(f"{path.stem}{part}{SUFFIX}"), campaign) as journal:

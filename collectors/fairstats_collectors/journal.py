@@ -1,6 +1,6 @@
 """The journal of a collection: every reply is in it before it counts.
 
-A journal is an SQLite file beside the answers. A reply is known by everything that shaped it (the
+A journal is an SQLite file next to the answers. A reply is known by everything that shaped it (the
 model, the endpoint, the messages, the parameters, the sample and the variant that was asked), so
 that starting again asks what is missing and nothing else, and so that replies to another question
 never pass for replies to this one. The raw reply is kept, not what a parser made of it.
@@ -99,7 +99,7 @@ def schema_of(database: sqlite3.Connection) -> dict[str, str]:
 
 
 def stored_replies(database: sqlite3.Connection) -> list[Reply]:
-    """Every reply and failure in a journal's database, as it stands there."""
+    """Every reply and failure in a journal's database, unchanged."""
     return [Reply._make(row) for row in database.execute(f"SELECT {_COLUMNS} FROM replies")]
 
 

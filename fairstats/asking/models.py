@@ -12,7 +12,7 @@ from fairstats.asking.tasks import Task
 
 
 class AskingOptions(TypedDict, total=False):
-    """How to ask; the defaults are those of `terms_of`.
+    """How to ask; the defaults are those of `connect`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Model(Protocol):
         ...
 
     def opened(self, path: Path, campaign: Mapping[str, str]) -> AbstractContextManager[Ask]:
-        """Open what keeps the replies, beside a file; no other process can write to it meanwhile.
+        """Open the store of replies next to a file; no other process can write to it meanwhile.
 
         `campaign` says what the replies are of: those of another campaign are refused.
         """

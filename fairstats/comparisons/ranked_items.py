@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,6 @@ from fairstats.counts.by_item import crossed_patterns, item_patterns
 from fairstats.counts.item_kinds import pooled_pairs
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.eligibility import why_other_variants, why_unranked
-
-if TYPE_CHECKING:
-    pass
 
 IntArray = npt.NDArray[np.int64]
 _MISSING = PATTERNS.index("nxx")

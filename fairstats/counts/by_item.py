@@ -54,7 +54,7 @@ def item_patterns(
         As `count_outcomes`.
     """
     opened = open_answers(answers, benchmarks)
-    return opened.once("patterns", lambda: _patterns_of(opened)).copy()
+    return opened.once("patterns", lambda: _patterns_of(opened)).copy(deep=False)
 
 
 def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:

@@ -212,7 +212,7 @@ def estimates_of(
             else:
                 found = difference_tables(own, kinds, policy, alpha, sizes)
         tables += [table.assign(missing=policy) for table in found]
-    estimates = typed(pd.concat(tables, ignore_index=True))
+    estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
     estimates = _with_snapshots(estimates, folded.facts)
     estimates = _with_pooled_notes(estimates, folded.counts, known)
     estimates = _in_order(estimates, known)

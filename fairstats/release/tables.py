@@ -84,10 +84,10 @@ class ReleaseInputs:
         ranked = [name for name, policy in policies.items() if policy != "bounds"]
         if not ranked:
             return no_ranking()
-        all_ranked = len(ranked) == len(policies)
-        rows = self.answers[self.answers["benchmark"].isin(ranked)]
+        answers: object = self.opened
+        if len(ranked) < len(policies):
+            answers = self.answers[self.answers["benchmark"].isin(ranked)]
         policy = None if self.missing == "bounds" else self.missing
-        answers = self.opened if all_ranked else rows
         return rank_boards(
             answers, "ad", missing=policy, alpha=self.alpha, benchmarks=self.benchmarks
         )

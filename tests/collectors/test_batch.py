@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +17,7 @@ from fairstats_collectors.interruptions import Unfinished
 
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from tests.serving import only_loopback, served
 
 KEY = "sk-planted-0123456789abcdef"
 
@@ -124,14 +124,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Batches]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with Batches() as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    only_loopback(monkeypatch, KEY)
+    with served(Batches()) as made:
         yield made
-        made.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -25,6 +24,7 @@ from fairstats_collectors.merging import merge
 from fairstats._lib.problems import InputError
 from fairstats.asking.replies import Reply
 from fairstats.benchmarks.declaration import Benchmark
+from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks" / "collect.py"
@@ -33,12 +33,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 @pytest.fixture(scope="module")
 def bench() -> Any:
-    spec = importlib.util.spec_from_file_location("benchmarks_collect", SCRIPT)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark_script("collect")
 
 
 @pytest.fixture(scope="module")

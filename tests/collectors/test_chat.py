@@ -20,6 +20,7 @@ from fairstats.answers.files import read_answers
 from fairstats.asking.item_prompts import STRATEGIES, load_prompt
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
+from tests.serving import only_loopback, served
 
 KEY = "sk-planted-0123456789abcdef"
 PROMPTS = Path(__file__).parents[2] / "fairstats" / "asking" / "prompts"
@@ -126,17 +127,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Service()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    only_loopback(monkeypatch, KEY)
+    with served(Service()) as server:
+        yield server
 
 
 @pytest.fixture

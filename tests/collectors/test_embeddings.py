@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -28,6 +27,7 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.benchmarks.vignette_items import load_items
 from fairstats.retrieval.retrievals_table import read_retrievals
+from tests.serving import only_loopback, served
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-0123456789abcdef"
@@ -90,16 +90,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Service()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    only_loopback(monkeypatch)
+    with served(Service()) as server:
+        yield server
 
 
 def embed(service: Service, texts: Sequence[str], cache: Path, **options: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import threading
 import zipfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,6 +12,7 @@ from fairstats_collectors import amqa, fairmedqa
 from fairstats_collectors.amqa import ReleasedArchive, ReleasedFile
 
 from fairstats._lib.problems import InputError
+from tests.serving import served
 
 
 def sha256(content: bytes) -> str:
@@ -47,12 +47,10 @@ def server(tmp_path, monkeypatch):
     monkeypatch.setattr(fairmedqa, "released_archives", lambda: archives)
     handler = functools.partial(SimpleHTTPRequestHandler, directory=tmp_path / "server")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *args: None)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as running:
         address = f"http://127.0.0.1:{running.server_port}"
         monkeypatch.setattr(fairmedqa, "_ADDRESS", address + "/{repository}/{commit}/{path}")
         yield root
-        running.shutdown()
 
 
 def test_files_and_members_of_an_archive_are_fetched_and_verified(server, tmp_path):

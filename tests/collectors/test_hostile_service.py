@@ -8,6 +8,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from fairstats_collectors.embeddings import service_embedder
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import Benchmark
 from tests.collectors.test_chat import reply, write_benchmark
+from tests.serving import only_loopback, served
 
 Respond = Callable[[BaseHTTPRequestHandler], None]
 
@@ -54,23 +56,15 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Respond], Server]]:
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    servers: list[Server] = []
+    only_loopback(monkeypatch, "sk-planted-0123456789abcdef")
+    with ExitStack() as running:
 
-    def start(respond: Respond) -> Server:
-        servers.append(Server(respond))
-        thread = threading.Thread(target=servers[-1].serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        return servers[-1]
+        def start(respond: Respond) -> Server:
+            server = running.enter_context(served(Server(respond)))
+            running.callback(server.ended.set)
+            return server
 
-    yield start
-    for server in servers:
-        server.ended.set()
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from fairstats.report.win_win_section import (
     win_win_table,
     win_win_text,
 )
+from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]
 RATES = read_win_win_error()
@@ -29,11 +29,7 @@ POWER = RATES[RATES["changed"] == ALL_THREE]
 
 @pytest.fixture(scope="module")
 def script():
-    path = ROOT / "benchmarks" / "win_win_error.py"
-    spec = importlib.util.spec_from_file_location("win_win_error_script", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark_script("win_win_error")
 
 
 def figures(cells):

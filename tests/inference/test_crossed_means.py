@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_means import crossed_interval, crossed_test
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
 from fairstats.inference.intervals import wilson
+from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[2]
 BOTH = [
@@ -25,12 +25,7 @@ BOTH = [
 
 
 def script():
-    spec = importlib.util.spec_from_file_location(
-        "crossed_coverage", ROOT / "benchmarks" / "crossed_coverage.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark_script("crossed_coverage")
 
 
 def limits(found) -> tuple[float, float]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import shutil
-import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from fairstats.report.project import FIXED_PAGES
+from tests.serving import served
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
@@ -35,10 +35,9 @@ def address(release):
             pass
 
     site = release.path.parents[1]
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    handler = functools.partial(Quiet, directory=site)
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}/latest"
-        server.shutdown()
 
 
 @pytest.fixture(scope="module")

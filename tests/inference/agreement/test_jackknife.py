@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from itertools import combinations
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from fairstats.inference.agreement.jackknife import (
 )
 from fairstats.inference.agreement.rating_counts import counts_of_kinds
 from fairstats.inference.intervals import wilson
+from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[3]
 NOMINAL = ("percent", "positive", "randolph", "fleiss", "gwet_ac1", "krippendorff")
@@ -318,12 +318,7 @@ def test_the_same_limits_whatever_the_order_and_names():
 
 
 def script():
-    spec = importlib.util.spec_from_file_location(
-        "agreement_coverage", ROOT / "benchmarks" / "agreement_coverage.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark_script("agreement_coverage")
 
 
 def test_the_simulation_has_the_coefficients_of_all_raters():

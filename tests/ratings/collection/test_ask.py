@@ -29,6 +29,7 @@ from fairstats.ratings.files import read_ratings
 from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import RATING_COLUMNS
 from tests.rating_files import fill_sheet
+from tests.serving import only_loopback, served
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-planted-0123456789abcdef"
@@ -91,16 +92,9 @@ ask = partial(asking.ask, connect=connect)
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Service()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    only_loopback(monkeypatch, KEY)
+    with served(Service()) as server:
+        yield server
 
 
 def item(number: int, **more: Any) -> Row:

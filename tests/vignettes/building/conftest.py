@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,16 @@ from typing import Any
 import pytest
 
 from fairstats.benchmarks.benchmark_files import toml_text
+from tests.serving import only_loopback, served
 from tests.vignettes.building import stubs
 from tests.vignettes.building.scripted import Row, Service, declared
 
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Service()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    only_loopback(monkeypatch, "sk-planted-0123456789abcdef")
+    with served(Service()) as server:
+        yield server
 
 
 @pytest.fixture

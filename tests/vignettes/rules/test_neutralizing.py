@@ -1,6 +1,5 @@
 """Demographic words and pronouns leave a text by rule, and nothing else of it changes."""
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +11,7 @@ from fairstats.benchmarks.vignette_texts import read_amqa_items, read_vignettes
 from fairstats.vignettes.rules.demographic_words import demographic_words, left_over
 from fairstats.vignettes.rules.neutralizing import neutralize
 from fairstats.vignettes.rules.verb_agreement import plural_verb
+from tests.serving import benchmark_script
 
 ROOT = Path(__file__).parents[3]
 
@@ -19,11 +19,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def benchmark():
     """The script that compares with the authors' text."""
-    path = ROOT / "benchmarks" / "neutralizing.py"
-    spec = importlib.util.spec_from_file_location("neutralizing_benchmark", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark_script("neutralizing")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""Servers on the loopback interface that run while a test does."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+import pytest
+
+_Server = TypeVar("_Server", bound=ThreadingHTTPServer)
+_SETTINGS = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
+
+
+@contextmanager
+def served(server: _Server) -> Iterator[_Server]:
+    """Answer requests to a server in a thread; close it in the end."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def only_loopback(monkeypatch: pytest.MonkeyPatch, key: str | None = None) -> None:
+    """Drop the settings of another service from the environment, and any proxy; set the key."""
+    for name in _SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    if key is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+
+
+def benchmark_script(name: str) -> ModuleType:
+    """Import a script of `benchmarks/`, whose servers are processes of their own."""
+    path = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
