@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
@@ -114,11 +116,89 @@ def item_answers(
     neutralized variant; ``repeated``: the most often that one answer is in the table.
     """
 
+    import narwhals as nw
+
     def make() -> nw.LazyFrame[Any]:
-        items = _item_answers(opened.frame, benchmark, attribute)
-        return items.collect().lazy() if opened.in_memory else items
+        if opened.in_memory:
+            coded = opened.once("coded", lambda: _coded(opened.frame))
+            return nw.from_native(_item_answers_in_memory(coded, benchmark, attribute)).lazy()
+        return _item_answers(opened.frame, benchmark, attribute)
 
     return opened.once(("item_answers", benchmark.name, attribute.name), make)
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """Answers in memory, with each text column as codes and their values, and ``item``, the codes
+    of units and items.
+    """
+
+    rows: pd.DataFrame
+    item: npt.NDArray[np.int64]
+    columns: dict[str, tuple[npt.NDArray[np.int64], pd.Index]]
+
+    def places(self, column: str, values: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Each row's place among these values; their number where it has none of them."""
+        codes, names = self.columns[column]
+        places = pd.Index(values).get_indexer(names)
+        return np.append(np.where(places < 0, len(values), places), len(values))[codes]
+
+
+def _coded(frame: nw.LazyFrame[Any]) -> _Coded:
+    rows = frame.select(*_TEXT_COLUMNS, "sample").collect().to_pandas()
+    columns = {name: pd.factorize(rows[name]) for name in (*_TEXT_COLUMNS, "sample")}
+    item = np.zeros(len(rows), dtype=np.int64)
+    for name in (*UNIT_COLUMNS, "item_id"):
+        codes, values = columns[name]
+        item = pd.factorize(item * len(values) + codes)[0]
+    return _Coded(rows, item, columns)
+
+
+def _item_answers_in_memory(
+    coded: _Coded, benchmark: Benchmark, attribute: Attribute
+) -> pd.DataFrame:
+    """`_item_answers`, counted at the places of an array: items x groups x letters."""
+    groups, options = list(attribute.groups), list(benchmark.options)
+    of_benchmark = coded.places("benchmark", [benchmark.name]) == 0
+    own = np.flatnonzero(of_benchmark & (coded.places("attribute", [attribute.name]) == 0))
+    item, items = pd.factorize(coded.item[own])
+    shape = (len(items), len(groups), len(options) + 1)
+    group = coded.places("group", groups)[own]
+    letter = coded.places("answer", options)
+    cell = np.ravel_multi_index((item, group, letter[own]), shape)
+    letters = np.bincount(cell, minlength=np.prod(shape)).reshape(shape)
+    sample = coded.columns["sample"]
+    cells, times = np.unique(
+        np.ravel_multi_index((item, group, sample[0][own]), (*shape[:2], len(sample[1]))),
+        return_counts=True,
+    )
+    repeated = np.zeros(len(items), dtype=np.int64)
+    np.maximum.at(repeated, cells // (shape[1] * len(sample[1])), times)
+
+    is_neutral = (coded.places("attribute", [BASELINE]) == 0) & of_benchmark
+    neutral = np.flatnonzero(is_neutral & (coded.places("group", [NEUTRALIZED]) == 0))
+    right = letter[neutral] == coded.places("answer_key", options)[neutral]
+    wrong = ~right & (letter[neutral] < len(options))
+
+    def of_items(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        return np.bincount(coded.item[neutral][flags], minlength=coded.item.max() + 1)[items]
+
+    first = own[np.unique(item, return_index=True)[1]]
+    names = [name for of_group in letter_columns(attribute, benchmark) for name in of_group]
+    return pd.DataFrame(
+        {
+            **{
+                name: coded.rows[name].array[first]
+                for name in (*UNIT_COLUMNS, "item_id", "answer_key")
+            },
+            **dict(zip(names, letters[:, :, :-1].reshape(len(items), len(names)).T, strict=True)),
+            "samples": letters.sum(axis=2).max(axis=1),
+            "neutral_right": of_items(right),
+            "neutral_wrong": of_items(wrong),
+            "neutral": of_items(np.ones(len(neutral), dtype=bool)),
+            "repeated": repeated,
+        }
+    )
 
 
 def _item_answers(

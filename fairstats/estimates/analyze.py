@@ -26,7 +26,7 @@ from fairstats.estimates.pair_estimates import (
     difference_tables,
 )
 from fairstats.estimates.sample_estimates import same_prompt_table
-from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS, typed
+from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS, joined
 from fairstats.estimates.verdicts import families, join_notes, with_adjusted, with_verdicts
 from fairstats.estimates.westfall_young import joint_pvalues
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
@@ -212,7 +212,7 @@ def estimates_of(
             else:
                 found = difference_tables(own, kinds, policy, alpha, sizes)
         tables += [table.assign(missing=policy) for table in found]
-    estimates = pd.concat([typed(table) for table in tables], ignore_index=True)
+    estimates = joined(tables)
     estimates = _with_snapshots(estimates, folded.facts)
     estimates = _with_pooled_notes(estimates, folded.counts, known)
     estimates = _in_order(estimates, known)

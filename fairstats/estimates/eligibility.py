@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
@@ -78,15 +79,19 @@ def why_not_above_chance(
     model could guess only if a group is named. Items are what is independent, so several samples
     of an item count as one answer in the interval.
     """
-    rows = []
-    for unit, own in counts.groupby(_UNIT, sort=False):
-        limits = [
-            _limits(own.iloc[[place]], int(items.get((*unit, name), 0)), benchmark, alpha)
-            for place, name in enumerate(own["attribute"])
-        ]
-        rows.append((*unit, "; ".join(_too_low(own, limits, benchmark))))
-    table = pd.DataFrame(rows, columns=[*_UNIT, "reason"])
-    return table.set_index(_UNIT)["reason"].astype("str")
+    accuracy, low = _accuracies(counts, items, benchmark, alpha)
+    reasons = list(_too_low(counts, accuracy, low, benchmark))
+    units = pd.MultiIndex.from_frame(counts[_UNIT])
+    listed = pd.Series(reasons, index=units, dtype="str")
+    listed = listed[listed != ""].groupby(level=_UNIT, sort=False).agg("; ".join)
+    found = listed.reindex(units.unique(), fill_value="").astype("str")
+    if benchmark.lowest_accuracy is not None:
+        with_neutral = units[_of_neutralized(counts).to_numpy()]
+        lacking = ~found.index.isin(with_neutral)
+        least = f"{benchmark.lowest_accuracy:.1%}"
+        reason = f"no answer to a neutralized variant, in which the accuracy has to exceed {least}"
+        found[lacking] = [f"{text}; {reason}" if text else reason for text in found[lacking]]
+    return found.rename("reason")
 
 
 def why_other_variants(
@@ -143,55 +148,57 @@ def why_other_variants(
     return reasons
 
 
-def _limits(
-    pair: pd.DataFrame, asked: int, benchmark: Benchmark, alpha: float
-) -> list[tuple[float, float]]:
-    """The accuracy of both groups of a pair and its lower limit, over all items."""
-    counts = apply_policy(pair.assign(attribute=""), "incorrect")
-    answers = int(counts.n[0])
-    if not answers or not asked:
-        return [(0.0, 0.0)] * 2
-    each = max(answers / asked, 1.0)
-    whole = round(each * max(asked, len(benchmark.answer_keys)))
-    found = []
-    for correct in (int(counts.correct_a[0]), int(counts.correct_b[0])):
-        low = wilson(correct, whole, alpha=alpha, design_effect=each).low
-        found.append((correct / whole, float(low)))
-    return found
+def _accuracies(
+    counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """The accuracy of both groups of each pair and its lower limit, over all items."""
+    paired = apply_policy(counts, "incorrect")
+    attributes = pd.MultiIndex.from_frame(counts[[*_UNIT, "attribute"]])
+    asked = items.reindex(attributes, fill_value=0).to_numpy(dtype=np.int64)
+    each = np.maximum(paired.n / np.maximum(asked, 1), 1.0)
+    whole = np.rint(each * np.maximum(asked, len(benchmark.answer_keys))).astype(np.int64)
+    nothing = (paired.n == 0) | (asked == 0)
+    correct = np.where(nothing, 0, [paired.correct_a, paired.correct_b])
+    low = wilson(correct, whole, alpha=alpha, design_effect=np.stack([each, each])).low
+    return (correct / np.maximum(whole, 1)).T, np.where(nothing, 0.0, low).T
+
+
+def _of_neutralized(counts: pd.DataFrame) -> pd.Series:
+    """Which pairs compare with the neutralized variant."""
+    neutral = counts[["group_a", "group_b"]].eq(NEUTRALIZED).any(axis=1)
+    return counts["attribute"].eq(BASELINE) & neutral
 
 
 def _too_low(
-    own: pd.DataFrame, limits: list[list[tuple[float, float]]], benchmark: Benchmark
+    counts: pd.DataFrame, accuracies: FloatArray, lows: FloatArray, benchmark: Benchmark
 ) -> Iterator[str]:
-    """Where a model's accuracy is not above what is asked of it."""
+    """Why a pair's accuracy is not above what is asked of it, or nothing, pair by pair."""
     least = benchmark.chance if benchmark.lowest_accuracy is None else benchmark.lowest_accuracy
     # A benchmark that asks for less than chance in the baseline asks for no more elsewhere.
     of_groups = min(least, benchmark.chance)
     needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
-    for (_, row), both in zip(own.iterrows(), limits, strict=True):
-        groups = [row["group_a"], row["group_b"]]
-        if row["attribute"] != BASELINE:
-            accuracy, limit = max(both, key=lambda side: side[1])
-            label = benchmark.attributes[row["attribute"]].pair_label((groups[0], groups[1]))
-            if limit <= of_groups:
-                yield (
-                    f"accuracy for {label} is at most {accuracy:.1%} (lower limit {limit:.1%}), "
-                    f"not above the best guess, {of_groups:.1%}"
-                )
+    pairs = counts[["attribute", "group_a", "group_b"]].itertuples(index=False, name=None)
+    for (attribute, *groups), accuracy, low in zip(pairs, accuracies, lows, strict=True):
+        if attribute != BASELINE:
+            side, limit = int(low.argmax()), of_groups
         elif NEUTRALIZED in groups:
-            accuracy, limit = both[groups.index(NEUTRALIZED)]
-            if limit <= least:
-                yield (
-                    f"accuracy in the neutralized variant is {accuracy:.1%} (lower limit "
-                    f"{limit:.1%}), not above {needed} {least:.1%}"
-                )
-    neutral = own["attribute"].eq(BASELINE) & own[["group_a", "group_b"]].eq(NEUTRALIZED).any(
-        axis=1
-    )
-    if benchmark.lowest_accuracy is not None and not neutral.any():
-        yield (
-            f"no answer to a neutralized variant, in which the accuracy has to exceed {least:.1%}"
-        )
+            side, limit = groups.index(NEUTRALIZED), least
+        else:
+            yield ""
+            continue
+        if low[side] > limit:
+            yield ""
+        elif attribute == BASELINE:
+            yield (
+                f"accuracy in the neutralized variant is {accuracy[side]:.1%} (lower limit "
+                f"{low[side]:.1%}), not above {needed} {least:.1%}"
+            )
+        else:
+            label = benchmark.attributes[attribute].pair_label((groups[0], groups[1]))
+            yield (
+                f"accuracy for {label} is at most {accuracy[side]:.1%} (lower limit "
+                f"{low[side]:.1%}), not above the best guess, {of_groups:.1%}"
+            )
 
 
 def _too_many_missing(counts: pd.DataFrame, benchmark: Benchmark) -> pd.Series:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
 #: The columns of the estimates table, in order.
@@ -88,13 +92,23 @@ WITHOUT_INTERVAL = (
 )
 
 
-def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Every table with all columns and their types, so that joining them guesses nothing."""
-    columns = {}
-    for name in ESTIMATE_COLUMNS:
-        dtype = "float64" if name in _NUMBER else "Int64" if name in _WHOLE else "str"
-        values = table[name] if name in table else pd.Series(pd.NA, index=table.index)
-        if dtype == "float64":
-            values = values.astype("Float64")
-        columns[name] = values.astype(dtype)
-    return pd.DataFrame(columns)
+def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Join tables that each have some of the columns; what a table lacks is missing in its rows.
+
+    Each column is made once and of its own type, so that no count passes through a float.
+    """
+    return pd.DataFrame({name: _joined(name, tables) for name in ESTIMATE_COLUMNS})
+
+
+def _joined(name: str, tables: Sequence[pd.DataFrame]) -> Any:
+    absent = pd.NA if name in _WHOLE else np.nan
+    parts = [
+        table[name] if name in table else pd.Series(absent, table.index, "object")
+        for table in tables
+    ]
+    if name in _NUMBER:
+        return np.concatenate([part.to_numpy("float64", na_value=np.nan) for part in parts])
+    if name in _WHOLE:
+        values = np.concatenate([part.to_numpy("int64", na_value=0) for part in parts])
+        return pd.arrays.IntegerArray(values, np.concatenate([part.isna() for part in parts]))
+    return pd.Series(np.concatenate([part.to_numpy("object") for part in parts])).astype("str")

@@ -170,7 +170,7 @@ TABLES: Mapping[str, ReleaseTable] = {
     "replication": ReleaseTable(
         REPLICATION_COLUMNS,
         ("published", "row", "column", "attribute"),
-        lambda of: replicate(of.answers, of.alpha, of.benchmarks),
+        lambda of: replicate(of.opened, of.alpha),
     ),
     "sensitivity": ReleaseTable(
         SENSITIVITY_COLUMNS,
@@ -216,7 +216,7 @@ TABLES: Mapping[str, ReleaseTable] = {
             "group_b",
         ),
         lambda of: audit_findings(
-            of.measures, of.answers, missing=of.missing, alpha=of.alpha, benchmarks=of.benchmarks
+            of.measures, of.opened, missing=of.missing, alpha=of.alpha, benchmarks=of.benchmarks
         ),
     ),
     **{

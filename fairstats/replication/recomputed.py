@@ -1,4 +1,4 @@
-"""Printed figures beside the same figures recomputed from answers, cell by cell.
+"""Printed figures next to the same figures recomputed from answers, cell by cell.
 
 A printed cell is recomputed by one rule (`RULE`), as its label claims: a figure of one model on
 the variant set that the authors took, a change from one model to the next on one set for both.
@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.resources import resource
-from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
+from fairstats.answers.engine_frames import OpenAnswers, open_answers
+from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.comparisons.change_verdicts import judge_changes
 from fairstats.comparisons.compare import changes
@@ -96,19 +97,19 @@ RULE = Rule()
 
 
 def replicate(
-    answers: pd.DataFrame, alpha: float, benchmarks: Mapping[str, Benchmark]
+    answers: Any, alpha: float, benchmarks: Mapping[str, Benchmark] | None = None
 ) -> pd.DataFrame:
-    """Every printed cell beside what the answers of a release give.
+    """Every printed cell next to what the answers of a release give.
 
     Parameters
     ----------
-    answers : pandas.DataFrame
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers; those to FairMedQA by the plain strategy are used. A release's policy for
         missing ones does not enter: what was printed is compared by the rule that it was printed
         by.
     alpha : float
         1 − confidence level of the intervals behind ``verdict``.
-    benchmarks : mapping of str to Benchmark
+    benchmarks : mapping of str to Benchmark, optional
         The release's benchmarks by name.
 
     Returns
@@ -129,29 +130,28 @@ def replicate(
     A change counts as a win-win, here as in print, where accuracy and CFR rise and AD falls in
     two decimals. ``verdict`` asks for more: that intervals and tests carry all three.
     """
-    own = answers[answers["benchmark"] == BENCHMARK]
-    if own.empty:
+    opened = open_answers(answers, benchmarks or ())
+    if BENCHMARK not in opened.benchmarks:
         return _typed(pd.DataFrame(columns=list(REPLICATION_COLUMNS)))
-    return replicate_cells(printed_cells(), own[own["strategy"] == PLAIN], alpha, benchmarks)
+    return replicate_cells(printed_cells(), opened, alpha)
 
 
 def replicate_cells(
     cells: pd.DataFrame,
-    answers: pd.DataFrame,
+    answers: Any,
     alpha: float,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
+    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
     """`replicate` for other printed cells; columns `CELL_COLUMNS`."""
-    models = set(cells["model"].dropna()) | set(cells["model_old"].dropna())
-    own = answers[answers["model"].isin(models)]
-    figures = _figures(own, benchmarks)
+    opened = open_answers(answers, benchmarks)
+    figures = _figures(opened, set(cells["benchmark"]))
     released = _released()
     rows = []
     for cell in cells.astype("object").where(cells.notna(), None).to_dict("records"):
         listed = all((cell["benchmark_version"], model) in released for model in _models(cell))
         rows.append(cell | _compared(cell, figures) | {"released": listed})
     table = pd.DataFrame(rows, columns=list(REPLICATION_COLUMNS)).assign(missing=RULE.missing)
-    return _typed(_with_verdicts(table, own, alpha, benchmarks))
+    return _typed(_with_verdicts(table, opened, alpha))
 
 
 def agrees(printed: str, value: float, *, cut: bool = False) -> bool:
@@ -250,13 +250,10 @@ def _figure(cell: Mapping[str, Any], rule: Rule, figures: Figures) -> float:
     return float(more_accurate > 0 and steadier > 0 and disparity < 0)
 
 
-def _figures(
-    answers: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
-) -> Figures:
+def _figures(opened: OpenAnswers, benchmarks: set[str]) -> Figures:
     """Every figure of every model, under every policy."""
-    if answers.empty:
-        return {}
-    counts = count_outcomes(answers, benchmarks=benchmarks)
+    counts = count_outcomes(opened)
+    counts = counts[counts["benchmark"].isin(benchmarks) & (counts["strategy"] == PLAIN)]
     keys = [name for name in PAIR_COLUMNS if name not in ("benchmark", "strategy")]
     figures = {}
     for policy in _POLICIES:
@@ -284,23 +281,16 @@ def _figures(
     return figures
 
 
-def _with_verdicts(
-    table: pd.DataFrame,
-    answers: pd.DataFrame,
-    alpha: float,
-    benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
-) -> pd.DataFrame:
+def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd.DataFrame:
     """Add the verdict of each change between two versions that were asked the same questions."""
-    keys = ["benchmark_version", "model_old", "model"]
+    keys = ["benchmark", "benchmark_version", "model_old", "model"]
     pair = ["attribute", "group_a", "group_b"]
     there = table[table["model_old"].notna() & (table["status"] != NO_ANSWERS)]
-    known = load_benchmarks(answers["benchmark"].unique(), benchmarks)
-    tables = []
-    for version, *models in there[keys].drop_duplicates().itertuples(index=False, name=None):
-        old, new = (
-            answers[(answers["model"] == model) & (answers["benchmark_version"] == version)]
-            for model in models
-        )
+    known, tables = opened.benchmarks, []
+    for benchmark, version, *models in (
+        there[keys].drop_duplicates().itertuples(index=False, name=None)
+    ):
+        old, new = (_answers_of(opened, benchmark, version, model) for model in models)
         found = changes(
             old,
             new,
@@ -314,10 +304,23 @@ def _with_verdicts(
     verdicts: dict[tuple[str, ...], str] = {}
     if tables:
         judged = judge_changes(pd.concat(tables, ignore_index=True), alpha=alpha)
-        shown = judged[["benchmark_version", "model_old", "model_new", *pair, "verdict"]]
+        shown = judged[[*keys[:-1], "model_new", *pair, "verdict"]]
         verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
     named = table[[*keys, *pair]].itertuples(index=False, name=None)
     return table.assign(verdict=[verdicts.get(key) for key in named])
+
+
+def _answers_of(opened: OpenAnswers, benchmark: str, version: str, model: str) -> pd.DataFrame:
+    import narwhals as nw
+
+    unit = {
+        "benchmark": benchmark,
+        "benchmark_version": version,
+        "model": model,
+        "strategy": PLAIN,
+    }
+    own = opened.frame.filter(*(nw.col(name) == value for name, value in unit.items()))
+    return own.collect().to_pandas()
 
 
 def _models(cell: Mapping[str, Any]) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import open_answers
+from fairstats.answers.engine_frames import OpenAnswers, open_answers
 from fairstats.answers.files import read_answers
 from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
@@ -136,7 +136,8 @@ def audit_vignettes(
         duplicate_flags(vignettes),
     ]
     known = {benchmark.name: benchmark}
-    findings = _of_text(measures, given, known, None, alpha)
+    opened = _opened(given, known)
+    findings = _of_text(measures, opened, known, None, alpha)
     plain = _answers(list(substitution), substitution_benchmark or benchmark)
     if given is not None and plain is not None:
         swapped = {benchmark.name: benchmark}
@@ -147,8 +148,8 @@ def audit_vignettes(
             compared = benchmarking_capacity(kinds, alpha=alpha, benchmarks=swapped)
             # What the adversarial answers give alone stands there already.
             findings.append(compared[compared["measure"].str.contains("substitution")])
-    if given is not None:
-        told, seen = _of_items(given, known, None, alpha)
+    if opened is not None:
+        told, seen = _of_items(opened, None, alpha)
         findings, flags = [*findings, *told], [*flags, *seen]
     return Audit(measures, _joined(findings), pd.concat(flags, ignore_index=True), version)
 
@@ -169,7 +170,7 @@ def measure_vignettes(
 
 def audit_findings(
     measures: pd.DataFrame,
-    answers: pd.DataFrame | None = None,
+    answers: Any = None,
     *,
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
@@ -181,7 +182,7 @@ def audit_findings(
     ----------
     measures : pandas.DataFrame
         From `measure_vignettes`, of any number of benchmarks.
-    answers : pandas.DataFrame, optional
+    answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame, optional
         Answers; those to other benchmarks count for what needs no measures.
     missing, alpha, benchmarks
         As for `fairstats.analyze`.
@@ -193,10 +194,18 @@ def audit_findings(
     """
     given = by_name(benchmarks)
     known = load_benchmarks(measures["benchmark"].unique().tolist(), given)
-    findings = _of_text(measures, answers, known, missing, alpha)
-    if answers is not None and len(answers):
-        findings += _of_items(answers, given, missing, alpha)[0]
+    opened = _opened(answers, given)
+    findings = _of_text(measures, opened, known, missing, alpha)
+    if opened is not None:
+        findings += _of_items(opened, missing, alpha)[0]
     return _joined(findings)
+
+
+def _opened(answers: Any, benchmarks: Mapping[str, Benchmark]) -> OpenAnswers | None:
+    """The answers, opened once; None where there are none."""
+    if answers is None or (isinstance(answers, pd.DataFrame) and answers.empty):
+        return None
+    return open_answers(answers, benchmarks)
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -206,7 +215,7 @@ def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def _of_text(
     measures: pd.DataFrame,
-    answers: pd.DataFrame | None,
+    answers: OpenAnswers | None,
     benchmarks: Mapping[str, Benchmark],
     missing: MissingPolicy | None,
     alpha: float,
@@ -226,14 +235,10 @@ def _of_text(
 
 
 def _of_items(
-    answers: pd.DataFrame,
-    benchmarks: Mapping[str, Benchmark],
-    missing: MissingPolicy | None,
-    alpha: float,
+    opened: OpenAnswers, missing: MissingPolicy | None, alpha: float
 ) -> tuple[list[pd.DataFrame], list[pd.DataFrame]]:
     """What answers alone say of items, of selection, and of the versions: findings and flags."""
-    options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": benchmarks}
-    opened = open_answers(answers, benchmarks)
+    options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": opened.benchmarks}
     statistics = item_statistics(opened, **options)
     selection = selection_findings(opened, **options)
     pairs = variant_sets(opened, **options)
@@ -256,15 +261,15 @@ def _named(measures: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
 def _of_answers(
     measures: pd.DataFrame,
-    answers: pd.DataFrame | None,
+    answers: OpenAnswers | None,
     benchmark: Benchmark,
     missing: MissingPolicy | None,
     alpha: float,
 ) -> Iterator[pd.DataFrame]:
     """What answers to a benchmark say of the leakage of its variants."""
-    if answers is None or not (answers["benchmark"] == benchmark.name).any():
+    if answers is None or benchmark.name not in answers.benchmarks:
         return
-    own = answers[answers["benchmark"] == benchmark.name]
+    own = _answers_to(answers, benchmark)
     known = {benchmark.name: benchmark}
     followed = followed_leakage(own, measures, benchmarks=known, alpha=alpha)
     yield followed
@@ -287,6 +292,13 @@ def _of_answers(
                 alpha=alpha,
                 benchmarks=known,
             )
+
+
+def _answers_to(opened: OpenAnswers, benchmark: Benchmark) -> pd.DataFrame:
+    import narwhals as nw
+
+    own = opened.frame.filter(nw.col("benchmark") == benchmark.name)
+    return own.collect().to_pandas().reset_index(drop=True)
 
 
 def _version(benchmark: Benchmark, given: str | None) -> str:
