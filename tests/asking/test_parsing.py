@@ -237,10 +237,10 @@ def test_any_text_gives_a_letter_of_the_options_or_none(raw: str, options: dict[
         "a or b or ",
     ],
 )
-def test_a_megabyte_takes_no_more_than_its_length(piece: str) -> None:
+def test_a_long_reply_takes_no_more_than_its_length(piece: str) -> None:
     begin = time.process_time()
-    parse_answer(piece * (1_000_000 // len(piece)), OPTIONS)
-    assert time.process_time() - begin < 10  # a search that backtracks takes hours
+    parse_answer(piece * (200_000 // len(piece)), OPTIONS)
+    assert time.process_time() - begin < 10  # a search that backtracks takes minutes or hours
 
 
 def test_the_answer_behind_a_megabyte_is_found() -> None:

@@ -53,16 +53,17 @@ RACE = {
 Write = Callable[[dict[str, Any]], Path]
 
 
+def written(folder: Path, build: dict[str, Any], items: list[dict[str, Any]]) -> Path:
+    text = "".join(json.dumps(item) + "\n" for item in items)
+    (folder / "items.jsonl").write_text(text, encoding="utf-8")
+    path = folder / "build.toml"
+    path.write_text(toml_text(build), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    def written(build: dict[str, Any]) -> Path:
-        text = "".join(json.dumps(item) + "\n" for item in ITEMS)
-        (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
-        path = tmp_path / "build.toml"
-        path.write_text(toml_text(build), encoding="utf-8")
-        return path
-
-    return written
+    return lambda build: written(tmp_path, build, ITEMS)
 
 
 BACKGROUND = "The patient is {}. They live near a library. They sing with friends."
@@ -167,6 +168,12 @@ def test_a_neutral_text_keeps_its_content_and_its_question(
     assert [p.partition(":")[0] for p in neutral_problems(before, after)] == kinds
 
 
+@pytest.fixture
+def write_two(tmp_path: Path) -> Write:
+    """Two items are enough for a model that takes a second for each reply."""
+    return lambda build: written(tmp_path, build, ITEMS[:2])
+
+
 def embedded_build(**more: Any) -> dict[str, Any]:
     return {
         "name": "embedded",
@@ -185,7 +192,7 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
     """Every variant has its outcome, and every round stands in the table."""
     variants = lines(out / "variants.jsonl")
     assert [(v["item_id"], v["group"]) for v in variants] == [
-        (item.item_id, group) for item in DEMO for group in ("white", "black")
+        (item["item_id"], group) for item in ITEMS[:2] for group in ("white", "black")
     ]
     assert {v["outcome"] for v in variants} <= set(OUTCOMES) - {"not asked"}
     last = {(row["item_id"], row["group"]): row["outcome"] for row in rows(out / "rounds.csv")}
@@ -195,7 +202,7 @@ def check_recorded(out: Path) -> list[dict[str, Any]]:
 
 
 @installed
-def test_the_embedded_model_goes_through_every_stage(write: Write, tmp_path: Path) -> None:
+def test_the_embedded_model_goes_through_every_stage(write_two: Write, tmp_path: Path) -> None:
     """It is tiny: hardly a reply is what was asked for, and all of that is recorded."""
     build = embedded_build(
         filter={"model": EMBEDDED, "ask": "all", "max_tokens": 8},
@@ -203,7 +210,7 @@ def test_the_embedded_model_goes_through_every_stage(write: Write, tmp_path: Pat
         fuse={"model": EMBEDDED, "max_tokens": 40},
         rounds=2,
     )
-    run(write(build), out=tmp_path / "out", progress=False)
+    run(write_two(build), out=tmp_path / "out", progress=False)
     check_recorded(tmp_path / "out")
     agents = json.loads((tmp_path / "out" / "build.json").read_text(encoding="utf-8"))["agents"]
     assert agents["generate"]["snapshot"] == "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -211,8 +218,8 @@ def test_the_embedded_model_goes_through_every_stage(write: Write, tmp_path: Pat
 
 
 @installed
-def test_the_embedded_model_answers_what_was_substituted(write: Write, tmp_path: Path) -> None:
-    run(write(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
+def test_the_embedded_model_answers_what_was_substituted(write_two: Write, tmp_path: Path) -> None:
+    run(write_two(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
     variants = check_recorded(tmp_path / "out")
     # It answers in letters, whichever.
     assert {v["outcome"] for v in variants} <= {"as intended", "not as intended", "unread"}
