@@ -131,6 +131,12 @@ def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
     keys = [*PAIR_COLUMNS, "item_id"]
     if patterns.empty:
         return patterns[keys].reindex(columns=[*keys, *PATTERNS, "copies"])
+    if not patterns.duplicated(keys).any():
+        # One answer each, so one pair of them: its pattern is known.
+        cells = patterns["pattern"].to_numpy()[:, None] == np.array(PATTERNS)
+        counted = dict(zip(PATTERNS, cells.T.astype(np.int64), strict=True))
+        single = patterns[keys].assign(**counted, copies=np.int64(1))
+        return single.sort_values(keys, ignore_index=True)
     key = patterns["answer_key"]
     numbers = {}
     for side in ("a", "b"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 #: The columns of the estimates table, in order.
@@ -101,14 +102,20 @@ def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _joined(name: str, tables: Sequence[pd.DataFrame]) -> Any:
-    absent = pd.NA if name in _WHOLE else np.nan
-    parts = [
-        table[name] if name in table else pd.Series(absent, table.index, "object")
-        for table in tables
-    ]
     if name in _NUMBER:
-        return np.concatenate([part.to_numpy("float64", na_value=np.nan) for part in parts])
+        return np.concatenate([_values(name, table, "float64", np.nan) for table in tables])
     if name in _WHOLE:
-        values = np.concatenate([part.to_numpy("int64", na_value=0) for part in parts])
-        return pd.arrays.IntegerArray(values, np.concatenate([part.isna() for part in parts]))
-    return pd.Series(np.concatenate([part.to_numpy("object") for part in parts])).astype("str")
+        values = np.concatenate([_values(name, table, "int64", 0) for table in tables])
+        absent = [
+            table[name].isna() if name in table else np.ones(len(table), dtype=bool)
+            for table in tables
+        ]
+        return pd.arrays.IntegerArray(values, np.concatenate(absent))
+    texts = np.concatenate([_values(name, table, "object", None) for table in tables])
+    return pd.Series(texts).astype("str")
+
+
+def _values(name: str, table: pd.DataFrame, dtype: str, absent: Any) -> npt.NDArray[Any]:
+    if name not in table:
+        return np.full(len(table), absent, dtype=dtype)
+    return table[name].to_numpy(dtype, na_value=absent)
