@@ -1,4 +1,4 @@
-"""Quarto runs this before the pages: style sheet, models' pages and downloads come from here."""
+"""Quarto runs this before the pages: style sheet, navigation, models' pages and downloads."""
 
 import shutil
 from pathlib import Path

@@ -188,6 +188,7 @@ def _print_content(published: Any) -> None:
     """Which benchmarks were published together: their p-values are adjusted together."""
     from fairstats.answers.strategies import read_strategy
     from fairstats.release.contents import Release
+    from fairstats.report.project import PAGES
 
     release = Release(published.path)
     for name, rows in release.estimates.groupby("benchmark"):
@@ -199,6 +200,8 @@ def _print_content(published: Any) -> None:
         if asked is not None and entry["benchmark"] not in retrieved:
             line = f"{entry['model']}, {entry['strategy']}: published without its retrievals"
             typer.echo(line, err=True)
+    if without := [page.text for page in PAGES if not page.has_content(release)]:
+        typer.echo(f"pages left out, since this release has nothing for them: {', '.join(without)}")
 
 
 def _print_published(published: Any) -> None:

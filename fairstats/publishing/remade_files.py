@@ -31,7 +31,7 @@ from fairstats.release.folder import TAKE_AGAIN, file_problems, read_manifest
 from fairstats.release.manifest_facts import declared
 from fairstats.release.tables import TABLES, ReleaseInputs
 from fairstats.report.page_content import page_differences
-from fairstats.report.project import FIXED_PAGES, MODEL_FOLDER, STYLE_SHEET
+from fairstats.report.project import MODEL_FOLDER, PAGES, STYLE_SHEET
 from fairstats.report.search import SEARCH_INDEX
 
 
@@ -167,9 +167,9 @@ def _compare(
 
 
 def _page_names(release: Release) -> set[str]:
-    """The files that drawing a release gives."""
+    """The files that drawing a release may give: a page without content is not drawn."""
     models = [f"{MODEL_FOLDER}/{slug}.html" for slug in release.slugs.values()]
-    fixed = [str(Path(page).with_suffix(".html").as_posix()) for page in FIXED_PAGES]
+    fixed = [Path(page.path).with_suffix(".html").as_posix() for page in PAGES]
     return {*models, *fixed, STYLE_SHEET, SEARCH_INDEX, PDF}
 
 

@@ -31,6 +31,7 @@ from fairstats.release.contents import (
 )
 from fairstats.report.project import (
     HTML_TEMPLATE,
+    NAVIGATION,
     PDF_PAGE,
     PROJECT,
     STYLE_SHEET,
@@ -307,8 +308,9 @@ def _write_html(page: _Page, project: Path, site: Path) -> None:
             "--standalone",
             f"--template={project / HTML_TEMPLATE}",
             f"--css={Path(style).as_posix()}",
-            # What Quarto reads too: navigation, title, footer and search.
+            # What Quarto reads too: title, footer, search and navigation.
             f"--metadata-file={project / PROJECT}",
+            f"--metadata-file={project / NAVIGATION}",
             # In a site, where there are other releases to lead to.
             "--metadata=published",
             "--mathml",

@@ -116,7 +116,6 @@ def show_versions(release: Release) -> None:
         release,
         VERSION,
         "Each row compares a model with the version before it, for one pair of groups.",
-        "This release does not contain two versions of a model.",
     )
 
 
@@ -127,14 +126,12 @@ def show_strategies(release: Release) -> None:
         STRATEGY,
         "Each row compares a model's answers under another strategy with its plain answers, for "
         "one pair of groups.",
-        "This release does not contain a model with answers under two strategies.",
     )
 
 
-def _show_changes(release: Release, kind: str, lede: str, nothing: str) -> None:
+def _show_changes(release: Release, kind: str, lede: str) -> None:
     rows = release.comparisons[release.comparisons["kind"] == kind]
     if rows.empty:
-        show_markdown(nothing)
         return
     if rows["missing"].eq(COMMON).all():
         lede += " An item counts if both answer sets answer both of its variants."

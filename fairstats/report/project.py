@@ -4,30 +4,72 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.resources import resource
+from fairstats.answers.strategies import read_strategy
+from fairstats.benchmarks.terms import PLAIN
+from fairstats.comparisons.declared import VERSION
 from fairstats.release.contents import Release
 from fairstats.report.theme import style_sheet
 
-#: The pages of every site; one a model comes on top. Each becomes HTML at the same place.
-FIXED_PAGES = (
-    "index.qmd",
-    "reports/versions.qmd",
-    "reports/strategies.qmd",
-    "reports/retrieval.qmd",
-    "reports/ratings.qmd",
-    "reports/vignettes.qmd",
-    "reports/replication.qmd",
-    "reports/benchmarks.qmd",
-    "reports/releases.qmd",
-    "reports/methods.qmd",
-    "reports/data.qmd",
+
+def _always(release: Release) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of every site that has something to show on it.
+
+    Attributes
+    ----------
+    path : str
+        Its ``.qmd`` below the project's folder; the HTML is at the same place.
+    text : str
+        What the navigation calls it.
+    has_content : callable
+        Whether it has something to show of a release. A page without is not published.
+    """
+
+    path: str
+    text: str
+    has_content: Callable[[Release], bool] = _always
+
+
+def _has_strategies(release: Release) -> bool:
+    strategies = set(release.estimates["strategy"])
+    return PLAIN in strategies and len(strategies) > 1
+
+
+def _has_retrieval(release: Release) -> bool:
+    strategies = map(str, release.estimates["strategy"].unique())
+    asked = any(read_strategy(strategy).retriever for strategy in strategies)
+    return asked or not release.table("overlap").empty
+
+
+#: The pages of a site, in the order of its navigation; each model has one on top.
+PAGES = (
+    Page("index.qmd", "Leaderboard"),
+    Page("reports/versions.qmd", "Versions", lambda r: VERSION in set(r.comparisons["kind"])),
+    Page("reports/strategies.qmd", "Strategies", _has_strategies),
+    Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
+    Page("reports/ratings.qmd", "Ratings", lambda r: not r.ratings.empty),
+    Page("reports/vignettes.qmd", "Vignettes", lambda r: not r.table("vignette_findings").empty),
+    Page("reports/benchmarks.qmd", "Benchmarks"),
+    Page("reports/replication.qmd", "Replication", lambda r: not r.replication.empty),
+    Page("reports/releases.qmd", "Releases"),
+    Page("reports/methods.qmd", "Methods"),
+    Page("reports/data.qmd", "Data"),
 )
 PDF_PAGE = "reports/leaderboard.qmd"
 MODEL_FOLDER = "reports/models"
 PROJECT = "_quarto.yml"
+#: The navigation of the release that is drawn; both renderers read it.
+NAVIGATION = "reports/navigation.yml"
 THEME = "reports/theme.scss"
 STYLE_SHEET = "reports/style.css"
 HTML_TEMPLATE = "reports/template.html"
@@ -50,6 +92,9 @@ def stage(release: Release, project: Path) -> list[str]:
         The pages of the site, as paths below `project`.
     """
     copy_pages(project)
+    for page in PAGES:
+        if not page.has_content(release):
+            (project / page.path).unlink()
     return prepare(project, release)
 
 
@@ -60,7 +105,9 @@ def copy_pages(project: Path) -> None:
     shutil.copytree(
         resource("reports"),
         project / "reports",
-        ignore=shutil.ignore_patterns("models", "assets", ".quarto", "__pycache__", "*.pdf"),
+        ignore=shutil.ignore_patterns(
+            "models", "assets", ".quarto", "__pycache__", "*.pdf", Path(NAVIGATION).name
+        ),
     )
     write_style_sheet(project)
 
@@ -71,13 +118,18 @@ def write_style_sheet(project: Path) -> None:
 
 
 def prepare(project: Path, release: Release) -> list[str]:
-    """Write the models' pages into a project folder.
+    """Write the navigation and the models' pages into a project folder.
 
     Returns
     -------
     list of str
         All pages of the site.
     """
+    shown = [page for page in PAGES if page.has_content(release)]
+    links = [{"text": page.text, "href": f"/{page.path}"} for page in shown]
+    # JSON is YAML.
+    text = json.dumps({"navigation": links}, indent=1)
+    (project / NAVIGATION).write_text(text, encoding="utf-8")
     folder = project / MODEL_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -91,4 +143,4 @@ def prepare(project: Path, release: Release) -> list[str]:
         page = f"{MODEL_FOLDER}/{slug}.qmd"
         (project / page).write_text(text.replace("{{SLUG}}", slug), encoding="utf-8")
         pages.append(page)
-    return [*FIXED_PAGES, *pages]
+    return [*(page.path for page in shown), *pages]

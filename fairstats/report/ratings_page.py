@@ -15,18 +15,10 @@ from fairstats.report.rates_section import show_rates
 from fairstats.report.ratings_parts import caption_of, files_of, own_rows
 from fairstats.report.ratings_tables import group_label, noun, raters_table
 
-_NOTHING = (
-    "This release holds no ratings of open answers. How to: `fairstats ratings assign`, "
-    "`fairstats ratings import`, then `fairstats publish --ratings`."
-)
-
 
 def show_ratings(release: Release) -> None:
     """Every benchmark and rubric of the release's ratings."""
     ratings = release.ratings
-    if ratings.empty:
-        show_markdown(_NOTHING)
-        return
     groups = {(str(b), str(r)): own for (b, r), own in ratings.groupby(["benchmark", "rubric"])}
     order = ("nothing", "models", "items")
     for name, which in sorted(

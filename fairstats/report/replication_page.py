@@ -39,7 +39,6 @@ def show_replication(release: Release) -> None:
     """What became of each printed figure, and which printed conclusions stand."""
     table = release.replication
     if table.empty:
-        show_markdown("This release holds no answers behind a printed table.")
         return
     show_markdown(f"::: lede\n{replication_summary(table)}\n:::")
     show_markdown(

@@ -21,10 +21,6 @@ from fairstats.report.retrieval_tables import (
     votes_table,
 )
 
-_NOTHING = (
-    "No answers of this release were asked with retrieved snippets. How to: `fairstats retrieve`, "
-    "then `fairstats collect --retrievals`."
-)
 _WITHOUT = (
     "Answers of this release were asked with retrieved snippets ({sets}), but it holds no record "
     "of what was retrieved: overlap cannot be told. Their figures stand on the boards."
@@ -66,8 +62,6 @@ def show_retrieval(release: Release) -> None:
     retrieved = _asked_with_snippets(release)
     if overlap.empty and retrieved:
         show_markdown(_WITHOUT.format(sets=escape_markdown(", ".join(retrieved))))
-    elif overlap.empty:
-        show_markdown(_NOTHING)
     if not overlap.empty:
         with closed("How to read overlap, score, DP and EO"):
             show_markdown(_HOW_TO_READ)

@@ -8,16 +8,17 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairstats.report.project import FIXED_PAGES
 from tests.serving import served
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+#: The pages of the drawn release, and one of a model.
+PAGES = ["index.html", *(f"reports/{name}.html" for name in (
+    "vignettes", "benchmarks", "releases", "methods", "data", "models/model-1",
+))]  # fmt: skip
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
 
-#: One page of each type.
-PAGES = [*(page.replace(".qmd", ".html") for page in FIXED_PAGES), "reports/models/model-1.html"]
 #: The rules of WCAG 2.2, levels A and AA, and what axe calls best practice.
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _QUIET = [

@@ -67,12 +67,6 @@ def test_the_same_answers_under_another_name_of_the_strategy_show_no_change(chan
     assert text.count("<small>no significant change") == 9
 
 
-def test_a_release_without_versions_says_so(pages):
-    assert "does not contain two versions of a model" in pages["reports/versions.html"]
-    text = pages["reports/strategies.html"]
-    assert "does not contain a model with answers under two strategies" in text
-
-
 @pytest.mark.parametrize(
     ("family", "named"),
     [

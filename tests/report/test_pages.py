@@ -11,6 +11,7 @@ import pytest
 
 from fairstats._lib.formatting import decimal, percent, points
 from fairstats.release.contents import Release
+from fairstats.report.project import PAGES
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import board_rows, broken_links, pdf_words, squeezed
@@ -41,6 +42,15 @@ def test_there_is_a_page_for_every_model(release, pages):
     models = [name for name in pages if name.startswith("reports/models/")]
     assert len(models) == 1 + len(HOSTILE)
     assert {"index.html", "reports/methods.html", "reports/data.html"} <= pages.keys()
+
+
+def test_pages_without_content_are_left_out(pages):
+    shown = ["Leaderboard", "Vignettes", "Benchmarks", "Releases", "Methods", "Data"]
+    for text in pages.values():
+        navigation = text.partition('<nav aria-label="Pages">')[2].partition("</nav>")[0]
+        assert re.findall(r">(\w+)</a>", navigation) == shown
+    own = {name for name in pages if not name.startswith("reports/models/")}
+    assert own == {page.path.replace(".qmd", ".html") for page in PAGES if page.text in shown}
 
 
 def test_the_board_shows_the_estimates(release, pages):

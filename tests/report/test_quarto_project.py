@@ -23,7 +23,14 @@ from fairstats.release.contents import (
 )
 from fairstats.report import builtin, page_output, render
 from fairstats.report.builtin import _Page, _write_html
-from fairstats.report.project import FIXED_PAGES, TYPST_TEMPLATE, copy_pages
+from fairstats.report.project import (
+    MODEL_FOLDER,
+    NAVIGATION,
+    PAGES,
+    TYPST_TEMPLATE,
+    copy_pages,
+    prepare,
+)
 from fairstats.report.search import write_search_index
 from fairstats.report.theme import style_sheet
 
@@ -45,10 +52,11 @@ def shown(monkeypatch) -> list[str]:
 
 
 @pytest.fixture
-def project(tmp_path) -> Path:
+def project(tmp_path, release) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     copy_pages(folder)
+    prepare(folder, Release(release.path))
     return folder
 
 
@@ -60,11 +68,14 @@ def drawn(project: Path, page: str = "reports/data.qmd") -> str:
     return (site / page).with_suffix(".html").read_text(encoding="utf-8")
 
 
-def test_every_page_is_rendered_and_in_the_navigation(declared):
-    assert set(FIXED_PAGES) < set(declared["project"]["render"])
-    links = [item["href"] for item in declared["website"]["navbar"]["left"]]
-    assert sorted(links) == sorted(f"/{page}" for page in FIXED_PAGES)
+def test_every_page_is_rendered_and_in_the_list(declared):
+    globs = declared["project"]["render"]
+    rendered = {path for glob in globs if glob[0] != "!" for path in ROOT.glob(glob)}
+    rendered -= {ROOT / glob[1:] for glob in globs if glob[0] == "!"}
+    rendered -= {*(ROOT / MODEL_FOLDER).glob("*")}
+    assert rendered == {ROOT / page.path for page in PAGES}
     assert declared["frame"] == declared["website"]
+    assert declared["metadata-files"] == [NAVIGATION]
 
 
 def test_quarto_shows_no_warning_and_keeps_no_release(declared):
@@ -84,7 +95,7 @@ def test_the_oldest_quarto_is_named_once_more(declared):
     assert declared["quarto-required"] == f">={oldest}.0"
 
 
-def test_the_built_in_renderer_reads_navigation_title_footer_and_search(project):
+def test_the_built_in_renderer_reads_title_footer_and_search(project):
     before = drawn(project)
     assert '<a href="../index.html">Leaderboard</a>' in before
     assert '<a href="../reports/data.html#files">a table of the release</a>' in before
@@ -94,8 +105,6 @@ def test_the_built_in_renderer_reads_navigation_title_footer_and_search(project)
     for old, new in {
         "title: fairstats": "title: Our board",
         "search: true": "search: false",
-        "text: Leaderboard": "text: Start",
-        "href: /index.qmd": "href: /index.qmd#top",
         "Made with fairstats": "Kept by us",
     }.items():
         assert old in text
@@ -104,7 +113,6 @@ def test_the_built_in_renderer_reads_navigation_title_footer_and_search(project)
     after = drawn(project)
     assert "<title>Some page · Our board</title>" in after
     assert '<a class="brand" href="../index.html">Our board</a>' in after
-    assert '<a href="../index.html#top">Start</a>' in after
     assert "Kept by us, GPL" in after
     assert 'class="search"' not in after
     assert ".qmd" not in after
@@ -277,8 +285,8 @@ def test_git_leaves_out_what_quarto_makes():
         pytest.skip("no git checkout")
     made = [
         "reports/.quarto/x", ".quarto/x", "index.quarto_ipynb", "reports/data.quarto_ipynb",
-        "reports/assets/a.svg", "reports/style.css", "reports/leaderboard.pdf", "_site/index.html",
-        "_environment.local",
+        "reports/assets/a.svg", "reports/style.css", "reports/navigation.yml",
+        "reports/leaderboard.pdf", "_site/index.html", "_environment.local",
     ]  # fmt: skip
     done = subprocess.run(["git", "check-ignore", *made], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.split() == made

@@ -22,7 +22,7 @@ from fairstats.report.ratings_tables import agreement_table, in_words, raters_ta
 from tests.drawn_ratings import drawn_ratings
 
 from .conftest import HOSTILE, answers_of_models
-from .undrawn import undrawn
+from .undrawn import contents, undrawn
 
 MODEL = HOSTILE[0]
 
@@ -65,10 +65,11 @@ def row_with(markup: str, *texts: str) -> str:
     return found[0]
 
 
-def test_without_ratings_the_page_says_how_to_get_them(tmp_path):
-    release = undrawn(answers_of_models(("Model-1",)), tmp_path)
-    assert "fairstats ratings assign" in shown(show_ratings, release)
-    assert shown(audit_sections.show_rated, release, "Model-1") == ""
+def test_there_is_no_page_without_ratings(release, tmp_path):
+    assert "Ratings" in contents(release)
+    unrated = undrawn(answers_of_models(("Model-1",)), tmp_path)
+    assert "Ratings" not in contents(unrated)
+    assert shown(audit_sections.show_rated, unrated, "Model-1") == ""
 
 
 def test_the_rubrics_stand_in_the_order_of_what_they_compare(page):

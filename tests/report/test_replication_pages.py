@@ -247,5 +247,4 @@ def test_a_hostile_selecting_model_is_text(papers, shown, name):
 
 
 def test_a_release_without_the_benchmark_says_so(pages):
-    assert "holds no answers behind a printed table" in pages["reports/replication.html"]
     assert "holds no benchmark whose figures" in pages["reports/benchmarks.html"]

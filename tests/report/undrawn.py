@@ -12,6 +12,7 @@ import fairstats.publishing.documents
 import fairstats.publishing.publish
 from fairstats.answers.files import RETRIEVALS_SUFFIX, write_answers
 from fairstats.release.contents import Release
+from fairstats.report.project import PAGES
 from fairstats.retrieval.retrievals_table import write_retrievals
 
 
@@ -33,6 +34,11 @@ def undrawn(
         return Release(
             fairstats.publishing.publish.publish(source.parent, out=folder / "out", **options).path
         )
+
+
+def contents(release: Release) -> list[str]:
+    """The pages that a release has, as its navigation names them."""
+    return [page.text for page in PAGES if page.has_content(release)]
 
 
 def whole(answers: pd.DataFrame) -> pd.DataFrame:
