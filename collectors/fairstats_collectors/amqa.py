@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
+from fairstats._lib.record_files import Paths, importable_files
 from fairstats._lib.resources import resource
+from fairstats._lib.safe_names import file_sha256
 from fairstats._lib.untrusted_files import read_json_lines
-from fairstats.answers.schema import check_answers, duplicate_problems
+from fairstats.answers.schema import check_answers
 from fairstats.benchmarks.declaration import load_benchmark
+from fairstats_collectors.import_answers import join_files
+from fairstats_collectors.import_mapping import FACTS, Given, refuse_others
 
 _PREFIX = "test_model_answer_"
 # The two releases spell two of the eight keys differently.
@@ -81,14 +83,7 @@ def _listed() -> tuple[dict[str, Any], ...]:
         return tuple(csv.DictReader(file))
 
 
-def import_amqa(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    model: str | None = None,
-    snapshot: str | None = None,
-    strategy: str | None = None,
-    benchmark_version: str | None = None,
-) -> pd.DataFrame:
+def import_amqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read released AMQA or FairMedPrompt files into the answers table.
 
     Parameters
@@ -96,9 +91,9 @@ def import_amqa(
     paths : path, or iterable of paths
         JSON Lines files, one object an item with the model's letter for each of eight variants; a
         folder stands for its ``.jsonl`` files.
-    model, snapshot, strategy, benchmark_version : str, optional
-        What the files hold. Where a file's sha256 is listed, they are known and need not be
-        given; where they are given, they win.
+    **given
+        ``constants`` alone: model, snapshot, strategy and benchmark version. Where a file's sha256
+        is listed, they are known and need not be given; where they are given, they win.
 
     Returns
     -------
@@ -111,43 +106,14 @@ def import_amqa(
         When a file is missing, empty or laid out otherwise, when it is not listed and the model
         or version is not given, or when two files hold the same answers. Nothing is returned then.
     """
-    given = {
-        "model": model,
-        "snapshot": snapshot,
-        "strategy": strategy,
-        "benchmark_version": benchmark_version,
-    }
-    frames: list[pd.DataFrame] = []
-    problems: list[Problem] = []
-    files = _files(paths)
-    for path in files:
-        try:
-            frames.append(_import_file(path, given))
-        except InputError as error:
-            problems.extend(error.problems)
-    problems = problems or duplicate_problems(frames, [str(path) for path in files])
-    if problems:
-        raise InputError(problems)
-    if not frames:
-        raise InputError([Problem("<no path>", "nothing to import", "name the files")])
-    return pd.concat(frames, ignore_index=True)
-
-
-def _files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    files: list[Path] = []
-    for path in map(Path, given):
-        files += sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
-    return files
+    refuse_others("amqa", given, constants=FACTS)
+    constants = given.get("constants", {})
+    files = importable_files(paths, lambda folder: [*folder.rglob("*.jsonl")], (".jsonl",))
+    return join_files(files, lambda path: _import_file(path, constants))
 
 
 def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
-    if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "check the path")])
-    content = path.read_bytes()
-    if not content:
-        raise InputError([Problem(str(path), "the file is empty", "leave it out")])
-    facts = _facts(path, hashlib.sha256(content).hexdigest(), given)
+    facts = _facts(path, file_sha256(path), given)
     benchmark = load_benchmark("fairmedqa")
     attributes = {group: a for a, group in benchmark.variants}
     rows: list[dict[str, Any]] = []
@@ -177,9 +143,7 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
 def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str, str]:
     """What the file holds: as given, else as listed under its hash."""
     listed = next((entry for entry in released_files() if entry.sha256 == sha256), None)
-    facts = {
-        name: value or (getattr(listed, name) if listed else None) for name, value in given.items()
-    }
+    facts = {name: given.get(name) or (getattr(listed, name) if listed else None) for name in FACTS}
     facts["strategy"] = facts["strategy"] or "plain"
     lacking = [name for name in ("model", "benchmark_version") if not facts[name]]
     if lacking:

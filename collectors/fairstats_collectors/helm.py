@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Record, importable_files, json_value
+from fairstats._lib.record_files import Paths, Record, importable_files, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Mapped, found, is_there, mapping
+from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, is_there, mapping
 
 SUFFIXES = (".json",)
 STATE = "scenario_state.json"
@@ -36,15 +35,7 @@ _DEFAULTS = {
 }
 
 
-def import_helm(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmark: str | Path | Benchmark | None = None,
-    columns: Mapping[str, str] | None = None,
-    constants: Mapping[str, str | None] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    where: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
+def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read HELM's ``scenario_state.json`` or ``display_predictions.json`` into the answers table.
 
     Parameters
@@ -54,10 +45,8 @@ def import_helm(
         more, unless the run asked for each option apart: then the choices are in the second.
         ``display_predictions.json`` needs ``instances.json`` in its folder; its model is
         in ``run_spec.json``.
-    benchmark : str, path or Benchmark
-        What was asked.
-    columns, constants, values, where : mapping, optional
-        As for `fairstats_collectors.table.import_table`. By default ``item_id``, ``attribute`` and
+    **given
+        See `fairstats_collectors.import_mapping.Given`. By default ``item_id``, ``attribute`` and
         ``group`` are fields of ``instance.extra_data``; else the item is ``instance.id`` and the
         group is ``instance.perturbation.name``.
 
@@ -74,17 +63,9 @@ def import_helm(
         As `fairstats_collectors.table.import_table`; also of a run that asked for each option
         apart and has no predictions, or has not kept which option was chosen.
     """
-    mapped = mapping(
-        benchmark,
-        columns=columns,
-        constants=constants,
-        values=values,
-        where=where,
-        defaults=_DEFAULTS,
-    )
+    mapped = mapping("helm", given, _DEFAULTS)
     files = [_with_choices(path) for path in importable_files(paths, _runs, SUFFIXES)]
-    files = list(dict.fromkeys(files))
-    return imported(files, lambda path: _read(path, mapped), mapped, "helm")
+    return imported(dict.fromkeys(files), _read, mapped)
 
 
 def _runs(folder: Path) -> Sequence[Path]:

@@ -25,10 +25,7 @@ _Wrong = list[tuple[str, str | None, str, str]]
 
 
 def imported(
-    files: Iterable[Path],
-    read: Callable[[Path], Sequence[Record]],
-    mapped: Mapped,
-    collector: str,
+    files: Iterable[Path], read: Callable[[Path, Mapped], Sequence[Record]], mapped: Mapped
 ) -> pd.DataFrame:
     """The answers of files, checked against the schema and against what the benchmark declares.
 
@@ -40,36 +37,63 @@ def imported(
         What reads one.
     mapped : Mapped
         How records become answers.
-    collector : str
-        The importer's name.
 
     Raises
     ------
     InputError
         With every problem of every file, by row and column; nothing is returned then.
     """
-    frames: list[pd.DataFrame] = []
-    names: list[str] = []
-    problems: list[Problem] = []
     without: list[Problem] = []
+
+    def answers_of(path: Path) -> pd.DataFrame | None:
+        kept = [record for record in read(path, mapped) if _is_meant(record, mapped)]
+        if kept:
+            return _file_answers(path, kept, mapped)
+        without.append(_no_answer(path, mapped))
+        # Of several files one may have only records that `where` passes over.
+        if not mapped.where:
+            raise InputError(without[-1:])
+        return None
+
+    joined = join_files(files, answers_of)
+    if joined.empty:
+        raise InputError(without)
+    return joined[[column for column in answers_schema().columns if column in joined]]
+
+
+def join_files(
+    files: Iterable[Path], answers_of: Callable[[Path], pd.DataFrame | None]
+) -> pd.DataFrame:
+    """The answers of all files, none of which two may hold.
+
+    Parameters
+    ----------
+    files : iterable of path
+        The files.
+    answers_of : callable
+        Gives the answers of one, None if it holds none that are meant.
+
+    Raises
+    ------
+    InputError
+        With every problem of every file; nothing is returned then.
+    """
+    names: list[str] = []
+    frames: list[pd.DataFrame] = []
+    problems: list[Problem] = []
     for path in files:
         try:
-            kept = [record for record in read(path) if _is_meant(record, mapped)]
-            if kept:
-                frames.append(_file_answers(path, kept, mapped, collector))
-                names.append(str(path))
-            else:
-                without.append(_no_answer(path, mapped))
+            answers = answers_of(path)
         except InputError as error:
             problems.extend(error.problems)
-    # Of several files one may have only records that `where` passes over.
-    if not (mapped.where and frames):
-        problems += without
+        else:
+            if answers is not None:
+                names.append(str(path))
+                frames.append(answers)
     problems = problems or duplicate_problems(frames, names)
     if problems:
         raise InputError(problems)
-    joined = pd.concat(frames, ignore_index=True)
-    return joined[[column for column in answers_schema().columns if column in joined]]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def _is_meant(record: Record, mapped: Mapped) -> bool:
@@ -82,9 +106,7 @@ def _no_answer(path: Path, mapped: Mapped) -> Problem:
     return Problem(str(path), message, "leave it out")
 
 
-def _file_answers(
-    path: Path, kept: Sequence[Record], mapped: Mapped, collector: str
-) -> pd.DataFrame:
+def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
     # A record may lack what is not known of it; a field that all lack is a slip of the pen.
@@ -105,7 +127,7 @@ def _file_answers(
         rows.append(row)
     if problems:
         raise InputError(problems)
-    frame = pd.DataFrame(rows, dtype=object).assign(collector=collector)
+    frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
     try:
         checked = check_answers(frame, path=str(path))
         # Whether all variants are there is asked of all files together, by `fairstats validate`.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_json_lines
@@ -21,6 +21,45 @@ OPTIONS = "options"
 #: What `found` gives where there is no such field.
 ABSENT = object()
 
+_OPTIONS = {
+    "benchmark": "--benchmark",
+    "columns": "--map",
+    "values": "--values",
+    "where": "--where",
+    "wide": "--wide",
+}
+#: The constants that `fairstats import` has options of their own for.
+FACTS = ("model", "snapshot", "strategy", "benchmark_version")
+
+
+class Given(TypedDict, total=False):
+    """What a caller says of the files; an importer refuses what it has no use for.
+
+    Attributes
+    ----------
+    benchmark : str, path or Benchmark
+        What was asked.
+    columns : mapping
+        A column of the answers table and the file's own that fills it, ``metadata.item_id`` for
+        one inside another.
+    constants : mapping
+        A column and its value in every row; it wins over fields.
+    values : mapping
+        A column, a value as the file writes it and what it means.
+    where : mapping
+        A field and its value: other records are passed over.
+    wide : mapping
+        For a table with one row per item: the column of each group's answers, by ``"GROUP"`` or
+        ``"ATTRIBUTE:GROUP"``. Its cells hold letters or replies; an empty one is a missing answer.
+    """
+
+    benchmark: str | Path | Benchmark | None
+    columns: Mapping[str, str]
+    constants: Mapping[str, str | None]
+    values: Mapping[str, Mapping[str, str]]
+    where: Mapping[str, str]
+    wide: Mapping[str, str]
+
 
 @dataclass(frozen=True)
 class Mapped:
@@ -28,21 +67,15 @@ class Mapped:
 
     Parameters
     ----------
-    benchmark : Benchmark
-        What was asked.
-    columns : Mapping[str, str]
-        A column of the answers table and the field that fills it, ``metadata.item_id`` for one
-        inside another.
-    constants : Mapping[str, str]
-        A column and its value in every row; it wins over fields.
-    values : Mapping[str, Mapping[str, str]]
-        A column, a value as it is written there and what it means.
-    where : Mapping[str, str]
-        A field and its value: other records are passed over.
+    layout : str
+        The importer's name.
+    benchmark, columns, constants, values, where
+        As given, see `Given`.
     defaults : Mapping[str, Sequence[str]]
         For a column that is not mapped, the fields that may hold it; the first that is there does.
     """
 
+    layout: str
     benchmark: Benchmark
     columns: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
@@ -66,44 +99,77 @@ class Mapped:
 
 
 def mapping(
-    benchmark: str | Path | Benchmark | None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    constants: Mapping[str, str | None] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    where: Mapping[str, str] | None = None,
-    defaults: Mapping[str, Sequence[str]] | None = None,
+    layout: str, given: Given, defaults: Mapping[str, Sequence[str]], *, wide: bool = False
 ) -> Mapped:
     """A `Mapped` of what a caller gave, checked.
+
+    Parameters
+    ----------
+    layout : str
+        The importer's name.
+    given : Given
+        What the caller gave.
+    defaults : Mapping[str, Sequence[str]]
+        See `Mapped`.
+    wide : bool
+        Whether the importer reads tables with a column per group.
 
     Raises
     ------
     InputError
         When no benchmark is named, or a column is none of the answers table.
     """
-    given = {name: value for name, value in (constants or {}).items() if value is not None}
-    named = given.pop("benchmark", None)
-    if benchmark is None and named is None:
+    constants = {name: v for name, v in given.get("constants", {}).items() if v is not None}
+    taken = [name for name in _OPTIONS if wide or name != "wide"]
+    refuse_others(layout, given, taken, given.get("constants", {}))
+    named = constants.pop("benchmark", None)
+    source = given.get("benchmark") or named
+    if source is None:
         remedy = "name a benchmark or its .toml with --benchmark"
         raise InputError([Problem("--benchmark", "it is not said what was asked", remedy)])
-    source = named if benchmark is None else benchmark
     declared = source if isinstance(source, Benchmark) else load_benchmark(str(source))
+    columns, values = given.get("columns", {}), given.get("values", {})
     known = [*answers_schema().columns, OPTIONS]
     problems = [
         Problem(
             option, "is no column of the answers table", f"use one of {', '.join(known)}", None, n
         )
-        for option, names in (("--map", columns), ("--set", given), ("--values", values))
-        for n in names or {}
+        for option, names in (("--map", columns), ("--set", constants), ("--values", values))
+        for n in names
         if n not in known
     ]
-    if "benchmark" in (columns or {}):
+    if "benchmark" in columns:
         problems.append(
             Problem("--map", "is declared, not read", "use --benchmark", None, "benchmark")
         )
     if problems:
         raise InputError(problems)
-    return Mapped(declared, columns or {}, given, values or {}, where or {}, defaults or {})
+    return Mapped(layout, declared, columns, constants, values, given.get("where", {}), defaults)
+
+
+def refuse_others(
+    layout: str, given: Given, taken: Collection[str] = (), constants: Collection[str] = ()
+) -> None:
+    """Refuse what an importer has no use for: its files say it, or nobody knows it.
+
+    Parameters
+    ----------
+    layout : str
+        The importer's name.
+    given : Given
+        What the caller gave.
+    taken, constants : collection of str
+        What it takes, and the columns that may be constants.
+    """
+    options = [option for name, option in _OPTIONS.items() if given.get(name) and name not in taken]
+    options += [
+        f"--{name.replace('_', '-')}" if name in FACTS else f"--set {name}"
+        for name in given.get("constants", {})
+        if name not in constants
+    ]
+    if options:
+        message = f"takes no {', '.join(options)}"
+        raise InputError([Problem(layout, message, "leave it out, or import a table")])
 
 
 def found(fields: Any, path: str) -> Any:

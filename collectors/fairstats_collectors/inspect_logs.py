@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import MAX_BYTES, Record, importable_files
+from fairstats._lib.record_files import MAX_BYTES, Paths, Record, importable_files
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Mapped, mapping
+from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
 
 #: What inspect_ai writes; a log may also be one JSON file.
 SUFFIXES = (".eval", ".json")
@@ -45,25 +45,15 @@ _DEFAULTS = {
 }
 
 
-def import_inspect(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmark: str | Path | Benchmark | None = None,
-    columns: Mapping[str, str] | None = None,
-    constants: Mapping[str, str | None] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    where: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
+def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read inspect_ai's logs into the answers table.
 
     Parameters
     ----------
     paths : path, or iterable of paths
         ``.eval`` files, or logs written as JSON; a folder stands for its ``.eval`` files.
-    benchmark : str, path or Benchmark
-        What was asked.
-    columns, constants, values, where : mapping, optional
-        As for `fairstats_collectors.table.import_table`. A record has the sample's ``id``,
+    **given
+        See `fairstats_collectors.import_mapping.Given`. A record has the sample's ``id``,
         ``epoch``, ``metadata``, ``target`` and ``scores`` and the log's ``task``; by default
         ``item_id``, ``attribute`` and ``group`` are in ``metadata``.
 
@@ -79,19 +69,11 @@ def import_inspect(
         When inspect_ai is not installed or cannot read a file, and as
         `fairstats_collectors.table.import_table`.
     """
-    mapped = mapping(
-        benchmark,
-        columns=columns,
-        constants=constants,
-        values=values,
-        where=where,
-        defaults=_DEFAULTS,
-    )
+    mapped = mapping("inspect", given, _DEFAULTS)
     files = importable_files(paths, lambda folder: [*folder.rglob("*.eval")], SUFFIXES)
     if problems := [problem for path in files for problem in _too_large(path)]:
         raise InputError(problems)
-    read = _reader()
-    return imported(files, lambda path: _read(path, read, mapped), mapped, "inspect")
+    return imported(files, partial(_read, read=_reader()), mapped)
 
 
 def _reader() -> Any:
@@ -104,7 +86,7 @@ def _reader() -> Any:
     return read_eval_log
 
 
-def _read(path: Path, read: Any, mapped: Mapped) -> Sequence[Record]:
+def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
     try:
         log = read(str(path), resolve_attachments=True)
     except Exception as error:  # whatever its reader raises of a file that is no log of it

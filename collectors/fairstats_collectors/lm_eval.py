@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import glob
 import math
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Record, importable_files, json_lines, json_value
+from fairstats._lib.record_files import Paths, Record, importable_files, json_lines, json_value
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, Mapped, found, mapping
+from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, found, mapping
 
 SUFFIXES = (".jsonl",)
 
@@ -36,15 +35,7 @@ _DEFAULTS = {
 }
 
 
-def import_lm_eval(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmark: str | Path | Benchmark | None = None,
-    columns: Mapping[str, str] | None = None,
-    constants: Mapping[str, str | None] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    where: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
+def import_lm_eval(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read ``samples_*.jsonl`` files into the answers table.
 
     Parameters
@@ -52,10 +43,8 @@ def import_lm_eval(
     paths : path, or iterable of paths
         The files; a folder stands for its ``samples_*.jsonl``. The model's name is read from the
         results file of the same run, if that is in the same folder.
-    benchmark : str, path or Benchmark
-        What was asked.
-    columns, constants, values, where : mapping, optional
-        As for `fairstats_collectors.table.import_table`. By default ``item_id``, ``attribute`` and
+    **given
+        See `fairstats_collectors.import_mapping.Given`. By default ``item_id``, ``attribute`` and
         ``group`` are fields of ``doc``, and the field ``task`` is the task's name from the name of
         the file. Of a task with several filters, ``filter=NAME`` picks one.
 
@@ -71,17 +60,10 @@ def import_lm_eval(
     InputError
         As `fairstats_collectors.table.import_table`.
     """
-    mapped = mapping(
-        benchmark,
-        columns=columns,
-        constants=constants,
-        values=values,
-        where=where,
-        defaults=_DEFAULTS,
-    )
+    mapped = mapping("lm-eval", given, _DEFAULTS)
     files = importable_files(paths, lambda folder: [*folder.rglob("samples_*.jsonl")], SUFFIXES)
     try:
-        return imported(files, lambda path: _read(path, mapped), mapped, "lm-eval")
+        return imported(files, _read, mapped)
     except InputError as error:
         tasks = sorted({_task(path) for path in files})
         if len(tasks) == 1:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.record_files import Record, csv_records, importable_files
-from fairstats.answers.schema import check_answers, duplicate_problems
+from fairstats._lib.record_files import Paths, Record, csv_records, importable_files
+from fairstats.answers.schema import check_answers
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
+from fairstats_collectors.import_answers import join_files
+from fairstats_collectors.import_mapping import Given, refuse_others
 
+SUFFIXES = (".csv",)
 #: The decisions, as they stand in the rubric ``triage``.
 DECISIONS = ("manage", "visit", "resource")
 CLINICIANS = (1, 2, 3)
@@ -91,7 +95,7 @@ def read_medperturb(path: str | os.PathLike[str]) -> list[Context]:
         When it is missing or no such file, lacks a column, or holds what the release does not:
         another dataset, a ``context_id`` that does not fit it, a decision other than 0 and 1.
     """
-    (file,) = importable_files(path, lambda folder: [*folder.glob("dataset.csv")][:1], (".csv",))
+    (file,) = importable_files(path, _released, SUFFIXES)
     records = csv_records(file)
     if not records:
         raise InputError([Problem(str(file), "the file is empty", "use the file as released")])
@@ -112,22 +116,15 @@ def read_medperturb(path: str | os.PathLike[str]) -> list[Context]:
     return [_context(record) for record in records]
 
 
-def medperturb_answers(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    model: str | None = None,
-    snapshot: str | None = None,
-    strategy: str | None = None,
-    benchmark_version: str | None = None,
-) -> pd.DataFrame:
+def medperturb_answers(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read the four models' decisions into the answers table.
 
     Parameters
     ----------
     paths : path, or iterable of paths
         The released ``dataset.csv``.
-    model, snapshot, strategy, benchmark_version : str, optional
-        Not taken: the file says them, or nobody knows them.
+    **given
+        Refused: the file says it, or nobody knows it.
 
     Returns
     -------
@@ -144,22 +141,10 @@ def medperturb_answers(
         As `read_medperturb`; when something is said that the file says; when an original message
         is none of the benchmark's.
     """
-    given = {
-        "--model": model,
-        "--snapshot": snapshot,
-        "--strategy": strategy,
-        "--benchmark-version": benchmark_version,
-    }
-    if named := ", ".join(option for option, value in given.items() if value):
-        raise InputError([Problem("medperturb", f"takes no {named}", "leave it out")])
+    refuse_others("medperturb", given)
     benchmark = load_benchmark("medperturb")
-    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    frames = [_answers(Path(file), benchmark) for file in files]
-    if problems := duplicate_problems(frames, [str(file) for file in files]):
-        raise InputError(problems)
-    if not frames:
-        raise InputError([Problem("<no path>", "nothing to import", "name the file")])
-    return pd.concat(frames, ignore_index=True)
+    files = importable_files(paths, _released, SUFFIXES)
+    return join_files(files, lambda path: _answers(path, benchmark))
 
 
 def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -192,7 +177,12 @@ def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
     )
 
 
+def _released(folder: Path) -> Sequence[Path]:
+    return [*folder.glob("dataset.csv")]
+
+
 def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
+    contexts = read_medperturb(path)
     rows = [
         {
             "benchmark": benchmark.name,
@@ -209,7 +199,7 @@ def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
             "collector": "medperturb",
         }
         for column, model in MODELS.items()
-        for context in read_medperturb(path)
+        for context in contexts
         for attribute, group in _groups(context)
         for decision in DECISIONS
         for item_id in [f"{context.original_id}-{decision}"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import pandas as pd
 
 from fairstats._lib.record_files import (
     SEPARATORS,
+    Paths,
     Record,
     csv_records,
     importable_files,
@@ -17,24 +19,14 @@ from fairstats._lib.record_files import (
 )
 from fairstats._lib.spreadsheets import xlsx_records
 from fairstats.answers.schema import answers_schema
-from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
-from fairstats_collectors.import_mapping import OPTIONS, mapping
-from fairstats_collectors.wide import long_records, wide_groups
+from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
+from fairstats_collectors.wide import Groups, long_records, wide_groups
 
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 
-def import_table(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    benchmark: str | Path | Benchmark | None = None,
-    columns: Mapping[str, str] | None = None,
-    constants: Mapping[str, str | None] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    where: Mapping[str, str] | None = None,
-    wide: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
+def import_table(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     """Read tables of answers into the answers table.
 
     Parameters
@@ -42,20 +34,9 @@ def import_table(
     paths : path, or iterable of paths
         CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet) or JSON Lines
         files, one row per answer; a folder stands for those in it.
-    benchmark : str, path or Benchmark
-        What was asked.
-    columns : mapping, optional
-        A column of the answers table and the file's own that fills it. Columns of the same name
-        need none; others of the file are passed over.
-    constants : mapping, optional
-        A column and its value in every row.
-    values : mapping, optional
-        A column, a value as the file writes it and what it means.
-    where : mapping, optional
-        Only the rows that have this value in this column of the file.
-    wide : mapping, optional
-        For a table with one row per item: the column of each group's answers, by ``"GROUP"`` or
-        ``"ATTRIBUTE:GROUP"``. Its cells hold letters or replies; an empty one is a missing answer.
+    **given
+        See `fairstats_collectors.import_mapping.Given`. Columns of the same name need no mapping;
+        others of the file are passed over.
 
     Returns
     -------
@@ -69,30 +50,22 @@ def import_table(
         and remedy, and nothing is returned.
     """
     same = {column: (column,) for column in (*answers_schema().columns, OPTIONS)}
-    mapped = mapping(
-        benchmark,
-        columns=columns,
-        constants=constants,
-        values=values,
-        where=where,
-        defaults=same,
-    )
+    mapped = mapping("table", given, same, wide=True)
     files = importable_files(paths, _tables, SUFFIXES)
-    if not wide:
-        return imported(files, _read, mapped, "table")
-    groups = wide_groups(wide, mapped)
-    return imported(
-        files, lambda path: long_records(_read(path), groups, mapped, str(path)), mapped, "table"
-    )
+    wide = given.get("wide")
+    groups = wide_groups(wide, mapped) if wide else {}
+    return imported(files, partial(_read, groups=groups), mapped)
 
 
 def _tables(folder: Path) -> Sequence[Path]:
     return [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES]
 
 
-def _read(path: Path) -> Sequence[Record]:
+def _read(path: Path, mapped: Mapped, *, groups: Groups) -> Sequence[Record]:
     if path.suffix.lower() == ".xlsx":
-        return xlsx_records(path)
-    if path.suffix.lower() == ".jsonl":
-        return json_lines(path, unicode=False)
-    return csv_records(path, separators=SEPARATORS)
+        records = xlsx_records(path)
+    elif path.suffix.lower() == ".jsonl":
+        records = json_lines(path, unicode=False)
+    else:
+        records = csv_records(path, separators=SEPARATORS)
+    return long_records(records, groups, mapped, str(path)) if groups else records

@@ -39,6 +39,8 @@ SEPARATORS = ",;\t"
 #: The separator is looked for in so many characters, so that one endless line is not read whole.
 _HEADER_LENGTH = 2**16
 
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".dill", ".npy", ".npz")
 
 
@@ -62,7 +64,7 @@ class Record:
 
 
 def importable_files(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Paths,
     find: Callable[[Path], Sequence[Path]] | None,
     suffixes: Sequence[str],
     max_bytes: int | None = None,

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -153,12 +153,17 @@ def print_table(
         (show or terminal.print_table)(table)
 
 
+def plugins(group: str) -> dict[str, EntryPoint]:
+    """What is installed under a group of entry points, by name."""
+    return {entry.name: entry for entry in sorted(entry_points(group=group))}
+
+
 def plugin(group: str, name: str) -> Callable[..., Any]:
     """A collector by its entry point: fairstats itself imports none."""
-    found = {entry.name: entry for entry in entry_points(group=group)}
+    found = plugins(group)
     if name not in found:
         kind = group.removeprefix("fairstats.").replace("_", " ")
-        remedy = f"installed {kind}: {', '.join(sorted(found)) or 'none'}"
+        remedy = f"installed {kind}: {', '.join(found) or 'none'}"
         raise InputError([Problem(name, f"is none of the {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()
     return loaded

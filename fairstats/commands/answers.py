@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ from fairstats.commands._shared import (
     Paths,
     load_files,
     plugin,
+    plugins,
     print_problems,
     print_table,
     says_what_is_wrong,
@@ -46,7 +46,7 @@ Pairs = list[str] | None
 def import_answers(
     layout: Annotated[
         str,
-        typer.Argument(help="Their layout: amqa, helm, inspect, lm-eval, medperturb or table."),
+        typer.Argument(help=f"Their layout: {', '.join(plugins('fairstats.importers'))}."),
     ],
     files: Annotated[list[Path], typer.Argument(help="Files as they were released, or folders.")],
     out: Annotated[Path, typer.Option(help="Folder for the answers.")],
@@ -83,35 +83,21 @@ def import_answers(
     """
     from fairstats.answers.files import write_answer_sets
 
-    importer = plugin("fairstats.importers", layout)
     facts = {
         "model": model,
         "snapshot": snapshot,
         "strategy": strategy,
         "benchmark_version": benchmark_version,
     }
-    given = {"--benchmark": benchmark, "--map": map_, "--set": set_, "--values": values}
-    given["--where"] = where
-    groups = {"wide": _wide(wide)} if wide else {}
-    takes = signature(importer).parameters
-    if wide and "wide" not in takes:
-        raise InputError([Problem(layout, "takes no --wide", "leave it out, or import a table")])
-    if "columns" in takes:
-        answers = importer(
-            files,
-            benchmark=benchmark,
-            columns=_pairs("--map", map_),
-            constants={k: v for k, v in facts.items() if v} | _pairs("--set", set_),
-            values=_values(values),
-            where=_pairs("--where", where),
-            **groups,
-        )
-    elif any(given.values()):
-        # This layout's files say all of it themselves.
-        named = ", ".join(option for option, value in given.items() if value)
-        raise InputError([Problem(layout, f"takes no {named}", "leave it out, or import a table")])
-    else:
-        answers = importer(files, **facts)
+    answers = plugin("fairstats.importers", layout)(
+        files,
+        benchmark=benchmark,
+        columns=_pairs("--map", map_),
+        constants={k: v for k, v in facts.items() if v} | _pairs("--set", set_),
+        values=_values(values),
+        where=_pairs("--where", where),
+        wide=_wide(wide),
+    )
     for path in write_answer_sets(answers, out, add=True):
         typer.echo(path)
 

@@ -112,7 +112,9 @@ def test_baseline_may_be_left_out_whole_and_not_in_part(whole):
 
 def test_the_released_file_with_402_items_is_not_whole(shared_data):
     path = shared_data("amqa/answers/AMQA_Benchmark_Answer_deepseek_cot2.jsonl")
-    answers = import_amqa([path], model="DeepSeek", benchmark_version="deepseek-agent")
+    answers = import_amqa(
+        [path], constants={"model": "DeepSeek", "benchmark_version": "deepseek-agent"}
+    )
     (problem,) = validate_answers(answers)
     assert problem.message.startswith("only 402 of 801 items are whole")
     assert "3192 of 6408 variants have no row, first item 402" in problem.message

@@ -20,6 +20,8 @@ SPELLINGS = {
     "AMQA": ("original_question", "desensitized_question"),
     "FairMedPrompt": ("original", "desensitized"),
 }
+#: What is not in a file that is not listed.
+GIVEN = {"model": "m", "benchmark_version": "gpt-agent"}
 #: Whose answers table 3 is printed from, by the released file.
 OLDER = {
     "GPT-4.1": "amqa/answers/AMQA_Benchmark_Answer_openai_no_cot.jsonl",
@@ -45,7 +47,7 @@ def imported(tmp_path) -> Callable[..., pd.DataFrame]:
         lines = [line if isinstance(line, str) else json.dumps(line) for line in items]
         path = tmp_path / "answers.jsonl"
         path.write_text("\n".join(lines), encoding="utf-8")
-        return import_amqa([path], **{"model": "m", "benchmark_version": "gpt-agent"} | given)
+        return import_amqa([path], constants=GIVEN | given)
 
     return run
 
@@ -103,7 +105,9 @@ def test_a_listed_file_is_known_by_its_content(shared_data, tmp_path):
 
 
 def test_what_is_given_wins_over_what_is_listed(shared_data):
-    answers = import_amqa([shared_data(OLDER["GPT-4.1"])], model="mine", strategy="cot")
+    answers = import_amqa(
+        [shared_data(OLDER["GPT-4.1"])], constants={"model": "mine", "strategy": "cot"}
+    )
     unit = answers[["model", "strategy", "benchmark_version"]].drop_duplicates()
     assert unit.values.tolist() == [["mine", "cot", "deepseek-agent"]]
 
@@ -196,8 +200,7 @@ def test_a_fault_that_the_schema_finds_is_named_by_its_line_too(second, imported
 def test_a_file_that_is_no_release_is_named(content, message, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
-    given = {"model": "m", "benchmark_version": "gpt-agent"}
-    (problem,) = problems_of(lambda: import_amqa([path], **given))
+    (problem,) = problems_of(lambda: import_amqa([path], constants=GIVEN))
     assert problem.path == str(path)
     assert message in problem.message
 
@@ -217,8 +220,7 @@ def test_two_files_with_the_same_answers_are_refused(tmp_path):
     paths = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
     for path in paths:
         path.write_text(json.dumps(item(0)))
-    given = {"model": "m", "benchmark_version": "gpt-agent"}
-    (problem,) = problems_of(lambda: import_amqa(paths, **given))
+    (problem,) = problems_of(lambda: import_amqa(paths, constants=GIVEN))
     assert "8 answers stand in more than one of the files" in problem.message
 
 
@@ -231,14 +233,14 @@ def test_one_path_may_be_given_as_such(tmp_path, monkeypatch):
     # A relative name: as long as this fails, a "/" would have the whole disk searched.
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_text(json.dumps(item(0)))
-    assert len(import_amqa("a.jsonl", model="m", benchmark_version="gpt-agent")) == 8
+    assert len(import_amqa("a.jsonl", constants=GIVEN)) == 8
 
 
 def test_a_folder_stands_for_the_jsonl_files_in_it(tmp_path):
     for number in (0, 1):
         (tmp_path / f"{number}.jsonl").write_text(json.dumps(item(number)))
     (tmp_path / "readme.txt").write_text("not answers")
-    answers = import_amqa([tmp_path], model="m", benchmark_version="gpt-agent")
+    answers = import_amqa([tmp_path], constants=GIVEN)
     assert answers["item_id"].unique().tolist() == ["0", "1"]
 
 

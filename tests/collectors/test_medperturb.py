@@ -154,7 +154,7 @@ def test_other_files_are_refused(released, tmp_path):
 def test_answers_say_what_the_file_cannot(released):
     path = released(MESSAGE)
     with pytest.raises(InputError, match="takes no --model"):
-        medperturb_answers(path, model="GPT-4")
+        medperturb_answers(path, constants={"model": "GPT-4"})
     with pytest.raises(InputError, match="no item of the benchmark"):
         medperturb_answers(released([row("N999", "1")]))
     with pytest.raises(InputError, match="gender was varied"):
