@@ -66,7 +66,6 @@ def show_agreement(
                 "raters and items, and (for these raters)",
                 title,
             ),
-            css_class="estimates",
             download=files_of(release, "rater_agreement"),
         )
     compared = rubric.compares == "models"
@@ -103,7 +102,6 @@ def show_disagreement(release: Release, name: str, rubric: Rubric, *, place: str
                 caption=caption_of(
                     name, rubric, f"reports of raters, of the {word} with the least agreement"
                 ),
-                css_class="estimates",
                 download=files_of(release, "disagreement"),
             )
 

@@ -87,7 +87,6 @@ def show_verdicts(release: Release, model: str) -> None:
     show_table(
         verdict_table(release, model),
         caption=f"Verdicts on {model}; differences in points, each with {ranges(release)}",
-        css_class="estimates",
     )
     _list(verdict_sentences(release, model))
 
@@ -97,7 +96,6 @@ def show_findings(release: Release, model: str) -> None:
     show_table(
         findings_table(release, model),
         caption=f"Accuracy of both groups and CFR, each with {ranges(release)}",
-        css_class="estimates",
     )
     own = release.estimates[release.estimates["model"] == model]
     for name, rows in own.groupby("benchmark", sort=False):
@@ -135,7 +133,6 @@ def show_sensitivity(release: Release, model: str) -> None:
             show_table(
                 choice_table(pairs, release, aspect, name=f"choices-{aspect}"),
                 caption=caption,
-                css_class="estimates",
             )
 
 
@@ -148,7 +145,6 @@ def show_diagnostics(release: Release, model: str) -> None:
             diagnostics_table(tests, release),
             caption="Are answers missing more often, or letters given otherwise, for one group? "
             "p-values, not adjusted",
-            css_class="estimates",
         )
     letters = release.table("letters")
     letters = letters[letters["model"] == model]
@@ -160,7 +156,6 @@ def show_diagnostics(release: Release, model: str) -> None:
         show_table(
             flip_table(flips, release, name="flips", limit=_FLIPS),
             caption="Items whose answer changes for most attributes",
-            css_class="estimates",
         )
 
 
@@ -226,7 +221,6 @@ def show_all_estimates(release: Release, model: str) -> None:
     show_table(
         estimates_table(rows, release, name="all"),
         caption=f"All estimates of {model}: {which}",
-        css_class="estimates",
     )
 
 

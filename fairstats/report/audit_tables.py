@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import decimal, p_value, percent, percent_range, point_range, points
 from fairstats.release.contents import Release
 from fairstats.report.audit_prose import boards_of, pairs_of
-from fairstats.report.tables import MARKS
+from fairstats.report.tables import MARKS, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -20,8 +20,6 @@ DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
 
 def verdict_table(release: Release, model: str) -> GT:
     """A row a pair: the difference, the verdict, and the difference that could have been seen."""
-    from great_tables import GT
-
     rows = []
     for board in boards_of(release, model):
         own = board.estimates[board.estimates["model"] == model]
@@ -45,27 +43,19 @@ def verdict_table(release: Release, model: str) -> GT:
                     "least": "" if least is None else points(least, signed=False),
                 }
             )
-    columns = ["set", "pair", "difference", "interval", "margin", "verdict", "p", "least"]
-    frame = pd.DataFrame(rows, columns=columns)
-    return (
-        GT(frame, rowname_col="pair", groupname_col="set", id="verdicts")
-        .tab_stubhead("Pair")
-        .cols_label(
-            difference="Difference",
-            interval="Interval",
-            margin="Margin",
-            verdict="Verdict",
-            p="p, adjusted",
-            least="Detectable (80% power)",
-        )
-        .cols_align("left")
-    )
+    labels = {
+        "difference": "Difference",
+        "interval": "Interval",
+        "margin": "Margin",
+        "verdict": "Verdict",
+        "p": "p, adjusted",
+        "least": "Detectable (80% power)",
+    }
+    return written_table(rows, labels, name="verdicts", stub="pair", heading="Pair", group="set")
 
 
 def findings_table(release: Release, model: str) -> GT:
     """Accuracy of both groups, CFR and the discordant pairs, a row a pair."""
-    from great_tables import GT
-
     rows = []
     for board in boards_of(release, model):
         own = board.estimates[board.estimates["model"] == model]
@@ -91,28 +81,20 @@ def findings_table(release: Release, model: str) -> GT:
                     "missing": _pair_of(difference["n_missing_a"], difference["n_missing_b"]),
                 }
             )
-    columns = ["set", "pair", "a", "b", "cfr", "h", "n", "discordant", "missing"]
-    frame = pd.DataFrame(rows, columns=columns)
-    return (
-        GT(frame, rowname_col="pair", groupname_col="set", id="findings")
-        .tab_stubhead("Pair")
-        .cols_label(
-            a="Accuracy, first",
-            b="Accuracy, second",
-            cfr="CFR",
-            h="Cohen's h",
-            n="n",
-            discordant="n10, n01",
-            missing="Missing a, b",
-        )
-        .cols_align("left")
-    )
+    labels = {
+        "a": "Accuracy, first",
+        "b": "Accuracy, second",
+        "cfr": "CFR",
+        "h": "Cohen's h",
+        "n": "n",
+        "discordant": "n10, n01",
+        "missing": "Missing a, b",
+    }
+    return written_table(rows, labels, name="findings", stub="pair", heading="Pair", group="set")
 
 
 def diagnostics_table(tests: pd.DataFrame, release: Release) -> GT:
     """The tests of missing answers and of letters, a row a pair."""
-    from great_tables import GT
-
     rows = []
     sets = ["benchmark", "benchmark_version", "strategy"]
     for keys, own in tests.groupby([*sets, "attribute", "group_a", "group_b"], sort=False):
@@ -128,19 +110,13 @@ def diagnostics_table(tests: pd.DataFrame, release: Release) -> GT:
         if "missing_difference" in by_metric.index:
             row["difference"] = points(by_metric.loc["missing_difference", "estimate"])
         rows.append(row)
-    columns = ["set", "pair", "bowker", "stuart_maxwell", "difference", "missing_difference"]
-    return (
-        GT(pd.DataFrame(rows, columns=columns), rowname_col="pair", groupname_col="set", id="tests")
-        .tab_stubhead("Pair")
-        .sub_missing(missing_text="")
-        .cols_label(
-            bowker="Letters, symmetry",
-            stuart_maxwell="Letters, equal margins",
-            difference="Missing, points",
-            missing_difference="Missing, test",
-        )
-        .cols_align("left")
-    )
+    labels = {
+        "bowker": "Letters, symmetry",
+        "stuart_maxwell": "Letters, equal margins",
+        "difference": "Missing, points",
+        "missing_difference": "Missing, test",
+    }
+    return written_table(rows, labels, name="tests", stub="pair", heading="Pair", group="set")
 
 
 def _pair_of(a: object, b: object) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import escape_html, p_value, point_range, points
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, NOT_SHOWN, WIN_WIN
 from fairstats.release.contents import Release
-from fairstats.report.tables import cell_label
+from fairstats.report.tables import cell_label, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -37,22 +37,23 @@ def change_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     name : str
         The table's id, its own on the page.
     """
-    from great_tables import GT, html
+    from great_tables import html
 
     table = []
     for keys, own in rows.groupby(_SETS, sort=False):
         for pair, figures in own.groupby(PAIR, sort=False):
             table.append(_row(keys, pair, figures.set_index("metric"), release))
-    labels: dict[str, str | BaseText] = {"verdict": "Verdict"}
-    for metric, (label, _) in METRICS.items():
-        labels[metric] = html(f"{label}<br><small>points</small>")
-    return (
-        GT(pd.DataFrame(table), rowname_col="pair", groupname_col="comparison", id=name)
-        .tab_stubhead("Pair")
-        .cols_label(cases=labels)
-        # The cells are HTML, and every name in them is escaped where it is put in.
-        .fmt_passthrough(columns=["pair", *METRICS, "verdict"], escape=False)
-        .cols_align("left")
+    labels: dict[str, str | BaseText] = {
+        metric: html(f"{label}<br><small>points</small>") for metric, (label, _) in METRICS.items()
+    }
+    return written_table(
+        table,
+        labels | {"verdict": "Verdict"},
+        name=name,
+        stub="pair",
+        heading="Pair",
+        group="comparison",
+        html=["pair", *METRICS, "verdict"],
     )
 
 

@@ -60,7 +60,6 @@ def show_preferences(
                 "other raters and items, and (over ratings alone)",
                 title,
             ),
-            css_class="estimates",
             download=files_of(release, "preferences"),
         )
     strengths = own_rows(release, "strengths", name, rubric, None)
@@ -74,7 +73,6 @@ def show_preferences(
                 f"log strengths by Bradley, Terry and Davidson with {level(release.alpha)} "
                 "intervals for other raters and items; the mean of all models is 0",
             ),
-            css_class="estimates",
             download=files_of(release, "strengths"),
         )
     with closed("How to read preferences"):
@@ -100,7 +98,6 @@ def show_pairs(
                     "alone)",
                     title,
                 ),
-                css_class="estimates",
                 download=files_of(release, "counterfactual_rates"),
             )
     alone = own_rows(release, "paired_bias", name, rubric, model)
@@ -115,6 +112,5 @@ def show_pairs(
                 "pairs in which one answer alone, one or more, or both are reported as biased, "
                 "with the interval for other sets of pairs and these raters, and (over pairs)",
             ),
-            css_class="estimates",
             download=files_of(release, "paired_bias"),
         )

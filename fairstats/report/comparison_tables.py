@@ -27,7 +27,7 @@ from fairstats.report.ratings_tables import (
     limits,
     panel_label,
 )
-from fairstats.report.tables import breakable
+from fairstats.report.tables import breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -56,8 +56,6 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
     name : str
         The table's id, its own on the page.
     """
-    from great_tables import GT
-
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     rows = []
     for key, own in preferences.groupby([*_UNIT, "dimension"], sort=False):
@@ -76,19 +74,22 @@ def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) ->
             }
         )
     frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
-    return (
-        GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
-        .tab_stubhead("Dimension")
-        .cols_label(
-            preferred="First model preferred, %",
-            preferred_2="Second model preferred, %",
-            indifferent="Neither, %",
-            difference="Difference, points",
-            p="p",
-            first="Position, points",
-        )
-        .fmt_passthrough(columns=[*_SHARES, "difference", "p", "first"], escape=False)
-        .cols_align("left")
+    labels = {
+        "preferred": "First model preferred, %",
+        "preferred_2": "Second model preferred, %",
+        "indifferent": "Neither, %",
+        "difference": "Difference, points",
+        "p": "p",
+        "first": "Position, points",
+    }
+    return written_table(
+        frame,
+        labels,
+        name=name,
+        stub="dimension",
+        heading="Dimension",
+        group="panel",
+        html=[*labels],
     )
 
 
@@ -201,8 +202,6 @@ def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     rubric, name
         As for `preference_table`.
     """
-    from great_tables import GT
-
     rows = [
         {
             "panel": escape_html(
@@ -218,24 +217,17 @@ def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     ]
     frame = pd.DataFrame(rows).assign(value=strengths["strength"].to_numpy())
     frame = in_panels(frame.sort_values("value", ascending=False, kind="stable"))
-    noted = strengths["method_note"].fillna("").ne("").any()
-    return (
-        GT(
-            frame.drop(columns=["value", *([] if noted else ["note"])]),
-            rowname_col="model",
-            groupname_col="panel",
-            id=name,
-        )
-        .tab_stubhead("Model")
-        .cols_label(
-            cases={
-                "strength": "Strength",
-                "counts": "Preferred / not / neither",
-                **({"note": "Note"} if noted else {}),
-            }
-        )
-        .fmt_passthrough(columns=["model", "strength", *(["note"] if noted else [])], escape=False)
-        .cols_align("left")
+    labels = {"strength": "Strength", "counts": "Preferred / not / neither"}
+    if strengths["method_note"].fillna("").ne("").any():
+        labels["note"] = "Note"
+    return written_table(
+        frame,
+        labels,
+        name=name,
+        stub="model",
+        heading="Model",
+        group="panel",
+        html=["model", *labels],
     )
 
 
@@ -267,8 +259,6 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
     rubric, name
         As for `preference_table`.
     """
-    from great_tables import GT
-
     columns = {
         (POOLED, POOLED): "All pairs",
         ("no", POOLED): "Ideal answers alike",
@@ -296,12 +286,14 @@ def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> G
         )
     frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
     labels = {names[cell]: label for cell, label in columns.items()}
-    return (
-        GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
-        .tab_stubhead("Dimension")
-        .cols_label(cases=labels)  # type: ignore[arg-type]
-        .fmt_passthrough(columns=list(labels), escape=False)
-        .cols_align("left")
+    return written_table(
+        frame,
+        labels,
+        name=name,
+        stub="dimension",
+        heading="Dimension",
+        group="panel",
+        html=[*labels],
     )
 
 
@@ -328,8 +320,6 @@ def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     rubric, name
         As for `preference_table`.
     """
-    from great_tables import GT
-
     keys = ["dataset", "model", "rater_group", "aggregation"]
     rows = []
     for key, own in rates.groupby(keys, dropna=False, sort=False):
@@ -345,10 +335,7 @@ def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
                 "pairs": f"{int(figures['n_pairs'].iloc[0]):,}",
             }
         )
-    return (
-        GT(pd.DataFrame(rows), rowname_col="aggregation", groupname_col="panel", id=name)
-        .tab_stubhead("Judged")
-        .cols_label(cases={**{m: f"{label}, %" for m, label in _PAIRS.items()}, "pairs": "Pairs"})
-        .fmt_passthrough(columns=list(_PAIRS), escape=False)
-        .cols_align("left")
+    labels = {metric: f"{label}, %" for metric, label in _PAIRS.items()} | {"pairs": "Pairs"}
+    return written_table(
+        rows, labels, name=name, stub="aggregation", heading="Judged", group="panel", html=[*_PAIRS]
     )

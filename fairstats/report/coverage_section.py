@@ -8,6 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, percent
 from fairstats._lib.resources import resource
+from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -106,8 +107,6 @@ def _why_not(coverage: pd.DataFrame) -> str:
 
 def range_table(coverage: pd.DataFrame) -> GT:
     """Each method's lowest and highest coverage, and where."""
-    from great_tables import GT
-
     rows = []
     for estimand, methods in _methods(coverage).items():
         for method in methods:
@@ -127,20 +126,23 @@ def range_table(coverage: pd.DataFrame) -> GT:
                     "points": str(len(own)),
                 }
             )
-    return (
-        GT(pd.DataFrame(rows), rowname_col="method", groupname_col="estimand", id="coverage-range")
-        .tab_stubhead("Method")
-        .cols_label(
-            low="Lowest",
-            low_at="at",
-            high="Highest",
-            high_at="at",
-            below=f"Below {_share(LEAST)}",
-            above=f"Above {_share(MOST)}",
-            points="Points",
-        )
-        .cols_align("left", columns=["low_at", "high_at"])
-        .cols_align("right", columns=["low", "high", "below", "above", "points"])
+    labels = {
+        "low": "Lowest",
+        "low_at": "at",
+        "high": "Highest",
+        "high_at": "at",
+        "below": f"Below {_share(LEAST)}",
+        "above": f"Above {_share(MOST)}",
+        "points": "Points",
+    }
+    return written_table(
+        rows,
+        labels,
+        name="coverage-range",
+        stub="method",
+        heading="Method",
+        group="estimand",
+        right=["low", "high", "below", "above", "points"],
     )
 
 

@@ -16,7 +16,7 @@ from fairstats.release.contents import Release
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_LIGHT, RULE
 from fairstats.report.plots import answer_sets, plot_theme
 from fairstats.report.sensitivity_tables import unit_label
-from fairstats.report.tables import breakable
+from fairstats.report.tables import breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -133,7 +133,7 @@ def flip_table(rows: pd.DataFrame, release: Release, *, name: str, limit: int = 
     A cell has the letters of the group named first and of the other, the key's in bold; an empty
     one has the same letter twice, or an answer is missing.
     """
-    from great_tables import GT, html
+    from great_tables import html
 
     pairs = _pairs(rows, release)
     several = bool((rows["sample"] > 0).any())
@@ -153,18 +153,8 @@ def flip_table(rows: pd.DataFrame, release: Release, *, name: str, limit: int = 
     for column, (attribute, pair) in columns.items():
         sides = f"<small>{escape_html(_sides(attribute, pair))}</small>"
         labels[column] = html(f"{escape_html(attribute.label)}<br>{sides}")
-    return (
-        GT(
-            pd.DataFrame(table, columns=["set", "item", "key", *columns]),
-            rowname_col="item",
-            groupname_col="set",
-            id=name,
-        )
-        .tab_stubhead("Item")
-        .cols_label(cases=labels)
-        # The cells are HTML, and every name in them is escaped where it is put in.
-        .fmt_passthrough(columns=["item", "key", *columns], escape=False)
-        .cols_align("left")
+    return written_table(
+        table, labels, name=name, stub="item", heading="Item", group="set", html=["item", *labels]
     )
 
 

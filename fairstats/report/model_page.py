@@ -133,7 +133,6 @@ def _show_flips(release: Release, model: str, benchmark: Benchmark) -> None:
         show_table(
             flip_table(rows, release, name=f"flips-{slug_of(benchmark.name)}"),
             caption=f"Items whose answer by {model} changes with the group",
-            css_class="estimates",
             download="flips",
         )
     for keys, own in rows.groupby(_SETS, sort=False):
@@ -169,7 +168,6 @@ def _show_estimates(release: Release, model: str, benchmark: Benchmark, rows: pd
                     unit, release, name=f"estimates-{slug_of(benchmark.name)}-{number}"
                 ),
                 caption=f"All estimates of {model}: {benchmark.title}, {which}",
-                css_class="estimates",
                 download="estimates",
             )
             texts = pd.concat([unit["verdict_reason"], unit["method_note"]])

@@ -87,7 +87,7 @@ def show_html(markup: str) -> None:
 
 
 def show_table(
-    table: GT, *, caption: str, css_class: str = "", download: str | None = None
+    table: GT, *, caption: str, css_class: str = "estimates", download: str | None = None
 ) -> None:
     """Show a great_tables table.
 

@@ -189,12 +189,12 @@ def show_coverage() -> None:
     """The true coverage of the intervals, the same in every release."""
     coverage = read_coverage()
     show_markdown(coverage_text(coverage))
-    show_table(range_table(coverage), caption="True coverage: worst, best", css_class="estimates")
-    show_table(point_table(coverage), caption=points_caption(coverage), css_class="estimates")
+    show_table(range_table(coverage), caption="True coverage: worst, best")
+    show_table(point_table(coverage), caption=points_caption(coverage))
 
 
 def show_win_win_error() -> None:
     """Show how often a win-win is false, the same in every release."""
     rates = read_win_win_error()
     show_markdown(win_win_text(rates))
-    show_table(win_win_table(rates), caption=win_win_caption(), css_class="estimates")
+    show_table(win_win_table(rates), caption=win_win_caption())

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import escape_html
 from fairstats.release.contents import Board, Release
-from fairstats.report.tables import breakable
+from fairstats.report.tables import breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -27,7 +27,7 @@ def difference_matrix(board: Board, *, name: str) -> GT:
     name : str
         The table's id, unique on the page.
     """
-    from great_tables import GT, html
+    from great_tables import html
 
     models = list(board.ranked["model"])
     found = board.differences.set_index(["model_b", "model_a"])
@@ -40,14 +40,14 @@ def difference_matrix(board: Board, *, name: str) -> GT:
         rows.append(cells)
     numbers = [f"c{number}" for number in range(1, len(models))]
     labels: dict[str, str | BaseText] = {c: html(f"<b>{c.removeprefix('c')}</b>") for c in numbers}
-    return (
-        GT(pd.DataFrame(rows), rowname_col="model", id=name)
-        .tab_stubhead(html("<b>Model</b>"))
-        .cols_label(cases=labels)
-        # The cells are HTML, and the models' names in them are escaped.
-        .fmt_passthrough(columns=["model", *numbers], escape=False)
-        .cols_align("center", columns=numbers)
-    )
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="model",
+        heading=html("<b>Model</b>"),
+        html=["model", *numbers],
+    ).cols_align("center", columns=numbers)
 
 
 def matrix_caption(release: Release) -> str:

@@ -91,7 +91,6 @@ def _show_rates_of(
         show_table(
             rates_table(rows, rubric, name=f"rates-{place}-{number}"),
             caption=caption_of(name, rubric, _BY_VOTES if title else _OF_RATINGS, title),
-            css_class="estimates",
             download=files_of(release, "bias_rates"),
         )
 

@@ -45,7 +45,6 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
         show_table(
             raters_table(raters, rubric, name=f"raters-{place}"),
             caption=caption_of(name, rubric, f"{len(raters):,} raters; the ids are pseudonyms"),
-            css_class="estimates",
             download=files_of(release, "raters"),
         )
 

@@ -12,7 +12,7 @@ import pandas as pd
 from fairstats._lib.formatting import MINUS, escape_html, percent, percent_range
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
-from fairstats.report.tables import breakable
+from fairstats.report.tables import breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -104,8 +104,6 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     name : str
         The table's id, its own on the page.
     """
-    from great_tables import GT
-
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     groups = group_order(rates["rater_group"], rubric)
     rows: dict[tuple[str, str], dict[str, str]] = {}
@@ -122,23 +120,21 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         i: [a for a in _AGGREGATIONS if a in present and (a == "pooled" or group in voted)]
         for i, group in enumerate(groups)
     }
-    columns = [f"{aggregation}-{i}" for i, own in shown.items() for aggregation in own]
-    frame = pd.DataFrame(list(rows.values())).reindex(columns=["panel", "dimension", *columns])
-    frame = in_panels(frame).fillna("")
-    table = (
-        GT(frame, rowname_col="dimension", groupname_col="panel", id=name)
-        .tab_stubhead("Dimension")
-        .fmt_passthrough(columns=columns, escape=False)
-        .cols_align("left")
+    of = noun(rubric, rates)
+    labels = {f"{a}-{i}": _AGGREGATIONS[a].format(noun=of) for i, own in shown.items() for a in own}
+    table = written_table(
+        in_panels(pd.DataFrame(list(rows.values()))),
+        labels,
+        name=name,
+        stub="dimension",
+        heading="Dimension",
+        group="panel",
+        html=[*labels],
     )
     for place, group in enumerate(groups):
-        of = noun(rubric, rates)
-        own = {f"{a}-{place}": _AGGREGATIONS[a].format(noun=of) for a in shown[place]}
-        table = table.cols_label(cases=own)  # type: ignore[arg-type]
-        if not own:
-            continue
-        heading = f"{group_label(group, rubric)}, %"
-        table = table.tab_spanner(heading, columns=list(own), id=f"{name}-{place}")
+        if columns := [f"{aggregation}-{place}" for aggregation in shown[place]]:
+            heading = f"{group_label(group, rubric)}, %"
+            table = table.tab_spanner(heading, columns=columns, id=f"{name}-{place}")
     return table
 
 
@@ -182,8 +178,6 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
     rubric, name
         As for `rates_table`.
     """
-    from great_tables import GT
-
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     own = agreement[agreement["coefficient"].isin(list(COEFFICIENTS))]
     keys = ["dataset", "model", "model_2", "rater_kind", "rater_group", "dimension"]
@@ -207,18 +201,15 @@ def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT
             }
         )
     frame = in_panels(pd.DataFrame(rows).sort_values("place", kind="stable"))
-    return (
-        GT(frame.drop(columns="place"), rowname_col="dimension", groupname_col="panel", id=name)
-        .tab_stubhead("Dimension")
-        .cols_label(
-            cases={
-                **columns,
-                "n": f"{noun(rubric, own).capitalize()} / raters",
-                "words": "In words",
-            }
-        )
-        .fmt_passthrough(columns=[*columns, "words"], escape=False)
-        .cols_align("left")
+    counted = {"n": f"{noun(rubric, own).capitalize()} / raters", "words": "In words"}
+    return written_table(
+        frame,
+        columns | counted,
+        name=name,
+        stub="dimension",
+        heading="Dimension",
+        group="panel",
+        html=[*columns, "words"],
     )
 
 
@@ -287,8 +278,6 @@ def raters_table(raters: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     rubric, name
         As for `rates_table`.
     """
-    from great_tables import GT
-
     rows = [
         {
             "group": escape_html(group_label(row["rater_group"], rubric)),
@@ -301,19 +290,22 @@ def raters_table(raters: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         }
         for row in raters.to_dict("records")
     ]
-    frame = pd.DataFrame(rows)
-    return (
-        GT(frame, rowname_col="rater", groupname_col="group", id=name)
-        .tab_stubhead("Rater")
-        .cols_label(
-            judgements="Judgements",
-            repeats="Of these again",
-            hours="Hours",
-            median="Median time",
-            reported="Reported",
-        )
-        .fmt_passthrough(columns=list(frame), escape=False)
-        .cols_align("right", columns=["judgements", "repeats", "hours", "median", "reported"])
+    labels = {
+        "judgements": "Judgements",
+        "repeats": "Of these again",
+        "hours": "Hours",
+        "median": "Median time",
+        "reported": "Reported",
+    }
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="rater",
+        heading="Rater",
+        group="group",
+        html=["group", "rater"],
+        right=[*labels],
     )
 
 
@@ -337,8 +329,6 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
     rubric, name
         As for `rates_table`.
     """
-    from great_tables import GT
-
     # All raters together, where several groups judge.
     groups = set(tasks["rater_group"])
     own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
@@ -366,11 +356,7 @@ def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int
         }
         rows.append({"task": escape_html(breakable(label)), **cells})
     present = [d for d in rubric.dimensions if any(d in row for row in rows)]
-    frame = pd.DataFrame(rows).reindex(columns=["task", *present]).fillna("")
-    return (
-        GT(frame, rowname_col="task", id=name)
-        .tab_stubhead("Item, model, task")
-        .cols_label(cases={d: rubric.question(d).label for d in present})
-        .fmt_passthrough(columns=["task"], escape=False)
-        .cols_align("left")
+    labels = {d: rubric.question(d).label for d in present}
+    return written_table(
+        rows, labels, name=name, stub="task", heading="Item, model, task", html=["task"]
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from fairstats._lib.formatting import decimal, escape_markdown, number_word
 from fairstats.release.contents import DOWNLOADS, PUBLISHED_VARIABLE, RELEASES, Release
 from fairstats.report.page_output import page_root, show_markdown, show_table
-from fairstats.report.tables import METRIC_LABELS
+from fairstats.report.tables import METRIC_LABELS, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -115,7 +115,6 @@ def _show_moved(release: Release) -> None:
         show_table(
             verdicts_table(verdicts.head(_MOST_ROWS), release),
             caption=f"Verdicts that are other ones than in {before}",
-            css_class="estimates",
             download="verdict_changes",
         )
     moved = release.table("figure_changes")
@@ -139,15 +138,12 @@ def _show_moved(release: Release) -> None:
         moved_table(largest, release),
         caption=f"What moved since {before}: {len(moved):,} figures, here the {len(largest)} "
         "largest moves of accuracy differences and CFR",
-        css_class="estimates",
         download="figure_changes",
     )
 
 
 def verdicts_table(verdicts: pd.DataFrame, release: Release) -> GT:
     """Verdicts that are other ones, with the old, the new, and the reason of the new."""
-    from great_tables import GT
-
     rows = [
         {
             "set": f"{row['model']}, {row['benchmark_version']}, {row['strategy']}",
@@ -157,11 +153,9 @@ def verdicts_table(verdicts: pd.DataFrame, release: Release) -> GT:
         }
         for row in verdicts.to_dict("records")
     ]
-    return (
-        GT(pd.DataFrame(rows), rowname_col="set", id="verdicts")
-        .tab_stubhead("Model, version, strategy")
-        .cols_label(pair="Pair", old="Was", new="Is")
-        .cols_align("left")
+    labels = {"pair": "Pair", "old": "Was", "new": "Is"}
+    return written_table(
+        rows, labels, name="verdicts", stub="set", heading="Model, version, strategy"
     )
 
 
@@ -178,8 +172,6 @@ def _pair(row: dict[Hashable, Any], release: Release) -> str:
 
 def moved_table(moved: pd.DataFrame, release: Release) -> GT:
     """Figures that moved, with the old and the new value, and why."""
-    from great_tables import GT
-
     rows = []
     for row in moved.to_dict("records"):
         rows.append(
@@ -193,10 +185,19 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
                 "why": row["why"],
             }
         )
-    columns = ["set", "pair", "metric", "old", "new", "change", "why"]
-    return (
-        GT(pd.DataFrame(rows, columns=columns), rowname_col="set", id="moved")
-        .tab_stubhead("Model, version, strategy")
-        .cols_label(pair="Pair", metric="Figure", old="Old", new="New", change="Change", why="Why")
-        .cols_align("right", columns=["old", "new", "change"])
+    labels = {
+        "pair": "Pair",
+        "metric": "Figure",
+        "old": "Old",
+        "new": "New",
+        "change": "Change",
+        "why": "Why",
+    }
+    return written_table(
+        rows,
+        labels,
+        name="moved",
+        stub="set",
+        heading="Model, version, strategy",
+        right=["old", "new", "change"],
     )

@@ -13,7 +13,7 @@ from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.conclusions import conclusions
 from fairstats.report.page_output import show_markdown, show_table
-from fairstats.report.tables import cell_label
+from fairstats.report.tables import cell_label, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -129,7 +129,7 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     name : str
         The table's id, its own on the page.
     """
-    from great_tables import GT, html
+    from great_tables import html
 
     columns = {column: f"cell-{n}" for n, column in enumerate(rows["column"].unique())}
     table = []
@@ -153,13 +153,14 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
         below = "<small>printed, recomputed</small>"
         labels[column] = html(f"{escape_html(_label(text))}<br>{below}")
     shown = [*columns.values(), *further]
-    return (
-        GT(frame[["row", "pair", *shown]], rowname_col="pair", groupname_col="row", id=name)
-        .tab_stubhead("Pair")
-        .cols_label(cases={column: labels[column] for column in shown})
-        # The cells are HTML, and every name in them is escaped where it is put in.
-        .fmt_passthrough(columns=["pair", *shown], escape=False)
-        .cols_align("left")
+    return written_table(
+        frame,
+        {column: labels[column] for column in shown},
+        name=name,
+        stub="pair",
+        heading="Pair",
+        group="row",
+        html=["pair", *shown],
     )
 
 

@@ -72,13 +72,11 @@ def show_retrieval(release: Release) -> None:
         show_table(
             printed_scores(),
             caption="Table 2 as printed: score, % (overlap, %)",
-            css_class="estimates",
         )
     with closed("Tables 3 to 5: DP and EO by strategy, and by retriever and k"):
         show_table(
             printed_strategies(),
             caption="Tables 3, 4 and 5 as printed, for DeepSeek-R1-8B; DP and EO times 100",
-            css_class="estimates",
         )
 
 
@@ -98,7 +96,6 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
         show_table(
             scores_table(sets, release, name=f"scores-{place}"),
             caption=f"{benchmark.title}, version {version}: answers with and without snippets",
-            css_class="estimates",
             download="votes",
         )
     show_plot(
@@ -113,7 +110,6 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     show_table(
         overlap_table(overlap, benchmark, name=f"overlap-{place}"),
         caption=f"{benchmark.title}, version {version}: overlap by retriever and k, %",
-        css_class="estimates",
         download="overlap",
     )
     effects = _own(release.table("retrieval_effects"), name, version)
@@ -125,7 +121,6 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
             show_table(
                 effects_table(effects, release, name=f"effects-{place}"),
                 caption=f"{benchmark.title}, version {version}: wrong answers, and snippets",
-                css_class="estimates",
                 download="retrieval_effects",
             )
     votes = _own(release.table("votes"), name, version)
@@ -133,7 +128,6 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     show_table(
         votes_table(votes, name=f"votes-{place}"),
         caption=f"{benchmark.title}, version {version}: votes over the demographic variants",
-        css_class="estimates",
         download="votes",
     )
 

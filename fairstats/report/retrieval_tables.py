@@ -20,11 +20,10 @@ from fairstats.answers.strategies import read_strategy
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN, POOLED
 from fairstats.release.contents import Release
-from fairstats.report.tables import breakable
+from fairstats.report.tables import breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from great_tables._text import BaseText
 
 _DISPARITIES = {"dp": "DP", "eo": "EO"}
 _OVERLAP = ["benchmark", "benchmark_version", "retriever", "top_k", "attribute", "measure"]
@@ -65,8 +64,6 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     name : str
         The table's id, its own on the page.
     """
-    from great_tables import GT
-
     benchmark = release.benchmarks[str(sets["benchmark"].iloc[0])]
     votes = release.table("votes").set_index(_KEYS)
     ranges = release.estimates[release.estimates["metric"].isin(_DISPARITIES)]
@@ -89,20 +86,23 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
                     _range(ranges.loc[place]) if place in ranges.index else ""
                 )
         rows.append(row)
-    table = (
-        GT(pd.DataFrame(rows), rowname_col="strategy", groupname_col="model", id=name)
-        .tab_stubhead("Prompt, and snippets")
-        .cols_label(score="Score, %", vote="By majority vote, %", overlap="Overlap, %")
-        .fmt_passthrough(columns=list(rows[0]), escape=False)
-        .cols_align("left")
+    of_attributes = {
+        metric: {f"{metric}-{a.name}": a.label for a in benchmark.varied} for metric in _DISPARITIES
+    }
+    labels = {"score": "Score, %", "vote": "By majority vote, %", "overlap": "Overlap, %"}
+    for columns in of_attributes.values():
+        labels |= columns
+    table = written_table(
+        rows,
+        labels,
+        name=name,
+        stub="strategy",
+        heading="Prompt, and snippets",
+        group="model",
+        html=["model", "strategy", *labels],
     )
-    for metric, label in _DISPARITIES.items():
-        columns: dict[str, str | BaseText] = {
-            f"{metric}-{a.name}": a.label for a in benchmark.varied
-        }
-        table = table.tab_spanner(f"{label}, points", columns=list(columns)).cols_label(
-            cases=columns
-        )
+    for metric, columns in of_attributes.items():
+        table = table.tab_spanner(f"{_DISPARITIES[metric]}, points", columns=list(columns))
     return table
 
 
@@ -148,8 +148,6 @@ def _range(row: pd.Series) -> str:
 
 def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
     """Overlap by retriever and k: a row each, a column an attribute (table 5's first figure)."""
-    from great_tables import GT
-
     attributes = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
     rows = []
     for (retriever, top_k), own in overlap.groupby(["retriever", "top_k"], sort=True):
@@ -162,16 +160,16 @@ def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
         row["jaccard"] = _share(pooled)
         row["identical"] = f"{pooled['n_identical']:,} of {pooled['n']:,}"
         rows.append(row)
-    return (
-        GT(pd.DataFrame(rows), rowname_col="k", groupname_col="retriever", id=name)
-        .tab_stubhead("Retriever")
-        .tab_spanner("Intersection over union", columns=list(attributes))
-        .cols_label(
-            cases={**attributes, "jaccard": "Mean pairwise Jaccard", "identical": "Same for all"}
-        )
-        .fmt_passthrough(columns=list(rows[0]), escape=False)
-        .cols_align("left")
-    )
+    labels = {**attributes, "jaccard": "Mean pairwise Jaccard", "identical": "Same for all"}
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="k",
+        heading="Retriever",
+        group="retriever",
+        html=["retriever", "k", *labels],
+    ).tab_spanner("Intersection over union", columns=list(attributes))
 
 
 def _share(row: pd.Series) -> str:
@@ -188,8 +186,6 @@ _CELLS = {
 
 def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
     """Wrong answers for the unprivileged group, by what the other variant got."""
-    from great_tables import GT
-
     benchmark = release.benchmarks[str(effects["benchmark"].iloc[0])]
     rows = []
     units = effects.groupby(["model", "strategy", "attribute", "group_a", "group_b"], sort=False)
@@ -206,18 +202,19 @@ def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
                 "change": _change(figures.loc[("all", "change_difference")]),
             }
         )
-    return (
-        GT(pd.DataFrame(rows), rowname_col="pair", groupname_col="set", id=name)
-        .tab_stubhead("Pair")
-        .cols_label(
-            cases={
-                "n": "Wrong, with both answers",
-                **_CELLS,
-                "change": "Changes, other less same, points",
-            }
-        )
-        .fmt_passthrough(columns=list(rows[0]), escape=False)
-        .cols_align("left")
+    labels = {
+        "n": "Wrong, with both answers",
+        **_CELLS,
+        "change": "Changes, other less same, points",
+    }
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="pair",
+        heading="Pair",
+        group="set",
+        html=["set", "pair", *labels],
     )
 
 
@@ -233,8 +230,6 @@ def _change(row: pd.Series) -> str:
 
 def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
     """What a majority vote over the demographic variants gives, a row an answer set."""
-    from great_tables import GT
-
     rows = [
         {
             "model": escape_html(breakable(row["model"])),
@@ -255,20 +250,23 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
         }
         for row in votes.to_dict("records")
     ]
-    return (
-        GT(pd.DataFrame(rows), rowname_col="strategy", groupname_col="model", id=name)
-        .tab_stubhead("Strategy")
-        .cols_label(
-            n="Votes",
-            unanimous="Unanimous",
-            ties="Ties",
-            none="No answer",
-            single="Right, single, of items decided",
-            vote="Right, vote, %",
-            gain="Gain, points",
-        )
-        .fmt_passthrough(columns=list(rows[0]), escape=False)
-        .cols_align("left")
+    labels = {
+        "n": "Votes",
+        "unanimous": "Unanimous",
+        "ties": "Ties",
+        "none": "No answer",
+        "single": "Right, single, of items decided",
+        "vote": "Right, vote, %",
+        "gain": "Gain, points",
+    }
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="strategy",
+        heading="Strategy",
+        group="model",
+        html=["model", "strategy", *labels],
     )
 
 
@@ -295,8 +293,6 @@ def printed_scores() -> GT:
 
 def printed_strategies() -> GT:
     """The study's tables 3 to 5: score, DP and EO by strategy, and by retriever and k."""
-    from great_tables import GT
-
     cells = pd.read_csv(resource("data", "published", "rag_fairness.csv"))
     rows = []
     for row in cells.to_dict("records"):
@@ -315,9 +311,13 @@ def printed_strategies() -> GT:
                 "eo": f"{100 * row['eo']:.0f}",
             }
         )
-    return (
-        GT(pd.DataFrame(rows), rowname_col="row", groupname_col="table", id="printed-3")
-        .tab_stubhead("Strategy, or retriever")
-        .cols_label(score="Score, %", overlap="Overlap, %", dp="DP, points", eo="EO, points")
-        .cols_align("right", columns=["score", "overlap", "dp", "eo"])
+    labels = {"score": "Score, %", "overlap": "Overlap, %", "dp": "DP, points", "eo": "EO, points"}
+    return written_table(
+        rows,
+        labels,
+        name="printed-3",
+        stub="row",
+        heading="Strategy, or retriever",
+        group="table",
+        right=[*labels],
     )

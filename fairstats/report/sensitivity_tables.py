@@ -13,7 +13,7 @@ from fairstats.benchmarks.terms import BASELINE, MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.sensitivity import INTERVAL, INTERVALS, MISSING, TESTS
 from fairstats.release.contents import Release
-from fairstats.report.tables import MARKS, breakable, cell_label
+from fairstats.report.tables import MARKS, breakable, cell_label, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -58,7 +58,7 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     name : str
         The table's id, its own on the page.
     """
-    from great_tables import GT, html
+    from great_tables import html
 
     rows = rows[rows["aspect"] == MISSING]
     table = []
@@ -72,14 +72,8 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
         policy: html(f"{policy}<br><small>{POLICY_NOTES[policy]}</small>")
         for policy in MISSING_POLICIES
     }
-    columns = ["set", "pair", *MISSING_POLICIES]
-    return (
-        GT(pd.DataFrame(table, columns=columns), rowname_col="pair", groupname_col="set", id=name)
-        .tab_stubhead("Pair")
-        .cols_label(cases=labels)
-        # The cells are HTML, and every name in them is escaped where it is put in.
-        .fmt_passthrough(columns=["pair", *MISSING_POLICIES], escape=False)
-        .cols_align("left")
+    return written_table(
+        table, labels, name=name, stub="pair", heading="Pair", group="set", html=["pair", *labels]
     )
 
 
@@ -114,8 +108,6 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
     The published choice stands first. Where another would change the verdict its cell says so.
     Where a method has no version for the answers of a pair (they are clustered), its cell is empty.
     """
-    from great_tables import GT
-
     rows = rows[rows["aspect"] == aspect]
     methods = INTERVALS if aspect == INTERVAL else TESTS
     table = []
@@ -128,16 +120,9 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
                     **_choices_row(choices, aspect),
                 }
             )
-    columns = ["set", "pair", _PUBLISHED, *methods]
-    frame = pd.DataFrame(table, columns=columns).fillna("")
-    labels: dict[str, str | BaseText] = {m: CHOICE_LABELS[m] for m in methods}
-    return (
-        GT(frame, rowname_col="pair", groupname_col="set", id=name)
-        .tab_stubhead("Pair")
-        .cols_label(cases=labels | {_PUBLISHED: "As published"})
-        # The cells are HTML, and every name in them is escaped where it is put in.
-        .fmt_passthrough(columns=["pair", _PUBLISHED, *methods], escape=False)
-        .cols_align("left")
+    labels = {_PUBLISHED: "As published"} | {m: CHOICE_LABELS[m] for m in methods}
+    return written_table(
+        table, labels, name=name, stub="pair", heading="Pair", group="set", html=["pair", *labels]
     )
 
 

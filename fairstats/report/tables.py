@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,6 +18,7 @@ from fairstats.release.contents import Release, output_format
 
 if TYPE_CHECKING:
     from great_tables import GT
+    from great_tables._text import BaseText, Text
 
 #: Each verdict's mark; the words beside it say the same, so that neither shape nor colour has to.
 MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
@@ -121,6 +123,50 @@ def sources_table(release: Release, model: str | None = None) -> GT:
         .sub_missing(missing_text="not known")
         .fmt_integer(columns=["items", "answers", "missing"])
     )
+
+
+def written_table(
+    rows: Iterable[Mapping[str, str]] | pd.DataFrame,
+    labels: Mapping[str, str | BaseText],
+    *,
+    name: str,
+    stub: str,
+    heading: str | Text,
+    group: str | None = None,
+    html: Sequence[str] = (),
+    right: Sequence[str] = (),
+) -> GT:
+    """A table of cells that are written already, one row per mapping.
+
+    Parameters
+    ----------
+    rows : iterable of mappings, or DataFrame
+        The cells by column; a missing one is empty.
+    labels : mapping
+        The columns that are shown, in order, and what they are called.
+    name : str
+        The table's id, its own on the page.
+    stub, heading : str
+        The column that names a row, and its heading.
+    group : str, optional
+        The column that rows are grouped by.
+    html : sequence of str
+        The columns whose cells are HTML: every name in them is escaped already.
+    right : sequence of str
+        The columns that are aligned to the right; the others are to the left.
+    """
+    from great_tables import GT
+
+    columns = [*([group] if group else []), stub, *labels]
+    frame = pd.DataFrame(rows, columns=columns, dtype=object).fillna("")
+    table = (
+        GT(frame, rowname_col=stub, groupname_col=group, id=name)
+        .tab_stubhead(heading)
+        .cols_label(cases=dict(labels))
+        .fmt_passthrough(columns=list(html), escape=False)
+        .cols_align("left")
+    )
+    return table.cols_align("right", columns=list(right)) if right else table
 
 
 def breakable(name: str) -> str:

@@ -20,6 +20,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release
 from fairstats.report.page_output import show_table
 from fairstats.report.ratings_parts import files_of
+from fairstats.report.tables import written_table
 
 #: What names a pair of groups of an answer set.
 PAIR_AND_UNIT = ["attribute", "group_a", "group_b", "benchmark_version", "model", "strategy"]
@@ -112,18 +113,18 @@ def show_findings(
     group : str, optional
         The column that rows are grouped by.
     """
-    from great_tables import GT
-
-    columns = [stub, *([group] if group else []), *labels]
-    table = pd.DataFrame(rows, columns=columns).fillna("")
+    table = written_table(
+        rows,
+        labels,
+        name=name,
+        stub=stub,
+        heading=heading,
+        group=group,
+        html=[stub, *([group] if group else []), *labels],
+    )
     show_table(
-        GT(table, rowname_col=stub, groupname_col=group, id=name)
-        .tab_stubhead(heading)
-        .cols_label(cases=dict(labels))
-        .fmt_passthrough(columns=columns, escape=False)
-        .cols_align("left"),
+        table,
         caption=caption,
-        css_class="estimates",
         download=files_of(release, FINDINGS),
     )
 

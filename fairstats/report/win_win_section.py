@@ -8,6 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import level, number_word, percent, percent_range
 from fairstats._lib.resources import resource
+from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -51,8 +52,6 @@ def win_win_text(rates: pd.DataFrame) -> str:
 
 def win_win_table(rates: pd.DataFrame) -> GT:
     """One row per design and set of improved figures; the share of win-wins by both rules."""
-    from great_tables import GT
-
     rows = [
         {
             "design": f"{row['items']:,} items, a family of {row['pairs']} pairs",
@@ -65,22 +64,19 @@ def win_win_table(rates: pd.DataFrame) -> GT:
         }
         for _, row in rates.iterrows()
     ]
-    return (
-        GT(
-            pd.DataFrame(rows),
-            rowname_col="changed",
-            groupname_col="design",
-            id="win-win-error",
-        )
-        .tab_stubhead("What improves")
-        .cols_label(
-            cases={
-                f"{unit}_{rule}": f"{label}, {text}"
-                for unit, label in (("family", "Any pair"), ("pair", "One pair"))
-                for rule, text in _RULES.items()
-            }
-        )
-        .cols_align("right")
+    labels = {
+        f"{unit}_{rule}": f"{label}, {text}"
+        for unit, label in (("family", "Any pair"), ("pair", "One pair"))
+        for rule, text in _RULES.items()
+    }
+    return written_table(
+        rows,
+        labels,
+        name="win-win-error",
+        stub="changed",
+        heading="What improves",
+        group="design",
+        right=["changed", *labels],
     )
 
 
