@@ -23,6 +23,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "commands/test_cli.py",
         "commands/test_rating_commands.py",
         "publishing/",
+        "recipes/test_page.py",
         "replication/test_recomputed.py::test_a_release_holds_the_table",
         "report/test_api.py",
         "report/test_audit_sections.py",
