@@ -1,4 +1,4 @@
-"""What the cells of the pages call: each shows one part of a page."""
+"""Parts of pages that no module of their own shows: boards, changes, sources, methods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from fairstats._lib.formatting import escape_markdown
 from fairstats.benchmarks.terms import COMMON, PLAIN
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Board, Release, output_format
-from fairstats.report.benchmark_pages import show_benchmarks as show_benchmarks
 from fairstats.report.board import leaderboard
 from fairstats.report.change_plots import change_arrows, change_forest
 from fairstats.report.change_tables import change_table
@@ -17,8 +16,6 @@ from fairstats.report.coverage_section import (
     range_table,
     read_coverage,
 )
-from fairstats.report.file_list import show_files as show_files
-from fairstats.report.model_page import show_model as show_model
 from fairstats.report.page_output import closed, page_root, show_markdown, show_plot, show_table
 from fairstats.report.prose import (
     benchmark_card,
@@ -33,12 +30,7 @@ from fairstats.report.prose import (
     reading_notes,
 )
 from fairstats.report.rank_table import difference_matrix, matrix_caption
-from fairstats.report.ratings_page import show_ratings as show_ratings
-from fairstats.report.releases_page import show_releases as show_releases
-from fairstats.report.replication_page import show_replication as show_replication
-from fairstats.report.retrieval_page import show_retrieval as show_retrieval
 from fairstats.report.tables import sources_table
-from fairstats.report.vignettes_page import show_vignettes as show_vignettes
 from fairstats.report.win_win_section import (
     read_win_win_error,
     win_win_caption,
