@@ -11,7 +11,8 @@ import fairstats
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS, RANK_DIFFERENCE_COLUMNS
-from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS
+from fairstats.estimates.table import ESTIMATE_COLUMNS
+from fairstats.metrics.registry import METRICS
 from fairstats.ratings.files import write_ratings
 from fairstats.retrieval.effects import (
     CELLS,

@@ -15,6 +15,7 @@ import pytest
 import fairstats
 from fairstats import InputError
 from fairstats.counts.missing_policies import apply_policy, paired_counts
+from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference import exact_sums
 from fairstats.inference.agreement import coefficient_intervals, jackknife
 from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
@@ -33,7 +34,10 @@ from fairstats.metrics.accuracy import (
 )
 from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
-from fairstats.metrics.disparity import demographic_parity, equal_opportunity, pair_differences
+from fairstats.metrics.demographic_parity import demographic_parity
+from fairstats.metrics.disparity import pair_differences
+from fairstats.metrics.equal_opportunity import equal_opportunity
+from fairstats.metrics.mcnemar import mcnemar_bounds
 from fairstats.metrics.same_prompt import same_prompt
 from fairstats.ratings.planned_width import t_quantile
 from fairstats.ratings.pooling import crossed_limits
@@ -202,6 +206,7 @@ VALID: dict[Callable[..., Any], Callable[[], tuple[tuple[Any, ...], dict[str, An
         {"variance_numerator": 0.04, "variance_denominator": 0.09, "covariance": 0.0},
     ),
     interval_of_law: lambda: ((LAW, 4.0, 0.0, "bca", 0.05), {}),
+    mcnemar_bounds: lambda: ((pd.DataFrame({name: [3] for name in PATTERNS}),), {}),
     matched_patterns: lambda: (([[1, 0], [0, 1]], [[1, 0], [0, 1]]), {}),
     mean_difference: lambda: (([0.1, -0.2, 0.3],), {}),
     pair_differences: lambda: ((outcomes(),), {}),

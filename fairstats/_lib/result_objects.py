@@ -68,3 +68,8 @@ class Estimate(Tabular):
     ci_level: float
     ci_method: str | npt.NDArray[np.str_]
     n: npt.NDArray[np.int64]
+
+
+def naming_effect(method: str, effect: float) -> str:
+    """An interval's method, with the design effect where there is one."""
+    return method if effect == 1 else f"{method}, design effect {effect:.3g}"

@@ -25,12 +25,13 @@ from fairstats.comparisons.paired_differences import (
 from fairstats.counts.by_item import SUMS, crossed_patterns, item_patterns, sums_of_crossed
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
-from fairstats.estimates.bounds import Range, pair_bounds
+from fairstats.estimates.bounds import pair_bounds
 from fairstats.estimates.completions import completed_sums
 from fairstats.estimates.eligibility import why_not_above_chance
 from fairstats.estimates.same_variants import DIFFERENT, flips_of_items, is_declared, same_flips
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.metrics.metric import Range
 
 #: The columns of the table that `compare` gives, in order.
 COMPARISON_COLUMNS = (

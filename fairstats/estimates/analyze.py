@@ -20,17 +20,18 @@ from fairstats.estimates.attribute_estimates import PairEffects, attribute_bound
 from fairstats.estimates.design_effects import design_effects
 from fairstats.estimates.eligibility import why_not_above_chance
 from fairstats.estimates.pair_estimates import (
-    OF_BOTH_GROUPS,
+    DECISIVE,
     bounds_tables,
     counted_tables,
-    difference_tables,
+    pairs_of,
 )
-from fairstats.estimates.sample_estimates import same_prompt_table
-from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS, joined
+from fairstats.estimates.sample_estimates import sample_table
+from fairstats.estimates.table import ESTIMATE_COLUMNS, joined
 from fairstats.estimates.verdicts import families, join_notes, with_adjusted, with_verdicts
 from fairstats.estimates.westfall_young import joint_pvalues
 from fairstats.inference._checks import check_alpha, check_choice, check_resampling
 from fairstats.inference.multiplicity import AdjustMethod
+from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -186,7 +187,7 @@ def estimates_of(
     alpha, known = _check_level(alpha), folded.known
     family = families(folded.counts, known)
     in_family = family.map(family.value_counts()).fillna(1).astype("int64")
-    effects = {}
+    judged = {}
     tables = []
     for name, rows in folded.counts.groupby("benchmark", sort=False):
         benchmark = known[str(name)]
@@ -196,30 +197,27 @@ def estimates_of(
             table[table["benchmark"] == name]
             for table in (folded.folds.outcomes, folded.folds.letters, folded.items)
         )
+        tests = in_family[rows.index]
         if policy == "bounds":
-            found = bounds_tables(own, kinds, letters, alpha)
+            # The few figures that are no ranges do not depend on the policy.
+            found = bounds_tables(pairs_of(own, kinds, letters, "complete", alpha, tests))
             if whole:
                 found.append(attribute_bounds(outcomes, benchmark))
         else:
-            sizes = design_effects(own, kinds, policy)
-            effects[name] = sizes["accuracy_difference"]
+            pairs = pairs_of(own, kinds, letters, policy, alpha, tests)
+            judged[str(name)] = pairs
+            found = counted_tables(pairs, only=() if whole else DECISIVE)
             if whole:
-                tests = in_family[rows.index].to_numpy()
-                found = counted_tables(own, kinds, letters, policy, alpha, sizes, tests)
                 by_pair = _attribute_effects(folded.folds, benchmark, folded.facts, policy)
                 found.append(attribute_tables(outcomes, benchmark, policy, alpha, **by_pair))
-                found.append(same_prompt_table(folded.folds, benchmark, policy, alpha))
-            else:
-                found = difference_tables(own, kinds, policy, alpha, sizes)
+                found.append(sample_table(folded.folds, benchmark, policy, alpha))
         tables += [table.assign(missing=policy) for table in found]
     estimates = joined(tables)
     estimates = _with_snapshots(estimates, folded.facts)
     estimates = _with_pooled_notes(estimates, folded.counts, known)
     estimates = _in_order(estimates, known)
     estimates = with_adjusted(estimates, known, adjust, joint)
-    estimates = with_verdicts(
-        estimates, folded.counts, known, missing, alpha, folded.asked, effects, adjust
-    )
+    estimates = with_verdicts(estimates, folded.counts, known, alpha, folded.asked, judged, adjust)
     return estimates[list(ESTIMATE_COLUMNS)]
 
 
@@ -353,7 +351,7 @@ def _with_pooled_notes(
     here = (
         (estimates["attribute"] == POOLED)
         & (estimates["missing"] == "available")
-        & estimates["metric"].isin(["accuracy_a", "accuracy_b", *OF_BOTH_GROUPS])
+        & estimates["metric"].isin([m.name for m in PAIR_METRICS if m.rests_on != "pairs"])
         & (estimates["n_missing_a"].gt(0) | estimates["n_missing_b"].gt(0))
     ).fillna(False)
     notes = [

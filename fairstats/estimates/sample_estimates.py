@@ -1,4 +1,4 @@
-"""The estimates that several samples of an item allow: agreement of the same prompt."""
+"""The estimates of the pairs of groups that several samples of an item allow."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.missing_policies import CountingPolicy
 from fairstats.counts.outcomes import PAIR_COLUMNS, Folds, answers_of_groups
-from fairstats.metrics.same_prompt import same_prompt
-
-_NOTES = {
-    "same_prompt_agreement": "n counts the items with at least two answers for each group",
-    "excess_disagreement": "same_prompt_agreement minus the CFR of these items, each item counted "
-    "once; expected to be 0 if the group does not matter",
-}
+from fairstats.metrics.metric import Samples
+from fairstats.metrics.registry import SAMPLE_METRICS
 
 
-def same_prompt_table(
+def sample_table(
     folds: Folds, benchmark: Benchmark, missing: CountingPolicy, alpha: float
 ) -> pd.DataFrame:
-    """Return the agreement of the same prompt of each declared pair, and the excess over it.
+    """Return the figures of each declared pair that need several samples of an item.
 
     Parameters
     ----------
@@ -36,7 +31,7 @@ def same_prompt_table(
     Returns
     -------
     pandas.DataFrame
-        Two rows per unit and pair, with some of the columns
+        One row per unit, pair and `SampleMetric`, with some of the columns
         `fairstats.estimates.table.ESTIMATE_COLUMNS`. A pair without an item that has two answers
         for each group has no row.
     """
@@ -49,18 +44,19 @@ def same_prompt_table(
                 zip(attribute.groups, answers_of_groups(own, benchmark, attribute), strict=True)
             )
             for a, b in attribute.pairs:
-                found = same_prompt(
+                samples = Samples(
                     groups[a].letters,
                     groups[b].letters,
                     own["items"],
-                    samples=own["samples"],
-                    missing=missing,
-                    alpha=alpha,
+                    own["samples"],
+                    missing,
+                    alpha,
                 )
-                if found.agreement.n == 0:
-                    continue
                 keys = dict(zip(PAIR_COLUMNS, (*unit, attribute.name, a, b), strict=True))
-                for metric, estimate in zip(_NOTES, (found.agreement, found.excess), strict=True):
-                    row = estimate.to_frame().iloc[0].to_dict()
-                    rows.append(keys | row | {"metric": metric, "method_note": _NOTES[metric]})
+                for metric in SAMPLE_METRICS:
+                    estimate = metric.compute(samples)
+                    if estimate.n > 0:
+                        row = estimate.to_frame().iloc[0].to_dict()
+                        named = {"metric": metric.name, "method_note": metric.note}
+                        rows.append(keys | row | named)
     return pd.DataFrame(rows, columns=None if rows else [*PAIR_COLUMNS, "metric"])

@@ -8,8 +8,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.counts.by_item import crossed_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
-from fairstats.estimates.design_effects import design_effects
-from fairstats.estimates.pair_estimates import bounds_tables, difference_tables
+from fairstats.estimates.pair_estimates import DECISIVE, bounds_tables, counted_tables, pairs_of
 from fairstats.estimates.table import PRIMARY_TEST
 
 _NO_LETTERS = pd.DataFrame(columns=[*PAIR_COLUMNS, "letter_a", "letter_b", "n"])
@@ -45,13 +44,11 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
     clustered = pd.MultiIndex.from_frame(items[list(UNIT_COLUMNS)]).isin(several)
     kinds = items[clustered].groupby([*keys, *PATTERNS], as_index=False).size()
     kinds = kinds.rename(columns={"size": "items"})
-    if missing == "bounds":
-        tables = bounds_tables(counts, kinds, _NO_LETTERS, alpha)
-    else:
-        effects = design_effects(counts, kinds, missing)
-        tables = difference_tables(counts, kinds, missing, alpha, effects)
+    policy = "complete" if missing == "bounds" else missing
+    pairs = pairs_of(counts, kinds, _NO_LETTERS, policy, alpha)
+    tables = bounds_tables(pairs) if missing == "bounds" else counted_tables(pairs, DECISIVE)
     found = pd.concat(
-        [t[t["metric"].isin(["accuracy_difference", "mcnemar"])] for t in tables], ignore_index=True
+        [table for table in tables if table["metric"].isin(DECISIVE).all()], ignore_index=True
     )
     difference = found[found["metric"] == "accuracy_difference"].set_index(keys)[columns]
     is_primary = found["test"].fillna("").str.startswith(PRIMARY_TEST)

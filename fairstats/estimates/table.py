@@ -1,4 +1,4 @@
-"""The estimates table: its columns, its metrics and their types."""
+"""The estimates table: its columns and their types."""
 
 from __future__ import annotations
 
@@ -50,47 +50,6 @@ BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 
 #: How the name of the test begins whose adjusted p-value carries the verdict.
 PRIMARY_TEST = "mcnemar midp"
-
-#: The metrics of a pair of groups, in the order they stand in for one unit.
-PAIR_METRICS = (
-    "accuracy_a",
-    "accuracy_b",
-    "accuracy_difference",
-    "ad",
-    "cfr",
-    "cohens_h",
-    "odds_ratio",
-    "mcnemar",
-    "minimum_detectable_difference",
-    "both_correct",
-    "only_a_correct",
-    "only_b_correct",
-    "neither_correct",
-    "bowker",
-    "stuart_maxwell",
-    "missing_difference",
-)
-#: The metrics of a pair of groups that need several samples of an item, shown after ``cfr``.
-SAMPLE_METRICS = ("same_prompt_agreement", "excess_disagreement")
-#: The metrics of a whole attribute: the last two of every demographic one, the first two of more
-#: than two groups, the third of one that crosses two others.
-ATTRIBUTE_METRICS = (
-    "accuracy_difference_simultaneous",
-    "cochran_q",
-    "interaction",
-    "dp",
-    "eo",
-)
-_NEXT = PAIR_METRICS.index("cfr") + 1
-METRICS = (*PAIR_METRICS[:_NEXT], *SAMPLE_METRICS, *PAIR_METRICS[_NEXT:], *ATTRIBUTE_METRICS)
-#: Of these there is a test or a number, but no interval.
-WITHOUT_INTERVAL = (
-    "mcnemar",
-    "minimum_detectable_difference",
-    "bowker",
-    "stuart_maxwell",
-    "cochran_q",
-)
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -13,15 +13,16 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats._lib.safe_names import named_in
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE, POOLED, MissingPolicy
+from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.asked import Asked
-from fairstats.counts.missing_policies import apply_policy, missing_per_group
+from fairstats.counts.missing_policies import missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.completions import completions
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.metrics.metric import Pairs
 
 
 def with_adjusted(
@@ -101,30 +102,32 @@ def with_verdicts(
     estimates: pd.DataFrame,
     counts: pd.DataFrame,
     known: Mapping[str, Benchmark],
-    missing: MissingPolicy | None,
     alpha: float,
     asked: Asked,
-    effects: Mapping[str, FloatArray],
+    pairs_of: Mapping[str, Pairs],
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
-    """Give a verdict on the signed difference of each pair that can be judged."""
+    """Give a verdict on the signed difference of each pair that can be judged.
+
+    `pairs_of` holds the pairs of each benchmark by its name, except under the policy ``bounds``.
+    """
     estimates = estimates.copy()
     keys = list(PAIR_COLUMNS)
     by_pair = estimates.set_index(keys)
     tests = by_pair["test"].str.startswith(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
     signed = by_pair["metric"].eq("accuracy_difference")
     differences = signed.to_numpy() & estimates["attribute"].ne(BASELINE)
+    effects = {name: own.effects["accuracy_difference"] for name, own in pairs_of.items()}
     completed = completions_of(estimates, counts, known, alpha, asked, effects, adjust)
     for name, rows in counts.groupby("benchmark", sort=False):
         benchmark = known[str(name)]
-        policy = missing or benchmark.missing
-        if policy == "bounds":
+        if str(name) not in pairs_of:
             here = differences & estimates["benchmark"].eq(name)
             estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges and no test"
             continue
         pairs = pd.MultiIndex.from_frame(rows[keys])
         difference = accuracy_difference(
-            apply_policy(rows, policy), alpha=2 * alpha, design_effect=effects[str(name)]
+            pairs_of[str(name)].paired, alpha=2 * alpha, design_effect=effects[str(name)]
         )
         found, reasons = judge(
             rows,

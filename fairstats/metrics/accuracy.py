@@ -1,16 +1,22 @@
-"""Accuracy of one group, and the signed difference between two."""
+"""Accuracy of one group, and the difference between two, signed and absolute."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from fairstats._lib.result_objects import Estimate, FloatArray
-from fairstats.counts.missing_policies import PairedCounts
+from fairstats.counts.missing_policies import PairedCounts, copies_of
+from fairstats.counts.sample_weights import per_answer
 from fairstats.inference._checks import check_counts, check_parts
 from fairstats.inference.intervals import wilson
 from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.tango import tango
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 
 
 def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
@@ -126,3 +132,117 @@ def accuracy_difference(
         np.where(partly, own.method, paired.method),
         counts.n,
     )
+
+
+def absolute(difference: Estimate) -> Estimate:
+    """\\|a − b\\| from a − b."""
+    low, high = absolute_interval(difference.ci_low, difference.ci_high)
+    methods = np.broadcast_to(difference.ci_method, low.shape)
+    method = np.array([f"{text}, absolute" for text in methods])
+    estimate = np.abs(difference.estimate)
+    return replace(difference, estimate=estimate, ci_low=low, ci_high=high, ci_method=method)
+
+
+def absolute_interval(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """The values that \\|d\\| takes while d runs from low to high."""
+    low, high = np.asarray(low), np.asarray(high)
+    inside = (low <= 0) & (high >= 0)
+    return np.where(inside, 0.0, np.minimum(abs(low), abs(high))), np.maximum(abs(low), abs(high))
+
+
+def bounds_a(c: Mapping[str, FloatArray]) -> Range:
+    """The lowest and highest accuracy of group a over all fill-ins of missing answers."""
+    low = (c["n11"] + c["n10"] + c["n1x"]) / c["n"]
+    return low, low + (c["nx1"] + c["nx0"] + c["nxx"]) / c["n"]
+
+
+def bounds_b(c: Mapping[str, FloatArray]) -> Range:
+    """The lowest and highest accuracy of group b over all fill-ins of missing answers."""
+    low = (c["n11"] + c["n01"] + c["nx1"]) / c["n"]
+    return low, low + (c["n1x"] + c["n0x"] + c["nxx"]) / c["n"]
+
+
+def _of_group(side: str, pairs: Pairs) -> Estimate:
+    correct, n = (
+        per_answer(getattr(pairs.paired, f"{name}_{side}"), copies_of(pairs.counts))
+        for name in ("correct", "n")
+    )
+    return accuracy(correct, n, alpha=pairs.alpha, design_effect=pairs.effects[f"accuracy_{side}"])
+
+
+def _difference(pairs: Pairs) -> Estimate:
+    effect = pairs.effects["accuracy_difference"]
+    return accuracy_difference(pairs.paired, alpha=pairs.alpha, design_effect=effect)
+
+
+def _difference_bounds(c: Mapping[str, FloatArray]) -> Range:
+    (a_low, a_high), (b_low, b_high) = bounds_a(c), bounds_b(c)
+    return a_low - b_high, a_high - b_low
+
+
+def _influence_a(pair: Patterns) -> FloatArray:
+    return pair.share(pair.one.correct_a, pair.one.n_a)
+
+
+def _influence_b(pair: Patterns) -> FloatArray:
+    return pair.share(pair.one.correct_b, pair.one.n_b)
+
+
+def _influence_on_difference(pair: Patterns) -> FloatArray:
+    return _influence_a(pair) - _influence_b(pair)
+
+
+ACCURACY_A = PairMetric(
+    name="accuracy_a",
+    label="Accuracy, {a}",
+    definition="Share of group a's answers that are right.",
+    formula=r"\mathrm{Acc}_a = \frac{\text{right answers of } a}{\text{answers of } a}",
+    interval="Wilson",
+    order=10,
+    lowest=0,
+    highest=1,
+    ideal=1,
+    compute=partial(_of_group, "a"),
+    influence=_influence_a,
+    bounds=bounds_a,
+    rests_on="one group",
+)
+ACCURACY_B = replace(
+    ACCURACY_A,
+    name="accuracy_b",
+    label="Accuracy, {b}",
+    definition="Share of group b's answers that are right.",
+    formula=r"\mathrm{Acc}_b",
+    order=20,
+    compute=partial(_of_group, "b"),
+    influence=_influence_b,
+    bounds=bounds_b,
+)
+ACCURACY_DIFFERENCE = PairMetric(
+    name="accuracy_difference",
+    label="Accuracy difference",
+    definition="Accuracy of group a minus that of group b, signed.",
+    formula=r"d = \mathrm{Acc}_a - \mathrm{Acc}_b",
+    interval="Tango; square-and-add if each group has its own denominator",
+    order=30,
+    lowest=-1,
+    highest=1,
+    ideal=0,
+    compute=lambda pairs: pairs.once(_difference),
+    influence=_influence_on_difference,
+    bounds=_difference_bounds,
+    rests_on="both groups",
+)
+AD = replace(
+    ACCURACY_DIFFERENCE,
+    name="ad",
+    label="AD, accuracy disparity",
+    definition="Absolute value of the accuracy difference. Never negative, so its interval is not "
+    "a test.",
+    formula=r"\mathrm{AD} = \lvert d \rvert",
+    interval="that of the accuracy difference, absolute",
+    order=40,
+    lowest=0,
+    compute=lambda pairs: absolute(pairs.once(_difference)),
+    bounds=lambda c: absolute_interval(*_difference_bounds(c)),
+)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy.typing as npt
 
-from fairstats._lib.result_objects import Estimate
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.metrics.accuracy import estimate_proportion
+from fairstats.metrics.metric import PairMetric, Range
 
 
 def cfr(
@@ -49,3 +52,27 @@ def cfr(
     0.8752
     """
     return estimate_proportion(same, n, alpha=alpha, design_effect=design_effect)
+
+
+def _bounds(c: Mapping[str, FloatArray]) -> Range:
+    same = (c["n11"] + c["n00_same"]) / c["n"]
+    return same, same + (c["n1x"] + c["n0x"] + c["nx1"] + c["nx0"] + c["nxx"]) / c["n"]
+
+
+CFR = PairMetric(
+    name="cfr",
+    label="CFR, counterfactual fairness rate",
+    definition="Share of the pairs whose two answers are the same letter. Two wrong answers count "
+    "as the same only if they are the same letter.",
+    formula=r"\mathrm{CFR} = \frac{\text{pairs with the same letter}}{\text{pairs}}",
+    interval="Wilson",
+    order=50,
+    lowest=0,
+    highest=1,
+    ideal=1,
+    compute=lambda pairs: cfr(
+        pairs.paired.same, pairs.paired.n, alpha=pairs.alpha, design_effect=pairs.effects["cfr"]
+    ),
+    influence=lambda pair: pair.share(pair.one.same, pair.one.n),
+    bounds=_bounds,
+)

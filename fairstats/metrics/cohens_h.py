@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
-from fairstats._lib.result_objects import Estimate
+from fairstats._lib.result_objects import Estimate, FloatArray
 from fairstats.counts.missing_policies import PairedCounts
 from fairstats.inference.effect_sizes import cohens_h_interval
-from fairstats.metrics.accuracy import proportion
+from fairstats.metrics.accuracy import bounds_a, bounds_b, proportion
+from fairstats.metrics.metric import PairMetric, Patterns, Range
 
 
 def cohens_h(
@@ -51,3 +55,40 @@ def cohens_h(
         design_effect=design_effect,
     )
     return Estimate(h, interval.low, interval.high, interval.level, interval.method, counts.n)
+
+
+def _on_arcsine_scale(pair: Patterns, side: str) -> FloatArray:
+    """The influence on 2 arcsin √p, whose derivative is 1 / √(p (1 − p))."""
+    correct, answers = (getattr(pair.one, f"{name}_{side}") for name in ("correct", "n"))
+    influence = pair.share(correct, answers)
+    p = float(pair.totals @ correct) / max(float(pair.totals @ answers), 1.0)
+    spread = np.sqrt(p * (1 - p))
+    return influence / spread if spread > 0 else influence
+
+
+def _bounds(c: Mapping[str, FloatArray]) -> Range:
+    (a_low, a_high), (b_low, b_high) = bounds_a(c), bounds_b(c)
+    return _h(a_low, b_high), _h(a_high, b_low)
+
+
+def _h(p_a: FloatArray, p_b: FloatArray) -> FloatArray:
+    return np.asarray(2 * np.arcsin(np.sqrt(p_a)) - 2 * np.arcsin(np.sqrt(p_b)))
+
+
+COHENS_H = PairMetric(
+    name="cohens_h",
+    label="Cohen's h",
+    definition="Effect size of the accuracy difference.",
+    formula=r"2\arcsin\sqrt{\mathrm{Acc}_a} - 2\arcsin\sqrt{\mathrm{Acc}_b}",
+    interval="square-and-add on the arcsine scale",
+    order=80,
+    lowest=-math.pi,
+    highest=math.pi,
+    ideal=0,
+    compute=lambda pairs: cohens_h(
+        pairs.paired, alpha=pairs.alpha, design_effect=pairs.effects["cohens_h"]
+    ),
+    influence=lambda pair: _on_arcsine_scale(pair, "a") - _on_arcsine_scale(pair, "b"),
+    bounds=_bounds,
+    rests_on="both groups",
+)

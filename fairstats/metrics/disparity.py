@@ -1,4 +1,4 @@
-"""Disparities: the range of a rate over groups. AD, DP and EO are one idea, made here once."""
+"""Disparities: the range of a rate over groups. DP and EO are one idea, made here once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats._lib.result_objects import Estimate
 from fairstats.counts.missing_policies import CountingPolicy, PairedCounts
 from fairstats.counts.outcomes import OTHER
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
-from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.metrics.accuracy import absolute_interval, accuracy_difference
+from fairstats.metrics.metric import Groups, Row
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]
         Takes the joint outcome patterns of a unit (see `fairstats.counts.outcomes.Folds`), gives
         the rows whose items count.
     doc : str
-        The docstring of the function that is made.
+        What the function that is made computes; its parameters are added.
 
     Returns
     -------
@@ -199,31 +200,44 @@ def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]
             alpha=alpha,
             design_effects=design_effects,
         )
-        differences = found.estimate
-        # The range is the largest of the absolute differences, so that it lies between the
-        # largest of their limits.
-        limits = absolute_interval(differences.ci_low, differences.ci_high)
-        low, high = (float(side.max()) for side in limits)
-        # Without an answer for one group the range is not known.
-        estimate = float(np.abs(differences.estimate).max())
-        method = " and ".join(sorted(set(np.asarray(differences.ci_method).tolist())))
-        method += ", absolute"
-        if len(found.pairs) > 1:
-            method += f", Bonferroni over {len(found.pairs)} pairs"
-        effect = max((design_effects or {}).values(), default=1.0)
-        if effect != 1:
-            method += f", design effect up to {effect:.3g}"
-        return Disparity(estimate, low, high, method, found.n)
+        return range_of(found, design_effects)
 
-    compute.__doc__ = doc
+    compute.__doc__ = doc + _PARAMETERS
     return compute
 
 
-def absolute_interval(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The values that \\|d\\| takes while d runs from low to high."""
-    low, high = np.asarray(low), np.asarray(high)
-    inside = (low <= 0) & (high >= 0)
-    return np.where(inside, 0.0, np.minimum(abs(low), abs(high))), np.maximum(abs(low), abs(high))
+def range_of(
+    found: PairDifferences, design_effects: Mapping[tuple[int, int], float] | None = None
+) -> Disparity:
+    """The range over groups, from the differences of all pairs of them."""
+    differences = found.estimate
+    # The range is the largest of the absolute differences, so that it lies between the
+    # largest of their limits.
+    limits = absolute_interval(differences.ci_low, differences.ci_high)
+    low, high = (float(side.max()) for side in limits)
+    # Without an answer for one group the range is not known.
+    estimate = float(np.abs(differences.estimate).max())
+    method = " and ".join(sorted(set(np.asarray(differences.ci_method).tolist())))
+    method += ", absolute"
+    if len(found.pairs) > 1:
+        method += f", Bonferroni over {len(found.pairs)} pairs"
+    effect = max((design_effects or {}).values(), default=1.0)
+    if effect != 1:
+        method += f", design effect up to {effect:.3g}"
+    return Disparity(estimate, low, high, method, found.n)
+
+
+def differences_of(groups: Groups) -> PairDifferences:
+    """`pair_differences` over all items of an attribute, for ``groups.once``."""
+    return pair_differences(
+        groups.pairs, missing=groups.missing, alpha=groups.alpha, design_effects=groups.effects
+    )
+
+
+def disparity_row(found: Disparity, groups: Groups, note: str = "") -> Row:
+    """A disparity's row of the estimates table."""
+    note = "a range is never negative; not a test of 0" + note
+    return vars(found) | {"ci_level": 1 - groups.alpha, "method_note": note}
 
 
 _PARAMETERS = """
@@ -251,23 +265,3 @@ _PARAMETERS = """
         that are not counts, an unknown policy, alpha outside (0, 1), a design effect that is not
         positive, or one of a pair of groups that does not exist.
     """
-
-demographic_parity = disparity(
-    None,
-    "Demographic parity disparity: max − min over groups of P(correct); AD for two groups."
-    + _PARAMETERS,
-)
-
-
-def answerable(outcomes: pd.DataFrame) -> pd.Series:
-    """The patterns of items whose neutralized variant is answered correctly."""
-    return outcomes["answerable"] == "1"
-
-
-equal_opportunity = disparity(
-    answerable,
-    "Disparity on answerable items (EO): max − min over groups of P(correct | answerable).\n\n"
-    "    An item is answerable for a model that answers its neutralized variant correctly. This\n"
-    "    conditions on the model's own answer, not on the true label, so it is not the equal\n"
-    "    opportunity of Hardt, Price and Srebro (2016)." + _PARAMETERS,
-)

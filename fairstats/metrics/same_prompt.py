@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -19,6 +19,7 @@ from fairstats.inference._checks import (
 )
 from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.inference.cluster_bootstrap import mean_interval
+from fairstats.metrics.metric import SampleMetric, Samples
 
 
 @dataclass(frozen=True)
@@ -154,3 +155,44 @@ def _of_whole_numbers(
     scale = denominator // factor
     low, high = np.maximum(found.ci_low / scale, lowest), np.minimum(found.ci_high / scale, 1.0)
     return Estimate(found.estimate / scale, low, high, found.ci_level, found.ci_method, found.n)
+
+
+def _of_samples(own: Samples) -> SamePrompt:
+    return same_prompt(
+        own.letters_a,
+        own.letters_b,
+        own.items,
+        samples=own.samples,
+        missing=own.missing,
+        alpha=own.alpha,
+    )
+
+
+SAME_PROMPT_AGREEMENT = SampleMetric(
+    name="same_prompt_agreement",
+    label="Agreement of the same prompt",
+    definition="How often two samples of the same variant are the same letter, mean of both "
+    "groups; only with several samples per item.",
+    formula=r"A = \frac{\sum_l c_l (c_l - 1)}{k (k - 1)}",
+    interval="exact bootstrap over items; on a grid if items differ in their number of answers",
+    order=60,
+    lowest=0,
+    highest=1,
+    ideal=1,
+    compute=lambda own: own.once(_of_samples).agreement,
+    note="n counts the items with at least two answers for each group",
+)
+EXCESS_DISAGREEMENT = replace(
+    SAME_PROMPT_AGREEMENT,
+    name="excess_disagreement",
+    label="Disagreement beyond the same prompt's",
+    definition="Agreement of the same prompt minus the CFR of the same items: the disagreement "
+    "beyond sampling noise. Expected to be 0 if the group does not matter.",
+    formula=r"\tfrac12 (A_a + A_b) - \mathrm{CFR}",
+    order=70,
+    lowest=-1,
+    ideal=0,
+    compute=lambda own: own.once(_of_samples).excess,
+    note="same_prompt_agreement minus the CFR of these items, each item counted once; expected to "
+    "be 0 if the group does not matter",
+)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairstats._lib.formatting import decimal, escape_markdown, number_word
+from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import DOWNLOADS, PUBLISHED_VARIABLE, RELEASES, Release
 from fairstats.report.page_output import page_root, show_markdown, show_table
-from fairstats.report.tables import METRIC_LABELS, written_table
+from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -178,7 +179,7 @@ def moved_table(moved: pd.DataFrame, release: Release) -> GT:
             {
                 "set": f"{row['model']}, {row['benchmark_version']}, {row['strategy']}",
                 "pair": _pair(row, release),
-                "metric": f"{METRIC_LABELS[row['metric']]}, {_WHAT[row['what']]}",
+                "metric": f"{METRICS[row['metric']].label_of()}, {_WHAT[row['what']]}",
                 "old": decimal(row["old"]) or "range",
                 "new": decimal(row["new"]) or "range",
                 "change": decimal(row["change"]),

@@ -14,6 +14,7 @@ from fairstats._lib.formatting import (
     scientific,
 )
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import Release, output_format
 
 if TYPE_CHECKING:
@@ -22,32 +23,6 @@ if TYPE_CHECKING:
 
 #: Each verdict's mark; the words beside it say the same, so that neither shape nor colour has to.
 MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
-
-METRIC_LABELS = {
-    "accuracy_a": "Accuracy, {a}",
-    "accuracy_b": "Accuracy, {b}",
-    "accuracy_difference": "Accuracy difference",
-    "ad": "AD, accuracy disparity",
-    "cfr": "CFR, counterfactual fairness rate",
-    "same_prompt_agreement": "Agreement of the same prompt",
-    "excess_disagreement": "Disagreement beyond the same prompt's",
-    "cohens_h": "Cohen's h",
-    "odds_ratio": "Odds ratio, n10 / n01",
-    "mcnemar": "McNemar",
-    "minimum_detectable_difference": "Detectable difference (80% power, adjusted test)",
-    "both_correct": "Both right",
-    "only_a_correct": "Only {a} right",
-    "only_b_correct": "Only {b} right",
-    "neither_correct": "Both wrong",
-    "bowker": "Letters, symmetry",
-    "stuart_maxwell": "Letters, equal margins",
-    "missing_difference": "Missing answers, difference",
-    "accuracy_difference_simultaneous": "Accuracy difference, simultaneous",
-    "cochran_q": "Cochran's Q",
-    "interaction": "Interaction",
-    "dp": "DP, demographic parity",
-    "eo": "EO, gap on answerable items",
-}
 
 
 def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> GT:
@@ -71,7 +46,7 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
         rows.append(
             {
                 "pair": pair,
-                "metric": METRIC_LABELS[row["metric"]].format(**labels)
+                "metric": METRICS[row["metric"]].label_of(**labels)
                 + _test_suffix(test, row["metric"]),
                 "estimate": decimal(row["estimate"]),
                 "interval": f"{low} to {high}" if low else "",

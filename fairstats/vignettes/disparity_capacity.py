@@ -24,8 +24,7 @@ from fairstats.counts.missing_policies import (
 )
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.inference._checks import check_alpha
-from fairstats.metrics.accuracy import accuracy_difference
-from fairstats.metrics.disparity import absolute_interval
+from fairstats.metrics.accuracy import absolute_interval, accuracy_difference
 from fairstats.vignettes.findings import findings_frame
 
 ASPECT = "benchmarking capacity"

@@ -16,21 +16,16 @@ from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.estimates.analyze import analyze
-from fairstats.estimates.table import ESTIMATE_COLUMNS, PAIR_METRICS, WITHOUT_INTERVAL
+from fairstats.estimates.table import ESTIMATE_COLUMNS
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.inference.tango import tango
+from fairstats.metrics.registry import METRICS, PAIR_METRICS
 
 COUNTING = ("available", "complete", "incorrect")
-# What a metric's interval has to stay inside of.
-SCALES = {
-    "accuracy_difference": (-1, 1),
-    "accuracy_difference_simultaneous": (-1, 1),
-    "missing_difference": (-1, 1),
-    "cohens_h": (-np.pi, np.pi),
-}
+PAIR = [metric.name for metric in PAIR_METRICS]
 SIGNED = ("accuracy_difference", "missing_difference", "cohens_h", "mcnemar")
 MIRRORED = {
     "accuracy_a": "accuracy_b",
@@ -75,18 +70,15 @@ def check_sound(estimates: pd.DataFrame) -> None:
     for row in estimates.to_dict("records"):
         if row["metric"] == "minimum_detectable_difference":
             assert np.isnan(row["estimate"]) or 0 < row["estimate"] <= 1
-        elif row["metric"] in WITHOUT_INTERVAL:
+            continue
+        metric = METRICS[row["metric"]]
+        if not metric.interval:
             assert 0 <= row["p_value"] <= 1
-        if row["metric"] in WITHOUT_INTERVAL:
             continue
         if row["metric"] == "odds_ratio" and np.isnan(row["ci_low"]):
             assert row["ci_method"] == "none for clustered answers"
             continue
-        if row["metric"] == "odds_ratio":
-            assert 0 <= row["ci_low"] <= row["ci_high"]
-            continue
-        low, high = SCALES.get(row["metric"], (0, 1))
-        assert low <= row["ci_low"] <= row["ci_high"] <= high, row
+        assert metric.lowest <= row["ci_low"] <= row["ci_high"] <= metric.highest, row
         if not np.isnan(row["estimate"]):
             assert row["ci_low"] - 1e-12 <= row["estimate"] <= row["ci_high"] + 1e-12, row
 
@@ -125,7 +117,7 @@ def test_degenerate_answers_give_finite_intervals_that_contain_the_estimate(
     estimates = degenerate[policy].query("model == @case")
     check_sound(estimates)
     race = estimates[estimates["attribute"] == "race"]
-    assert race["metric"].drop_duplicates().tolist() == [*PAIR_METRICS, "dp", "eo"]
+    assert race["metric"].drop_duplicates().tolist() == [*PAIR, "dp", "eo"]
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
@@ -145,7 +137,7 @@ def test_the_fair_model_is_never_shown_to_be_unfair(answers_of):
 # The metrics that are NaN in the case, under the policy that uses whatever there is. Without a
 # discordant pair there are no odds, and few items detect nothing.
 TOO_FEW = {"minimum_detectable_difference"}
-NONE = {*PAIR_METRICS, "dp", "eo"} - {"missing_difference"}
+NONE = {*PAIR, "dp", "eo"} - {"missing_difference"}
 NAN = {
     "no discordant pair": TOO_FEW | {"odds_ratio"},
     "all correct": TOO_FEW | {"odds_ratio"},
@@ -174,10 +166,9 @@ def test_an_estimate_is_nan_only_where_no_answer_exists(case, degenerate):
 
 def test_nothing_parsed_leaves_the_whole_scale_open(degenerate, row_of):
     estimates = degenerate["available"].query("model == 'nothing parsed'")
-    open_scales = {"cfr": (0, 1), "ad": (0, 1)}
-    open_scales |= {metric: SCALES[metric] for metric in ("accuracy_difference", "cohens_h")}
-    for metric, scale in open_scales.items():
+    for metric in ("cfr", "ad", "accuracy_difference", "cohens_h"):
         row = row_of(estimates, metric=metric, attribute="race")
+        scale = (METRICS[metric].lowest, METRICS[metric].highest)
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(scale)
     row = row_of(estimates, metric="accuracy_a", attribute="race")
     assert (row["n"], row["n_missing_a"], row["n_missing_b"]) == (0, 3, 3)
@@ -214,9 +205,9 @@ def test_three_groups_are_sound_too(policy, answers_of, three_groups):
     race = estimates[estimates["attribute"] == "race"]
     for _, own in race.groupby("model"):
         assert own.groupby(["group_a", "group_b"])["metric"].nunique().to_dict() == {
-            ("white", "black"): len(PAIR_METRICS) + 1,
-            ("white", "asian"): len(PAIR_METRICS) + 1,
-            ("black", "asian"): len(PAIR_METRICS) + 1,
+            ("white", "black"): len(PAIR) + 1,
+            ("white", "asian"): len(PAIR) + 1,
+            ("black", "asian"): len(PAIR) + 1,
         }
         assert own.loc[own["group_a"].isna(), "metric"].tolist() == ["cochran_q", "dp", "eo"]
 

@@ -12,8 +12,10 @@ import pytest
 
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.counts.outcomes import fold_answers, pair_counts
-from fairstats.estimates.bounds import disparity_bounds, mcnemar_bounds, pair_bounds
+from fairstats.estimates.bounds import pair_bounds
 from fairstats.inference.mcnemar import mcnemar
+from fairstats.metrics.disparity_bounds import disparity_bounds
+from fairstats.metrics.mcnemar import mcnemar_bounds
 
 TABLES = 40
 METHODS = ("midp", "exact", "asymptotic", "asymptotic_cc")

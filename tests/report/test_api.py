@@ -16,7 +16,8 @@ from fairstats.answers.files import read_answers
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.comparisons.declared import RELEASE_COMPARISON_COLUMNS
 from fairstats.comparisons.ranking import RANK_COLUMNS
-from fairstats.estimates.table import ESTIMATE_COLUMNS, METRICS, PRIMARY_TEST
+from fairstats.estimates.table import ESTIMATE_COLUMNS, PRIMARY_TEST
+from fairstats.metrics.registry import METRICS
 from fairstats.publishing.json_api import (
     LEADERBOARD_SCHEMA,
     MODEL_SCHEMA,

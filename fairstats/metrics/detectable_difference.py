@@ -1,0 +1,60 @@
+"""The smallest difference that the adjusted test of a pair shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fairstats.inference.intervals import proportion_interval
+from fairstats.inference.power import minimum_detectable_difference
+from fairstats.metrics.metric import PairMetric, Pairs
+
+#: The power at which the difference is given.
+POWER = 0.8
+
+
+def _rows(pairs: Pairs) -> pd.DataFrame:
+    """Rows of the pairs.
+
+    Holm's procedure compares the smallest p-value of m tests with alpha / m: with this level a
+    pair is detected whatever the other pairs of the family give.
+    """
+    paired, alpha, tests = pairs.paired, pairs.alpha, pairs.tests
+    effect = pairs.effects["accuracy_difference"]
+    n = np.floor(paired.n / effect).astype(np.int64)
+    discordant = proportion_interval(
+        paired.n10 + paired.n01, paired.n, alpha=alpha, design_effect=effect
+    ).high
+    smallest = np.empty(len(n))
+    for size in np.unique(tests):
+        own = tests == size
+        smallest[own] = minimum_detectable_difference(
+            n[own], discordant[own], power=POWER, alpha=alpha / int(size)
+        )
+    return pairs.rows(paired=paired).assign(
+        estimate=smallest,
+        n=paired.n,
+        test="mcnemar midp",
+        method_note=[
+            f"detected with {POWER:.0%} power by a test at level {alpha:g}/{size}, which Holm's "
+            "procedure asks of the smallest p-value of the family, at the upper limit of the share "
+            "of discordant pairs"
+            if size > 1
+            else f"detected with {POWER:.0%} power by one test at level {alpha:g}, at the upper "
+            "limit of the share of discordant pairs"
+            for size in tests
+        ],
+    )
+
+
+DETECTABLE_DIFFERENCE = PairMetric(
+    name="minimum_detectable_difference",
+    label="Detectable difference (80% power, adjusted test)",
+    definition="Smallest accuracy difference that the mid-p test shows with 80% power at the upper "
+    "limit of the share of discordant pairs, at level alpha / (tests in the family), which Holm's "
+    "procedure asks of the smallest p-value.",
+    order=110,
+    lowest=0,
+    highest=1,
+    compute=_rows,
+)

@@ -1,0 +1,59 @@
+"""Interaction of two attributes: does the gap of one depend on the other?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from fairstats.inference.cluster_bootstrap import mean_interval
+from fairstats.inference.sign_flip import sign_flip_test
+from fairstats.metrics.metric import Groups, GroupsMetric, Row
+
+
+def _rows(groups: Groups) -> Iterator[Row]:
+    attribute = groups.attribute
+    place = {attribute.levels[group]: i for i, group in enumerate(attribute.groups)}
+    first, second = (groups.benchmark.attributes[name] for name in attribute.crosses)
+    for (a, b), (c, d) in product(first.pairs, second.pairs):
+        cells = [(a, c), (b, c), (a, d), (b, d)]
+        if any(cell not in place for cell in cells):
+            continue
+        row: Row = {"group_a": f"{a} - {b} | {c}", "group_b": f"{a} - {b} | {d}"}
+        if groups.effects:
+            yield row | {"method_note": "several samples per item: not estimated"}
+            continue
+        states, weights = groups.complete
+        values = states[:, [place[cell] for cell in cells]] @ np.array([1, -1, -1, 1])
+        interval = mean_interval(values, weights, largest=2, alpha=groups.alpha)
+        test = sign_flip_test(values, weights)
+        yield row | {
+            "n": int(weights.sum()),
+            "method_note": "difference of two differences, over the items with all four answers; "
+            "not adjusted",
+            "estimate": float(interval.estimate),
+            "ci_low": float(interval.ci_low),
+            "ci_high": float(interval.ci_high),
+            "ci_level": 1 - groups.alpha,
+            "ci_method": str(interval.ci_method),
+            "statistic": test.statistic,
+            "p_value": test.p_value,
+            "test": f"sign flips of items, {test.method}",
+        }
+
+
+INTERACTION = GroupsMetric(
+    name="interaction",
+    label="Interaction",
+    definition="Of an attribute that crosses two others, e.g. race and sex: the difference of the "
+    "one gap between the groups of the other.",
+    formula=r"(\mathrm{Acc}_{ac} - \mathrm{Acc}_{bc}) - (\mathrm{Acc}_{ad} - \mathrm{Acc}_{bd})",
+    interval="exact bootstrap over items",
+    order=210,
+    lowest=-2,
+    highest=2,
+    ideal=0,
+    applies=lambda groups: bool(groups.attribute.crosses),
+    compute=_rows,
+)

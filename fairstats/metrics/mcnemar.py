@@ -1,0 +1,107 @@
+"""McNemar's test, and its extremes over all fill-ins of missing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from fairstats.counts.missing_policies import apply_policy
+from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
+from fairstats.inference.mcnemar import McNemarMethod, mcnemar
+from fairstats.inference.sign_flip import sign_flip_test
+from fairstats.metrics.metric import PairMetric, Pairs, Range
+
+_TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")
+
+
+def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> Range:
+    """The lowest and highest p-value of McNemar's test over all fill-ins.
+
+    The p-value falls the farther the discordant counts are apart: it is lowest where every open
+    pair is made discordant to one side, and highest where they come nearest to balance.
+    """
+    n10, n01 = counts["n10"].to_numpy(np.int64), counts["n01"].to_numpy(np.int64)
+    more10 = (counts["n1x"] + counts["nx0"] + counts["nxx"]).to_numpy(np.int64)
+    more01 = (counts["n0x"] + counts["nx1"] + counts["nxx"]).to_numpy(np.int64)
+    lowest = np.minimum(
+        mcnemar(n10 + more10, n01, method=method).p_value,
+        mcnemar(n10, n01 + more01, method=method).p_value,
+    )
+    to_balance = n10 - n01
+    highest = mcnemar(
+        n10 + np.clip(-to_balance, 0, more10), n01 + np.clip(to_balance, 0, more01), method=method
+    ).p_value
+    return lowest, highest
+
+
+def with_flips(
+    table: pd.DataFrame, differences: pd.DataFrame, test: Literal["midp", "exact"]
+) -> pd.DataFrame:
+    """Replace the test of the pairs whose answers are clustered by sign flips of items.
+
+    `differences` has one row per kind of item: `PAIR_COLUMNS`, ``items`` and ``difference``.
+    """
+    table = table.reset_index(drop=True)
+    places = {
+        key: place
+        for place, key in enumerate(table[list(PAIR_COLUMNS)].itertuples(index=False, name=None))
+    }
+    for key, rows in differences.groupby(list(PAIR_COLUMNS), sort=False):
+        place = places[key]
+        result = sign_flip_test(rows["difference"], rows["items"], method=test)
+        name = f"mcnemar {test}, items flipped"
+        if result.method != test:
+            name += f" ({result.method})"
+        table.loc[place, ["statistic", "p_value"]] = [result.statistic, result.p_value]
+        table.loc[place, "test"] = name
+    return table
+
+
+def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:
+    paired, kinds = pairs.paired, apply_policy(pairs.items, pairs.missing)
+    differences = pairs.items[[*PAIR_COLUMNS, "items"]].assign(difference=kinds.n10 - kinds.n01)
+    for method in _TESTS:
+        result = mcnemar(paired.n10, paired.n01, method=method)
+        n = np.maximum(paired.n, 1)
+        table = pairs.rows(paired=paired).assign(
+            estimate=np.where(paired.n > 0, (paired.n10 - paired.n01) / n, np.nan),
+            n=paired.n,
+            statistic=result.statistic,
+            p_value=result.p_value,
+            test=f"mcnemar {method}",
+        )
+        yield with_flips(table, differences, method)
+
+
+def _tables_of_bounds(pairs: Pairs) -> Iterator[pd.DataFrame]:
+    # The range of the p-value is that of independent pairs: clustered ones have none.
+    counts, rows = pairs.counts[~pairs.clustered], pairs.rows()[~pairs.clustered]
+    for method in _TESTS:
+        lowest, highest = mcnemar_bounds(counts, method=method)
+        yield rows.assign(
+            p_value=highest,
+            test=f"mcnemar {method}",
+            n=counts[list(PATTERNS)].sum(axis=1),
+            n10=counts["n10"],
+            n01=counts["n01"],
+            method_note=[f"highest p over all fill-ins; the lowest is {p:.4g}" for p in lowest],
+        )
+
+
+MCNEMAR = PairMetric(
+    name="mcnemar",
+    label="McNemar",
+    definition="McNemar's test of equal accuracy, in two rows: mid-p, on which the verdict rests, "
+    "and exact. If an item is answered more than once, items are flipped. The estimate is the "
+    "difference over the pairs.",
+    formula=r"(n_{10} - n_{01}) / n",
+    order=100,
+    lowest=-1,
+    highest=1,
+    ideal=0,
+    compute=lambda pairs: pd.concat(_tables(pairs), ignore_index=True),
+    bounds_rows=lambda pairs: pd.concat(_tables_of_bounds(pairs), ignore_index=True),
+)

@@ -1,0 +1,289 @@
+"""What a metric is, and what it is computed from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairstats._lib.result_objects import Estimate, FloatArray
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.counts.missing_policies import (
+    CountingPolicy,
+    IntArray,
+    PairedCounts,
+    apply_policy,
+    copies_of,
+    missing_per_group,
+)
+from fairstats.counts.outcomes import PAIR_COLUMNS, whatever_the_neutral_answer
+from fairstats.counts.sample_weights import per_answer
+
+Range = tuple[FloatArray, FloatArray]
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+class _Once:
+    """Keeps what several metrics use."""
+
+    def once(self, compute: Callable[[Self], T]) -> T:
+        """Return ``compute(self)``, computed at the first call only."""
+        known = self.__dict__.setdefault("_known", {})
+        if compute not in known:
+            known[compute] = compute(self)
+        return known[compute]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(_Once):
+    """The pairs of groups of one benchmark, one element or row per unit and pair.
+
+    Attributes
+    ----------
+    counts : pandas.DataFrame
+        Their outcome counts, from `fairstats.counts.outcomes.pair_counts`.
+    items : pandas.DataFrame
+        The kinds of items of those pairs whose answers are clustered, from
+        `fairstats.counts.item_kinds.count_items`.
+    letters : pandas.DataFrame
+        Their letters, `fairstats.counts.outcomes.Folds.letters`.
+    missing : {"available", "complete", "incorrect"}
+        The policy for missing answers.
+    alpha : float
+        1 − confidence level.
+    effects : mapping of str to ndarray
+        The design effect of each metric that has an `influence`.
+    tests : ndarray of int
+        How many tests each pair's p-value is adjusted over.
+    """
+
+    counts: pd.DataFrame
+    items: pd.DataFrame
+    letters: pd.DataFrame
+    missing: CountingPolicy
+    alpha: float
+    effects: Mapping[str, FloatArray]
+    tests: IntArray
+
+    @cached_property
+    def paired(self) -> PairedCounts:
+        """The counts that the policy uses."""
+        return apply_policy(self.counts, self.missing)
+
+    @cached_property
+    def clustered(self) -> npt.NDArray[np.bool_]:
+        """Whether the answers of a pair are clustered."""
+        keys = list(PAIR_COLUMNS)
+        own, items = (pd.MultiIndex.from_frame(table[keys]) for table in (self.counts, self.items))
+        return np.asarray(own.isin(items))
+
+    @cached_property
+    def _keys(self) -> pd.DataFrame:
+        copies = copies_of(self.counts)
+        a, b = (per_answer(missing, copies) for missing in missing_per_group(self.counts))
+        return self.counts[list(PAIR_COLUMNS)].assign(n_missing_a=a, n_missing_b=b)
+
+    def rows(
+        self, estimate: Estimate | None = None, paired: PairedCounts | None = None
+    ) -> pd.DataFrame:
+        """Return a row of the estimates table per pair; `paired` gives its discordant counts."""
+        table = self._keys.assign(**estimate.to_frame()) if estimate else self._keys
+        return table.assign(n10=paired.n10, n01=paired.n01) if paired else table
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """One pair of each of the ten outcome patterns, and how many a unit has of each.
+
+    Attributes
+    ----------
+    one : PairedCounts
+        What the pair adds to the counts under the policy for missing answers.
+    totals : ndarray of int
+        How many there are.
+    """
+
+    one: PairedCounts
+    totals: IntArray
+
+    def share(self, part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
+        """Return what one pair of each pattern adds to part / whole, linearised."""
+        part, whole = np.asarray(part), np.asarray(whole)
+        size = float(self.totals @ whole)
+        if size == 0:
+            return np.zeros(len(self.totals))
+        return (part - float(self.totals @ part) / size * whole) / size
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(_Once):
+    """The letters of the items of one unit and pair that have several samples.
+
+    Attributes and their meaning are the parameters of `fairstats.metrics.same_prompt.same_prompt`.
+    """
+
+    letters_a: npt.ArrayLike
+    letters_b: npt.ArrayLike
+    items: npt.ArrayLike
+    samples: npt.ArrayLike
+    missing: CountingPolicy
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(_Once):
+    """All groups of a demographic attribute, of one unit.
+
+    Attributes
+    ----------
+    outcomes : pandas.DataFrame
+        The joint outcome patterns, `fairstats.counts.outcomes.Folds.outcomes`.
+    attribute, benchmark
+        The attribute, and the benchmark that declares it.
+    missing, alpha
+        As for `Pairs`.
+    effects, answerable_effects : mapping of (int, int) to float
+        The design effects of the pairs of groups, by their places, over all items and over the
+        answerable ones; empty if each item was answered once.
+    """
+
+    outcomes: pd.DataFrame
+    attribute: Attribute
+    benchmark: Benchmark
+    missing: CountingPolicy = "available"
+    alpha: float = 0.05
+    effects: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    answerable_effects: Mapping[tuple[int, int], float] = field(default_factory=dict)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """The patterns, whatever the neutral answer."""
+        return whatever_the_neutral_answer(self.outcomes)
+
+    @cached_property
+    def complete(self) -> tuple[IntArray, IntArray]:
+        """Right and wrong over all groups, of the items that have an answer for each."""
+        signs = self.pairs["outcomes"]
+        if self.missing == "incorrect":
+            signs = signs.str.replace("x", "0")
+        rows = self.pairs[~signs.str.contains("x")]
+        states = [[int(sign) for sign in text] for text in signs[rows.index]]
+        k = len(self.pairs["outcomes"].iloc[0])
+        return (
+            np.array(states, dtype=np.int64).reshape(len(rows), k),
+            rows["n"].to_numpy(dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A figure of the estimates table. Those at the top level of this room's files are known.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the column ``metric``.
+    label : str
+        Its name on pages, with ``{a}`` and ``{b}`` for the groups.
+    definition : str
+        What it is, in one or two sentences.
+    formula : str
+        The same in LaTeX; may be empty.
+    interval : str
+        How its interval is made; empty if it has none.
+    order : int
+        Its place in tables: they are sorted by it.
+    lowest, highest : float, optional
+        The range of the estimate; None if there is none.
+    ideal : float, optional
+        The value of a model that is always right, whatever the group.
+    """
+
+    name: str
+    label: str
+    definition: str
+    formula: str = ""
+    interval: str = ""
+    order: int
+    lowest: float | None = None
+    highest: float | None = None
+    ideal: float | None = None
+
+    def label_of(self, a: str = "group a", b: str = "group b") -> str:
+        """Return the label with the groups' names."""
+        return self.label.format(a=a, b=b)
+
+    @property
+    def range(self) -> str:
+        """The range of the estimate in words."""
+        if self.lowest is None or self.highest is None:
+            return ""
+        return f"{_number(self.lowest)} to {_number(self.highest)}"
+
+
+def _number(value: float) -> str:
+    names = {math.pi: "π", -math.pi: "−π", math.inf: "infinity"}
+    return names.get(value) or f"{value:g}".replace("-", "−")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairMetric(Metric):
+    """A figure of a pair of groups.
+
+    Attributes
+    ----------
+    compute : callable
+        Takes `Pairs` and gives the estimates; or rows of the estimates table, for a test or if a
+        pair has no row or several.
+    influence : callable, optional
+        Takes `Patterns` and gives what one pair of each adds to the estimate, linearised: its
+        interval has a design effect then. Without one there is no interval for clustered answers.
+    bounds : callable, optional
+        Takes the number of pairs of each outcome pattern by name, and ``n``, of all; gives the
+        lowest and the highest value over all fill-ins of missing answers.
+    bounds_rows : callable, optional
+        Takes `Pairs` and gives the rows under the policy ``bounds``, if they are not a range.
+    rests_on : {"pairs", "one group", "both groups"}
+        Whether n counts pairs, the answers of one group, or whether each group has its own number
+        of answers.
+    """
+
+    compute: Callable[[Pairs], Estimate | pd.DataFrame]
+    influence: Callable[[Patterns], FloatArray] | None = None
+    bounds: Callable[[Mapping[str, FloatArray]], Range] | None = None
+    bounds_rows: Callable[[Pairs], pd.DataFrame] | None = None
+    rests_on: Literal["pairs", "one group", "both groups"] = "pairs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleMetric(Metric):
+    """A figure of a pair of groups that needs several samples of an item; `note` is its note."""
+
+    compute: Callable[[Samples], Estimate]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsMetric(Metric):
+    """A figure of a whole attribute.
+
+    Attributes
+    ----------
+    applies : callable
+        Takes `Groups` and tells whether they have the figure.
+    compute : callable
+        Gives its rows of the estimates table.
+    bounds : callable, optional
+        Gives the lowest and the highest value over all fill-ins of missing answers.
+    """
+
+    applies: Callable[[Groups], bool]
+    compute: Callable[[Groups], Iterable[Row]]
+    bounds: Callable[[Groups], tuple[float, float]] | None = None

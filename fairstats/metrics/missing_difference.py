@@ -1,0 +1,54 @@
+"""The difference between two groups in missing answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fairstats._lib.result_objects import FloatArray
+from fairstats.counts.missing_policies import missing_flags
+from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.inference.mcnemar import mcnemar
+from fairstats.metrics.accuracy import accuracy_difference
+from fairstats.metrics.mcnemar import with_flips
+from fairstats.metrics.metric import PairMetric, Pairs, Patterns
+
+#: Missing answers of group a less those of group b, of one pair of each pattern.
+_DIFFERENCES = np.array([(p[1] == MISSING) - float(p[2] == MISSING) for p in PATTERNS])
+
+
+def _rows(pairs: Pairs) -> pd.DataFrame:
+    """Does one group go unanswered more often? McNemar's test on the missing flags."""
+    flags, kinds = missing_flags(pairs.counts), missing_flags(pairs.items)
+    result = mcnemar(flags.n10, flags.n01)
+    difference = accuracy_difference(
+        flags, alpha=pairs.alpha, design_effect=pairs.effects["missing_difference"]
+    )
+    table = pairs.rows(difference, flags).assign(
+        statistic=result.statistic,
+        p_value=result.p_value,
+        test="mcnemar midp",
+        method_note="share of missing answers, a minus b; n10: only a missing",
+    )
+    differences = pairs.items[[*PAIR_COLUMNS, "items"]].assign(difference=kinds.n10 - kinds.n01)
+    return with_flips(table, differences, "midp")
+
+
+def _influence(pair: Patterns) -> FloatArray:
+    return pair.share(_DIFFERENCES, np.ones(len(PATTERNS)))
+
+
+MISSING_DIFFERENCE = PairMetric(
+    name="missing_difference",
+    label="Missing answers, difference",
+    definition="Share of missing answers of group a minus that of group b, with McNemar's test on "
+    "the missing flags.",
+    interval="Tango",
+    order=180,
+    lowest=-1,
+    highest=1,
+    ideal=0,
+    compute=_rows,
+    influence=_influence,
+    bounds_rows=_rows,
+)

@@ -1,0 +1,29 @@
+"""The conditional odds ratio of paired answers."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from fairstats.inference.effect_sizes import odds_ratio
+from fairstats.metrics.metric import PairMetric, Pairs
+
+
+def _rows(pairs: Pairs) -> pd.DataFrame:
+    paired = pairs.paired
+    return pairs.rows(odds_ratio(paired.n10, paired.n01, alpha=pairs.alpha), paired)
+
+
+ODDS_RATIO = PairMetric(
+    name="odds_ratio",
+    label="Odds ratio, n10 / n01",
+    definition="How many times likelier a discordant pair is to be right for group a alone than "
+    "for group b alone; infinite if n01 is 0 and n10 is not.",
+    formula=r"n_{10} / n_{01}",
+    interval="exact conditional (Clopper and Pearson); none for clustered answers",
+    order=90,
+    lowest=0,
+    highest=math.inf,
+    compute=_rows,
+)
