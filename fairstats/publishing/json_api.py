@@ -1,30 +1,27 @@
 """The figures of a release for programs: JSON documents, the schemas that describe them, badges.
 
 Documents are plain data made from a release's tables: nothing here computes a figure. What every
-field is, with its unit and range, stands in ``data/schema/*.schema.json``.
+field is, with its unit and range, is in ``data/schema.toml``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.resources import resource
 from fairstats._lib.table_text import json_text, records, write_text
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.table import PRIMARY_TEST
 from fairstats.publishing.badges import badge
+from fairstats.publishing.schemas import LEADERBOARD_SCHEMA, MODEL_SCHEMA, schema_documents
 from fairstats.release.contents import Board, Release
 
 #: Of both documents. A minor version adds fields, a major one changes or takes away.
 SCHEMA_VERSION = "1.0"
-LEADERBOARD_SCHEMA = "leaderboard.schema.json"
-MODEL_SCHEMA = "model.schema.json"
 
 _FIGURE = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method", "n", "method_note")
 _TEST = ("test", "p_value", "p_adjusted", "adjust_method", "n", "n10", "n01", "method_note")
@@ -73,18 +70,6 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
     for name, schema in schema_documents().items():
         written.append(write_text(json_text(schema), folder / name))
     return written
-
-
-def schema_documents() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas (2020-12) of the documents, by the name of their files.
-
-    Objects are open: a later minor version may add fields, and a reader passes over those that it
-    does not know.
-    """
-    return {
-        name: json.loads(resource("data", "schema", name).read_text(encoding="utf-8"))
-        for name in (LEADERBOARD_SCHEMA, MODEL_SCHEMA)
-    }
 
 
 def leaderboard_document(release: Release, *, model_pages: str | None = None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairstats._lib.formatting import escape_markdown
 from fairstats.benchmarks.terms import COMMON, PLAIN
 from fairstats.comparisons.declared import STRATEGY, VERSION
+from fairstats.metrics.registry import metrics_table
 from fairstats.release.contents import Board, Release, output_format
 from fairstats.report.board import leaderboard
 from fairstats.report.change_plots import change_arrows, change_forest
@@ -183,6 +184,11 @@ def show_coverage() -> None:
     show_markdown(coverage_text(coverage))
     show_table(range_table(coverage), caption="True coverage: worst, best")
     show_table(point_table(coverage), caption=points_caption(coverage))
+
+
+def show_metrics() -> None:
+    """Show what each figure of the table of estimates is."""
+    show_markdown(metrics_table())
 
 
 def show_win_win_error() -> None:
