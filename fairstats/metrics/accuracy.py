@@ -196,7 +196,7 @@ ACCURACY_A = PairMetric(
     name="accuracy_a",
     label="Accuracy, {a}",
     definition="Share of group a's answers that are right.",
-    formula=r"\mathrm{Acc}_a = \frac{\text{right answers of } a}{\text{answers of } a}",
+    formula=r"\mathrm{Acc}_a = \text{right answers} / \text{answers}",
     interval="Wilson",
     order=10,
     lowest=0,

@@ -64,7 +64,7 @@ CFR = PairMetric(
     label="CFR, counterfactual fairness rate",
     definition="Share of the pairs whose two answers are the same letter. Two wrong answers count "
     "as the same only if they are the same letter.",
-    formula=r"\mathrm{CFR} = \frac{\text{pairs with the same letter}}{\text{pairs}}",
+    formula=r"\mathrm{CFR} = \text{pairs with the same letter} / n",
     interval="Wilson",
     order=50,
     lowest=0,

@@ -45,7 +45,7 @@ def _letter_test(
             method_note="on the letters, right or wrong; not adjusted",
         )
 
-    definition += " None for clustered answers."
+    definition += " No test for clustered answers."
     return PairMetric(
         name=test.__name__,
         label=label,

@@ -34,8 +34,8 @@ def metrics_table() -> str:
     """Return all metrics as a table in Markdown, for the methods page and docs/estimates.md."""
     # Pandoc makes the columns as wide as the dashes say.
     rows = [
-        "| figure | definition | range | interval |",
-        f"|{'-' * 30}|{'-' * 45}|{'-' * 10}|{'-' * 25}|",
+        "| Figure | Definition | Range | Interval |",
+        f"|:{'-' * 30}|:{'-' * 45}|:{'-' * 10}|:{'-' * 25}|",
     ]
     for metric in METRICS.values():
         formula = metric.formula and f" ${metric.formula}$"

@@ -173,7 +173,7 @@ SAME_PROMPT_AGREEMENT = SampleMetric(
     label="Agreement of the same prompt",
     definition="How often two samples of the same variant are the same letter, mean of both "
     "groups; only with several samples per item.",
-    formula=r"A = \frac{\sum_l c_l (c_l - 1)}{k (k - 1)}",
+    formula=r"A = \sum_l c_l (c_l - 1) / (k (k - 1))",
     interval="exact bootstrap over items; on a grid if items differ in their number of answers",
     order=60,
     lowest=0,

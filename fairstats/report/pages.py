@@ -188,7 +188,8 @@ def show_coverage() -> None:
 
 def show_metrics() -> None:
     """Show what each figure of the table of estimates is."""
-    show_markdown(metrics_table())
+    region = '{.table-wrap role="region" tabindex="0" aria-label="Figures"}'
+    show_markdown(f"::: {region}\n{metrics_table()}:::")
 
 
 def show_win_win_error() -> None:
