@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -52,21 +52,27 @@ def attribute_tables(
         The rows of every `GroupsMetric` that applies to the attribute.
     """
 
-    def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
+    def groups_of(unit: tuple[str, ...], own: pd.DataFrame) -> Groups:
         by_pair = ((found or {}).get(unit, {}) for found in (effects, answerable_effects))
-        groups = Groups(own, benchmark.attributes[unit[-1]], benchmark, missing, alpha, *by_pair)
-        for metric in GROUPS_METRICS:
-            if metric.applies(groups):
-                yield from ({"metric": metric.name} | row for row in metric.compute(groups))
+        return Groups(own, benchmark.attributes[unit[-1]], benchmark, missing, alpha, *by_pair)
 
-    return _over_attributes(outcomes, rows)
+    units = {unit: groups_of(unit, own) for unit, own in _units(outcomes)}
+    for metric in GROUPS_METRICS:
+        if metric.together:
+            metric.together([groups for groups in units.values() if metric.applies(groups)])
+    return _table(
+        (unit, {"metric": metric.name} | row)
+        for unit, groups in units.items()
+        for metric in GROUPS_METRICS
+        if metric.applies(groups)
+        for row in metric.compute(groups)
+    )
 
 
 def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     """The ranges of the figures of attributes over all fill-ins of missing answers."""
 
-    def rows(unit: tuple[str, ...], own: pd.DataFrame) -> Iterator[Row]:
-        groups = Groups(own, benchmark.attributes[unit[-1]], benchmark)
+    def rows(groups: Groups) -> Iterator[Row]:
         for metric in GROUPS_METRICS:
             if metric.bounds and metric.applies(groups):
                 low, high = metric.bounds(groups)
@@ -80,16 +86,19 @@ def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> pd.DataFra
                     "method_note": BOUNDS_NOTE,
                 }
 
-    return _over_attributes(outcomes, rows)
+    return _table(
+        (unit, row)
+        for unit, own in _units(outcomes)
+        for row in rows(Groups(own, benchmark.attributes[unit[-1]], benchmark))
+    )
 
 
-def _over_attributes(
-    outcomes: pd.DataFrame, rows: Callable[[tuple[str, ...], pd.DataFrame], Iterator[Row]]
-) -> pd.DataFrame:
-    units = outcomes[outcomes["attribute"] != BASELINE].groupby(list(_KEYS), sort=False)
-    found = [
-        dict(zip(_KEYS, unit, strict=True)) | row
-        for unit, own in units
-        for row in rows(tuple(str(key) for key in unit), own)
-    ]
+def _units(outcomes: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    varied = outcomes[outcomes["attribute"] != BASELINE]
+    for unit, own in varied.groupby(list(_KEYS), sort=False):
+        yield tuple(str(key) for key in unit), own
+
+
+def _table(rows: Iterable[tuple[tuple[str, ...], Row]]) -> pd.DataFrame:
+    found = [dict(zip(_KEYS, unit, strict=True)) | row for unit, row in rows]
     return pd.DataFrame(found, columns=None if found else [*_KEYS, "metric"])

@@ -31,4 +31,5 @@ DP = GroupsMetric(
     applies=lambda groups: True,
     compute=lambda groups: [_row(groups)],
     bounds=lambda groups: disparity_bounds(groups.outcomes, answerable_only=False),
+    together=differences_of.together,
 )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from fairstats._lib.result_objects import Estimate
-from fairstats.counts.missing_policies import CountingPolicy, PairedCounts
-from fairstats.counts.outcomes import OTHER
+from fairstats.counts.missing_policies import CountingPolicy, IntArray, PairedCounts
+from fairstats.counts.outcomes import MISSING, OTHER
 from fairstats.inference._checks import check_alpha, check_choice, check_counts
 from fairstats.metrics.accuracy import absolute_interval, accuracy_difference
 from fairstats.metrics.metric import Groups, Row
@@ -86,29 +86,68 @@ def pair_differences(
         positive, or one of a pair of groups that does not exist.
     """
     alpha = check_alpha(alpha)
+    return _estimated([_counted(outcomes, condition, missing, design_effects)], alpha)[0]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What `pair_differences` rests on: each pair's `PairedCounts` as a row, and design effect."""
+
+    pairs: tuple[tuple[int, int], ...]
+    cells: IntArray
+    copies: int
+    effects: list[float]
+    n: int
+
+
+def _counted(
+    outcomes: pd.DataFrame,
+    condition: Condition | None,
+    missing: CountingPolicy,
+    design_effects: Mapping[tuple[int, int], float] | None,
+) -> _Counted:
     check_choice("missing", missing, get_args(CountingPolicy))
     k = _groups_of(outcomes)
     rows = outcomes if condition is None else outcomes[condition(outcomes)]
-    signs = rows["outcomes"]
-    if missing == "complete":
-        rows = rows[~signs.str.contains("x")]
-        signs = rows["outcomes"]
-    elif missing == "incorrect":
-        signs = signs.str.replace("x", "0")
     (weights,) = check_counts(n=rows["n"])
-    # states[i, g]: the sign of pattern i for group g
-    states = np.array([list(text) for text in signs], dtype="<U1").reshape(len(rows), k)
+    # signs[i, g]: the sign of pattern i for group g
+    signs = np.array([list(text) for text in rows["outcomes"]], dtype="<U1").reshape(len(rows), k)
+    if missing == "complete":
+        whole = (signs != MISSING).all(axis=1)
+        signs, weights = signs[whole], weights[whole]
+    elif missing == "incorrect":
+        signs = np.where(signs == MISSING, "0", signs)
     pairs = tuple(combinations(range(k), 2))
-    cells = np.array([_cells(states[:, a], states[:, b], weights) for a, b in pairs])
     if unknown := set(design_effects or {}) - set(pairs):
         raise ValueError(f"design_effects has {min(unknown)}; use pairs of places among {pairs}")
-    effects = [(design_effects or {}).get(pair, 1.0) for pair in pairs]
-    estimate = accuracy_difference(
-        replace(PairedCounts(*cells.T), copies=_copies(outcomes)),
-        alpha=alpha / len(pairs),
-        design_effect=effects,
+    return _Counted(
+        pairs,
+        np.array([_cells(signs[:, a], signs[:, b], weights) for a, b in pairs]),
+        _copies(outcomes),
+        [(design_effects or {}).get(pair, 1.0) for pair in pairs],
+        _whole(signs, weights),
     )
-    return PairDifferences(pairs, estimate, _whole(states, weights))
+
+
+def _estimated(counted: Sequence[_Counted], alpha: float) -> list[PairDifferences]:
+    """The differences of several units with the same number of pairs, all in one call."""
+    many = len(counted[0].pairs)
+    paired = PairedCounts(*np.concatenate([one.cells for one in counted]).T)
+    estimate = accuracy_difference(
+        replace(paired, copies=np.repeat([one.copies for one in counted], many)),
+        alpha=alpha / many,
+        design_effect=np.concatenate([one.effects for one in counted]),
+    )
+    found = []
+    for place, one in enumerate(counted):
+        own = slice(place * many, (place + 1) * many)
+        arrays: dict[str, Any] = {
+            name: np.broadcast_to(value, len(paired.n))[own]
+            for name, value in vars(estimate).items()
+            if name != "ci_level"
+        }
+        found.append(PairDifferences(one.pairs, replace(estimate, **arrays), one.n))
+    return found
 
 
 def _copies(outcomes: pd.DataFrame) -> int:
@@ -118,16 +157,13 @@ def _copies(outcomes: pd.DataFrame) -> int:
     return int(outcomes["copies"].iloc[0] * outcomes["neutral_copies"].iloc[0])
 
 
-def _whole(states: npt.NDArray[np.str_], weights: npt.NDArray[np.int64]) -> int:
+def _whole(signs: npt.NDArray[np.str_], weights: IntArray) -> int:
     """The items with an answer for every group; of rows of two groups, the fewest of a pair."""
-    k = states.shape[1]
-    answered = [
-        int(weights[np.isin(states[:, [a, b]], ["0", "1"]).all(axis=1)].sum())
-        for a, b in combinations(range(k), 2)
-    ]
-    if (states == OTHER).any():
-        return min(answered)
-    return int(weights[(states != "x").all(axis=1)].sum()) if len(states) else 0
+    answered = (signs == "1") | (signs == "0")
+    if (signs == OTHER).any():
+        sides = combinations(range(signs.shape[1]), 2)
+        return min(int(weights @ (answered[:, a] & answered[:, b])) for a, b in sides)
+    return int(weights @ answered.all(axis=1))
 
 
 def _groups_of(outcomes: pd.DataFrame) -> int:
@@ -156,17 +192,16 @@ class PairDifferences:
     n: int
 
 
-def _cells(
-    a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: npt.NDArray[np.int64]
-) -> list[int]:
+def _cells(a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: IntArray) -> list[int]:
     """The fields of `PairedCounts` of two groups; ``same`` is not known from signs, and n11."""
-
-    def count(first: str, second: str) -> int:
-        return int(weights[np.isin(a, list(first)) & np.isin(b, list(second))].sum())
-
-    n11 = count("1", "1")
-    cells = [n11, count("1", "0"), count("0", "1"), count("0", "0"), n11]
-    return [*cells, count("1", "10x"), count("10", "10x"), count("10x", "1"), count("10x", "10")]
+    right_a, right_b = a == "1", b == "1"
+    wrong_a, wrong_b = a == "0", b == "0"
+    of_a, of_b = a != OTHER, b != OTHER
+    n11 = right_a & right_b
+    cells = [n11, right_a & wrong_b, wrong_a & right_b, wrong_a & wrong_b, n11]
+    cells += [right_a & of_b, (right_a | wrong_a) & of_b]
+    cells += [of_a & right_b, of_a & (right_b | wrong_b)]
+    return [int(weights @ cell) for cell in cells]
 
 
 def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]:
@@ -227,11 +262,41 @@ def range_of(
     return Disparity(estimate, low, high, method, found.n)
 
 
-def differences_of(groups: Groups) -> PairDifferences:
-    """`pair_differences` over all items of an attribute, for ``groups.once``."""
-    return pair_differences(
-        groups.pairs, missing=groups.missing, alpha=groups.alpha, design_effects=groups.effects
-    )
+@dataclass(frozen=True)
+class DifferencesOf:
+    """`pair_differences` of the groups of an attribute, for ``groups.once``.
+
+    Attributes
+    ----------
+    condition : callable, optional
+        As of `pair_differences`; with one, the design effects are those of answerable items.
+    """
+
+    condition: Condition | None = None
+
+    def __call__(self, groups: Groups) -> PairDifferences:
+        """Return the differences of one unit."""
+        return _estimated([self._counted(groups)], groups.alpha)[0]
+
+    def together(self, many: Sequence[Groups]) -> None:
+        """Keep the differences of many units, which one search finds for all of a size."""
+        by_size: dict[tuple[int, float], list[tuple[Groups, _Counted]]] = {}
+        for groups in many:
+            counted = self._counted(groups)
+            by_size.setdefault((len(counted.pairs), groups.alpha), []).append((groups, counted))
+        for (_, alpha), of_size in by_size.items():
+            found = _estimated([counted for _, counted in of_size], alpha)
+            for (groups, _), differences in zip(of_size, found, strict=True):
+                groups.keep(self, differences)
+
+    def _counted(self, groups: Groups) -> _Counted:
+        if self.condition is None:
+            return _counted(groups.pairs, None, groups.missing, groups.effects)
+        given = groups.outcomes, self.condition, groups.missing, groups.answerable_effects
+        return _counted(*given)
+
+
+differences_of = DifferencesOf()
 
 
 def disparity_row(found: Disparity, groups: Groups, note: str = "") -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairstats.benchmarks.terms import BASELINE
-from fairstats.metrics.disparity import disparity, disparity_row
+from fairstats.metrics.disparity import DifferencesOf, disparity, disparity_row, range_of
 from fairstats.metrics.disparity_bounds import disparity_bounds
 from fairstats.metrics.metric import Groups, GroupsMetric, Row
 
@@ -24,13 +24,11 @@ equal_opportunity = disparity(
 )
 
 
+_differences_of = DifferencesOf(answerable)
+
+
 def _row(groups: Groups) -> Row:
-    found = equal_opportunity(
-        groups.outcomes,
-        missing=groups.missing,
-        alpha=groups.alpha,
-        design_effects=groups.answerable_effects,
-    )
+    found = range_of(groups.once(_differences_of), groups.answerable_effects)
     note = "; P(correct | the model's neutral answer is correct), not Hardt's equal opportunity"
     if (groups.outcomes["neutral_copies"] > 1).any():
         note += "; n counts each pair of answers once per right neutral answer"
@@ -53,4 +51,5 @@ EO = GroupsMetric(
     applies=lambda groups: BASELINE in groups.benchmark.attributes,
     compute=lambda groups: [_row(groups)],
     bounds=lambda groups: disparity_bounds(groups.outcomes, answerable_only=True),
+    together=_differences_of.together,
 )

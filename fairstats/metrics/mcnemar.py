@@ -44,20 +44,21 @@ def with_flips(
 
     `differences` has one row per kind of item: `PAIR_COLUMNS`, ``items`` and ``difference``.
     """
-    table = table.reset_index(drop=True)
-    places = {
-        key: place
-        for place, key in enumerate(table[list(PAIR_COLUMNS)].itertuples(index=False, name=None))
+    keys = list(PAIR_COLUMNS)
+    columns = {
+        name: table[name].to_numpy("float64", copy=True) for name in ("statistic", "p_value")
     }
-    for key, rows in differences.groupby(list(PAIR_COLUMNS), sort=False):
-        place = places[key]
-        result = sign_flip_test(rows["difference"], rows["items"], method=test)
-        name = f"mcnemar {test}, items flipped"
+    tests = table["test"].to_numpy("object", copy=True)
+    places = pd.MultiIndex.from_frame(table[keys])
+    sums, items = (differences[name].to_numpy() for name in ("difference", "items"))
+    for key, rows in differences.groupby(keys, sort=False).indices.items():
+        place = places.get_loc(key)
+        result = sign_flip_test(sums[rows], items[rows], method=test)
+        columns["statistic"][place], columns["p_value"][place] = result.statistic, result.p_value
+        tests[place] = f"mcnemar {test}, items flipped"
         if result.method != test:
-            name += f" ({result.method})"
-        table.loc[place, ["statistic", "p_value"]] = [result.statistic, result.p_value]
-        table.loc[place, "test"] = name
-    return table
+            tests[place] += f" ({result.method})"
+    return table.assign(**columns, test=tests)
 
 
 def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:

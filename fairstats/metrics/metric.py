@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Self, TypeVar
@@ -39,6 +39,10 @@ class _Once:
         if compute not in known:
             known[compute] = compute(self)
         return known[compute]
+
+    def keep(self, compute: Callable[[Self], T], value: T) -> None:
+        """Keep what ``compute(self)`` would return, computed together with others."""
+        self.__dict__.setdefault("_known", {})[compute] = value
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,8 +286,11 @@ class GroupsMetric(Metric):
         Gives its rows of the estimates table.
     bounds : callable, optional
         Gives the lowest and the highest value over all fill-ins of missing answers.
+    together : callable, optional
+        Takes the `Groups` of many units and keeps in each what `compute` would look for alone.
     """
 
     applies: Callable[[Groups], bool]
     compute: Callable[[Groups], Iterable[Row]]
     bounds: Callable[[Groups], tuple[float, float]] | None = None
+    together: Callable[[Sequence[Groups]], None] | None = None
