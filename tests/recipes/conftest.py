@@ -23,7 +23,13 @@ Run = Callable[..., str]
 
 
 @pytest.fixture
-def follow(tmp_path: Path) -> Callable[[str], Run]:
+def checkout(tmp_path: Path) -> Path:
+    """A copy of all files that git knows or would add."""
+    return _copy(tmp_path / "checkout")
+
+
+@pytest.fixture
+def follow(checkout: Path, tmp_path: Path) -> Callable[[str], Run]:
     """What follows a recipe and gives what runs `fairstats` of the changed copy."""
 
     def follow(recipe: str) -> Run:
@@ -31,7 +37,6 @@ def follow(tmp_path: Path) -> Callable[[str], Run]:
         section = text.partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
         steps = _STEP.findall(section)
         assert 1 <= len({file for file, *_ in steps}) == len(steps) <= 3
-        checkout = _copy(tmp_path / "checkout")
         for file, anchor, _, code in steps:
             path = checkout / file
             assert path.exists() == bool(anchor), file

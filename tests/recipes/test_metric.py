@@ -1,10 +1,9 @@
-"""CONTRIBUTING's recipes, followed to the letter in a copy of the checkout."""
+"""The recipe for a metric gives one that the estimates, the pages and the schema have."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,8 @@ from textwrap import dedent
 import pytest
 
 from fairstats.metrics.registry import METRICS
+from tests.recipes.conftest import ROOT
 
-ROOT = Path(__file__).parents[1]
 #: What the copy must be able to do; it knows nothing of the new metric but its name and neighbours.
 USE_METRIC = """
 from types import SimpleNamespace
@@ -49,20 +48,6 @@ metric = schema_documents()[MODEL_SCHEMA]["$defs"]["estimate"]["properties"]["me
 print("schema:", *[part["title"] for part in metric["anyOf"] if part.get("const") == "same_wrong"])
 print("methods:", "`same_wrong`" in metrics_table())
 """
-
-
-@pytest.fixture
-def checkout(tmp_path) -> Path:
-    """A copy of all files that git knows or would add."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode != 0:
-        pytest.skip("this is no git checkout")
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tmp_path / name)
-    return tmp_path
 
 
 def run(checkout: Path, *command: str) -> str:
