@@ -166,7 +166,7 @@ def _item_answers(
 
     def wrong(message: str, remedy: str, column: str, value: object = None) -> None:
         shown = None if value is None else str(value)
-        problems.append(Problem(str(path), message, remedy, number, column, shown))
+        problems.append(Problem(str(path), message, remedy, row=number, column=column, value=shown))
 
     answers: dict[str, str | None] = {}
     seen: set[str] = set()

@@ -230,7 +230,7 @@ def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | Non
         else:
             continue
         told = None if value is None else str(value)[:200]
-        return Problem(str(path), message, remedy, number, column, told)
+        return Problem(str(path), message, remedy, row=number, column=column, value=told)
     return None
 
 
@@ -241,12 +241,14 @@ def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
         raise InputError([Problem(str(path), message, "search a part of it")])
     counts = Counter(snippet.snippet_id for snippet in snippets)
     problems = [
-        Problem(str(path), "two snippets have this name", "name each once", None, "id", name)
+        Problem(str(path), "two snippets have this name", "name each once", column="id", value=name)
         for name, count in counts.items()
         if count > 1
     ]
     problems += [
-        Problem(str(path), "is too long with the chunk's number", "shorten it", None, "id", name)
+        Problem(
+            str(path), "is too long with the chunk's number", "shorten it", column="id", value=name
+        )
         for name in counts
         if len(name) > _LONGEST_NAME
     ]

@@ -37,7 +37,9 @@ class Cell:
         path, number = self.sheet.path, self.number
         name = self.sheet.columns.get(column, column)
         message = message if value else "must not be empty"
-        self.reading.problems.append(Problem(path, message, remedy, number, name, value))
+        self.reading.problems.append(
+            Problem(path, message, remedy, row=number, column=name, value=value)
+        )
 
     def text(self, column: str) -> str:
         return cell_text(self.row.get(column)) or ""

@@ -164,7 +164,9 @@ def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Ben
         first = rows[wrong].drop_duplicates(["item_id", "attribute", "group"]).head(20)
         for row, item_id, group in zip(first.index, first["item_id"], first["group"], strict=True):
             value = f"{item_id}, {group}"
-            problems.append(Problem(str(path), message, _REMEDY, int(row) + 1, column, value))
+            problems.append(
+                Problem(str(path), message, _REMEDY, row=int(row) + 1, column=column, value=value)
+            )
     if problems:
         raise InputError(problems)
 

@@ -74,7 +74,9 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
         if column := _fault(reply):
             value = str(getattr(reply, column))
             message = "is not what a collector writes"
-            problems.append(Problem(str(path), message, _REMEDY, number, column, value))
+            problems.append(
+                Problem(str(path), message, _REMEDY, row=number, column=column, value=value)
+            )
     if problems:
         raise InputError(problems)
     return campaign, replies

@@ -218,4 +218,4 @@ def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str,
 def _wrong(
     path: Path, row: int, column: str, message: str, remedy: str = "use the file as it was written"
 ) -> Problem:
-    return Problem(str(path), message, remedy, row, column)
+    return Problem(str(path), message, remedy, row=row, column=column)

@@ -114,14 +114,21 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
         if all(found(record.fields, field) is ABSENT for record in kept):
             there = f"use one of {field_names(kept[0].fields)}"
             problems.append(
-                Problem(str(path), f"no record has a field {field!r}", there, None, column)
+                Problem(str(path), f"no record has a field {field!r}", there, column=column)
             )
     if problems:
         raise InputError(problems)
     for record in kept:
         row, wrong = _row(record, mapped)
         problems += [
-            Problem(str(path), message, remedy, record.row, _named(record, column), value)
+            Problem(
+                str(path),
+                message,
+                remedy,
+                row=record.row,
+                column=_named(record, column),
+                value=value,
+            )
             for column, value, message, remedy in wrong
         ]
         rows.append(row)

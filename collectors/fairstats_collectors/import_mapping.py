@@ -132,7 +132,7 @@ def mapping(
     known = [*answers_schema().columns, OPTIONS]
     problems = [
         Problem(
-            option, "is no column of the answers table", f"use one of {', '.join(known)}", None, n
+            option, "is no column of the answers table", f"use one of {', '.join(known)}", column=n
         )
         for option, names in (("--map", columns), ("--set", constants), ("--values", values))
         for n in names
@@ -140,7 +140,7 @@ def mapping(
     ]
     if "benchmark" in columns:
         problems.append(
-            Problem("--map", "is declared, not read", "use --benchmark", None, "benchmark")
+            Problem("--map", "is declared, not read", "use --benchmark", column="benchmark")
         )
     if problems:
         raise InputError(problems)

@@ -119,7 +119,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
         remedy = f"pick one, e.g. --where filter={filters[0]}"
         raise InputError([Problem(str(path), message, remedy, column="filter")])
     problems = [
-        Problem(str(path), message, "use the file as it was written", record.row, column)
+        Problem(str(path), message, "use the file as it was written", row=record.row, column=column)
         for record in records
         for column, message in _wrong(record.fields, len(mapped.benchmark.options))
     ]

@@ -109,7 +109,9 @@ def read_medperturb(path: str | os.PathLike[str]) -> list[Context]:
         for column, message in _faults(record.fields, seen):
             value = str(record.fields[column] or "")
             remedy = "use the file as released"
-            problems.append(Problem(str(file), message, remedy, record.row, column, value))
+            problems.append(
+                Problem(str(file), message, remedy, row=record.row, column=column, value=value)
+            )
         seen.add(str(record.fields["context_id"]))
     if problems:
         raise InputError(problems)
@@ -208,7 +210,10 @@ def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
     if unknown:
         message, remedy = "is no item of the benchmark", "use the file as released"
         raise InputError(
-            [Problem(str(path), message, remedy, None, "context_id", item) for item in unknown[:5]]
+            [
+                Problem(str(path), message, remedy, column="context_id", value=item)
+                for item in unknown[:5]
+            ]
         )
     if not rows:
         message = "holds no message whose patient's gender was varied"

@@ -193,6 +193,8 @@ def _check_prompts(sources: list[_Source], tasks: Mapping[Slot, Task]) -> None:
                 continue
             remedy = "merge with the version of the benchmark and prompts that was asked"
             value = ", ".join(map(str, slot))
-            problems.append(Problem(str(path), message, remedy, row, "variant", value))
+            problems.append(
+                Problem(str(path), message, remedy, row=row, column="variant", value=value)
+            )
     if problems:
         raise InputError(problems)

@@ -137,7 +137,9 @@ def reparse_answers(
         if (name, item) not in options:
             remedy = "name the file that has it with --items"
             message = f"the options of this item of {name} are not at hand"
-            problems.append(Problem("<answers>", message, remedy, row + 1, "item_id", item))
+            problems.append(
+                Problem("<answers>", message, remedy, row=row + 1, column="item_id", value=item)
+            )
             continue
         parsed = parse_answer(str(raw[row]), options[name, item])
         letters[row], statuses[row] = parsed.letter, str(parsed.status)
@@ -240,7 +242,14 @@ def _options(
         if not isinstance(item, str) or item in found:
             message = "is no text, or stands there a second time"
             problems.append(
-                Problem(str(path), message, "name each item once", number, "item_id", str(item))
+                Problem(
+                    str(path),
+                    message,
+                    "name each item once",
+                    row=number,
+                    column="item_id",
+                    value=str(item),
+                )
             )
         elif (
             not isinstance(texts, dict)
@@ -249,7 +258,9 @@ def _options(
         ):
             remedy = f"give one text to each of {', '.join(benchmark.options)}"
             message = "are not the benchmark's options"
-            problems.append(Problem(str(path), message, remedy, number, "options", str(texts)))
+            problems.append(
+                Problem(str(path), message, remedy, row=number, column="options", value=str(texts))
+            )
         else:
             found[item] = {letter: texts[letter] for letter in benchmark.options}
     if problems:

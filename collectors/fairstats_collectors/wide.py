@@ -39,7 +39,7 @@ def wide_groups(wide: Mapping[str, str], mapped: Mapped) -> dict[tuple[str, str]
         column is named for two groups.
     """
     problems = [
-        Problem("--wide", "the columns of the groups give it", "leave it out", None, column)
+        Problem("--wide", "the columns of the groups give it", "leave it out", column=column)
         for column in GIVEN
         if column in mapped.columns or column in mapped.constants
     ]
@@ -68,10 +68,12 @@ def _variants(name: str, benchmark: Benchmark) -> list[tuple[str, str]]:
 def _unclear(name: str, variants: Sequence[tuple[str, str]], benchmark: Benchmark) -> Problem:
     if variants:
         remedy = f"write {' or '.join(f'{a}:{g}' for a, g in variants)}"
-        return Problem("--wide", "several attributes have this group", remedy, None, "group", name)
+        return Problem(
+            "--wide", "several attributes have this group", remedy, column="group", value=name
+        )
     declared = ", ".join(f"{a}:{g}" for a, g in benchmark.variants)
     message = f"{benchmark.name} declares no such group"
-    return Problem("--wide", message, f"use one of {declared}", None, "group", name)
+    return Problem("--wide", message, f"use one of {declared}", column="group", value=name)
 
 
 def long_records(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,15 @@ class Problem:
 
     Examples
     --------
-    >>> print(Problem("a.csv", "no such group", "use one of: white, black", 3, "group", "wite"))
+    >>> print(Problem("a.csv", "no such group", "use one of: white, black",
+    ...               row=3, column="group", value="wite"))
     a.csv: row 3: group = 'wite': no such group; use one of: white, black
     """
 
     path: str
     message: str
     remedy: str
+    _: KW_ONLY
     row: int | None = None
     column: str | None = None
     value: str | None = None

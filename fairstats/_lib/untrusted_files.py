@@ -205,7 +205,7 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
     """
 
     def wrong(message: str, remedy: str) -> InputError:
-        return InputError([Problem(str(path), message, remedy, None, key, str(name))])
+        return InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
 
     remedy = "put the file into the folder of this one, and write its name alone"
     if not isinstance(name, str) or not name.strip() or "\0" in name:
@@ -356,7 +356,7 @@ def json_objects(
             continue
         # Not the line: it may be of a file that nobody meant to show.
         remedy = "write one JSON object per line, as UTF-8"
-        problems.append(Problem(str(file), message, remedy, number, column))
+        problems.append(Problem(str(file), message, remedy, row=number, column=column))
         if len(problems) >= _REPORTED_LINES:
             break
     if problems:
@@ -502,9 +502,9 @@ def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
             os.fspath(path),
             f"is a JSON {'array' if isinstance(value, list) else 'object'}",
             "write a text or a number",
-            number,
-            name,
-            str(value)[:300],
+            row=number,
+            column=name,
+            value=str(value)[:300],
         )
         for number, row in enumerate(rows, start=1)
         for name, value in row.items()

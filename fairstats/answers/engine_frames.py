@@ -414,12 +414,16 @@ def _known_groups(
         if attribute not in declared:
             remedy = f"{name} declares {', '.join(declared)}; {_SEE_VALIDATE}"
             problems.append(
-                Problem("<answers>", "unknown attribute", remedy, None, "attribute", attribute)
+                Problem(
+                    "<answers>", "unknown attribute", remedy, column="attribute", value=attribute
+                )
             )
         elif group not in declared[attribute].groups:
             groups = ", ".join(declared[attribute].groups)
             remedy = f"{name} declares {groups} for {attribute}; {_SEE_VALIDATE}"
-            problems.append(Problem("<answers>", "unknown group", remedy, None, "group", group))
+            problems.append(
+                Problem("<answers>", "unknown group", remedy, column="group", value=group)
+            )
     if problems:
         raise InputError(problems)
     return known

@@ -192,7 +192,7 @@ def _folder_columns(path: Path) -> list[tuple[str, str]]:
 
 def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine) -> list[Problem]:
     problems = [
-        Problem(str(path), "must not be empty", "rename the folder", None, name, value)
+        Problem(str(path), "must not be empty", "rename the folder", column=name, value=value)
         for name, value in folders
         if value in ("", _NULL_FOLDER)
     ]
@@ -247,7 +247,9 @@ def _in_duckdb(
     try:
         connection = duckdb.connect(config=settings)
     except duckdb.Error as error:
-        problem = Problem("duckdb", str(error), "e.g. 2GB", None, "memory limit", memory_limit)
+        problem = Problem(
+            "duckdb", str(error), "e.g. 2GB", column="memory limit", value=memory_limit
+        )
         raise InputError([problem]) from None
     paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
     chosen = ", ".join(

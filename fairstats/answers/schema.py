@@ -228,7 +228,7 @@ def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
     keys = frame.loc[again, list(KEY_COLUMNS)].to_dict("records")
     message, remedy = _explain("multiple_fields_uniqueness")
     return [
-        Problem(path, message, remedy, row + 1, "key", _key_text(key))
+        Problem(path, message, remedy, row=row + 1, column="key", value=_key_text(key))
         for row, key in zip(again, keys, strict=True)
     ]
 
@@ -292,9 +292,9 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
                 str(path),
                 f"{len(group)} answers stand in more than one of the files, here and in {earlier}",
                 "leave one of the files out, or give its answers another model, strategy or sample",
-                int(group["_row"].iloc[0]),
-                "key",
-                _key_text(group.iloc[0].to_dict()),
+                row=int(group["_row"].iloc[0]),
+                column="key",
+                value=_key_text(group.iloc[0].to_dict()),
             )
         )
     return problems
@@ -326,7 +326,7 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
         if is_object_dtype(given.dtype):
             wrong = given.map(_not_text)
             problems += [
-                Problem(path, message, "write it as text", row, name, "not shown")
+                Problem(path, message, "write it as text", row=row, column=name, value="not shown")
                 for row, message in enumerate(wrong, start=1)
                 if message
             ]
@@ -335,7 +335,9 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
         if (too_long := _lengths(given) > _RAW_LENGTH).any():
             message, remedy = _explain(_TOO_LONG)
             problems += [
-                Problem(path, message, remedy, row + 1, name, given.iat[row][:_SHOWN])
+                Problem(
+                    path, message, remedy, row=row + 1, column=name, value=given.iat[row][:_SHOWN]
+                )
                 for row in np.flatnonzero(too_long).tolist()
             ]
             given = columns[name] = given.mask(too_long, "-")
@@ -403,7 +405,9 @@ def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
                 if whole and number is not None and number not in _INTEGERS:
                     wrong = "is too large"
             if wrong:
-                problems.append(Problem(path, wrong, "write a number", row, name, str(value)))
+                problems.append(
+                    Problem(path, wrong, "write a number", row=row, column=name, value=str(value))
+                )
                 # Distinct fillers: equal samples would look like the same answer given twice.
                 number = 10**12 + row
             numbers.append(number)
@@ -462,7 +466,9 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
             else:
                 value = str(frame.at[row, column])[:_SHOWN]
         number = None if row is None else row + 1
-        found.setdefault((number, column), Problem(path, message, remedy, number, column, value))
+        found.setdefault(
+            (number, column), Problem(path, message, remedy, row=number, column=column, value=value)
+        )
     return list(found.values())
 
 

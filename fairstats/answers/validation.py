@@ -153,7 +153,9 @@ def _cell_problems(
         wrong = answers.index[rows]
         for index in wrong[:_MOST_ROWS]:
             value = str(answers.at[index, column])
-            found.append((index, Problem(path, message, remedy, index + 1, column, value)))
+            found.append(
+                (index, Problem(path, message, remedy, row=index + 1, column=column, value=value))
+            )
         if len(wrong) > _MOST_ROWS:
             more = f"{message} (in {len(wrong) - _MOST_ROWS:,} more rows)"
             found.append((wrong[-1], Problem(path, more, remedy, column=column)))
@@ -222,7 +224,12 @@ def _cell_problems(
             message = f"disagrees with the benchmark's key {keys[index]}"
             remedy = f"compare item {answers.at[index, 'item_id']} with {name}'s release"
             value = str(answers.at[index, "answer_key"])
-            found.append((index, Problem(path, message, remedy, index + 1, "answer_key", value)))
+            found.append(
+                (
+                    index,
+                    Problem(path, message, remedy, row=index + 1, column="answer_key", value=value),
+                )
+            )
     return [problem for _, problem in sorted(found, key=lambda entry: entry[0])]
 
 

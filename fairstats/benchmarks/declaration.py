@@ -573,10 +573,14 @@ def _answer_keys(path: Path) -> dict[str, str]:
         for column in ("item_id", "answer_key"):
             if not isinstance(row.get(column), str | int) or isinstance(row[column], bool):
                 remedy = "write the name of the item and the letter of its key"
-                raise InputError([Problem(str(path), "must be a text", remedy, number, column)])
+                raise InputError(
+                    [Problem(str(path), "must be a text", remedy, row=number, column=column)]
+                )
         item = str(row["item_id"])
         if item in keys:
             message = "the item stands here a second time"
-            raise InputError([Problem(str(path), message, "drop one", number, "item_id", item)])
+            raise InputError(
+                [Problem(str(path), message, "drop one", row=number, column="item_id", value=item)]
+            )
         keys[item] = str(row["answer_key"])
     return keys

@@ -77,7 +77,14 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     for number, row in enumerate(rows, start=1):
         faults = list(_faults(row, benchmark, seen))
         problems += [
-            Problem(path, message, remedy, number, column, None if value is None else str(value))
+            Problem(
+                path,
+                message,
+                remedy,
+                row=number,
+                column=column,
+                value=None if value is None else str(value),
+            )
             for column, value, message, remedy in faults
         ]
         seen.add(str(row.get("item_id")))

@@ -160,7 +160,7 @@ def read_amqa_items(path: Path) -> list[Item]:
     rows = table[needed].astype(object).to_dict("records")
     remedy = "use the file as released"
     problems = [
-        Problem(str(path), "is not text", remedy, number, str(column), str(value))
+        Problem(str(path), "is not text", remedy, row=number, column=str(column), value=str(value))
         for number, row in enumerate(rows, start=1)
         for column, value in row.items()
         if not isinstance(value, str) or not value.strip()
@@ -170,10 +170,14 @@ def read_amqa_items(path: Path) -> list[Item]:
         name, key = str(row["question_id"]), str(row["answer_idx"])
         if name in seen:
             message = "another item has the same name"
-            problems.append(Problem(str(path), message, remedy, number, "question_id", name))
+            problems.append(
+                Problem(str(path), message, remedy, row=number, column="question_id", value=name)
+            )
         if key not in AMQA_OPTIONS:
             message = "is not one of the option letters"
-            problems.append(Problem(str(path), message, remedy, number, "answer_idx", key))
+            problems.append(
+                Problem(str(path), message, remedy, row=number, column="answer_idx", value=key)
+            )
         seen.add(name)
     if problems:
         raise InputError(problems)

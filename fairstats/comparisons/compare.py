@@ -375,7 +375,11 @@ def answers_of_one(
         if own.empty:
             remedy = f"use one of {', '.join(there[:20])}"
             raise InputError(
-                [Problem(f"<{side}>", "there is no such answer", remedy, None, column, value)]
+                [
+                    Problem(
+                        f"<{side}>", "there is no such answer", remedy, column=column, value=value
+                    )
+                ]
             )
     return own
 
@@ -406,7 +410,9 @@ def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
     if old["benchmark"] != new["benchmark"]:
         value = f"{old['benchmark']} and {new['benchmark']}"
         remedy = "compare answers to one benchmark"
-        raise InputError([Problem("<new>", "another benchmark", remedy, None, "benchmark", value)])
+        raise InputError(
+            [Problem("<new>", "another benchmark", remedy, column="benchmark", value=value)]
+        )
     if old["benchmark_version"] == new["benchmark_version"]:
         return ""
     value = f"{old['benchmark_version']} and {new['benchmark_version']}"

@@ -182,7 +182,9 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
         message, remedy = f"the {thing} has no covariates", f"give every covariate of every {thing}"
         if of_variants:
             remedy += ", or leave its answers out"
-        problems.append(Problem("<covariates>", message, remedy, None, " / ".join(keys), value))
+        problems.append(
+            Problem("<covariates>", message, remedy, column=" / ".join(keys), value=value)
+        )
     if covariates.index.duplicated().any():
         article = "a variant" if of_variants else "an item"
         problems.append(Problem("<covariates>", f"{article} stands there twice", "drop one"))

@@ -171,7 +171,9 @@ def same_variants(
     if names[0] != names[1]:
         remedy = "compare answers to one benchmark"
         value = " and ".join(names)
-        raise InputError([Problem("<new>", "another benchmark", remedy, None, "benchmark", value)])
+        raise InputError(
+            [Problem("<new>", "another benchmark", remedy, column="benchmark", value=value)]
+        )
     benchmark = sides[0].benchmarks[names[0]]
     one, other = (flips_of_items(table, benchmark, missing) for table in patterns)
     smallest = benchmark.same_variants_odds_ratio

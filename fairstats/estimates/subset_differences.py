@@ -9,7 +9,7 @@ from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.counts.by_item import crossed_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.pair_estimates import DECISIVE, bounds_tables, counted_tables, pairs_of
-from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.estimates.table import is_primary_test
 
 _NO_LETTERS = pd.DataFrame(columns=[*PAIR_COLUMNS, "letter_a", "letter_b", "n"])
 
@@ -51,5 +51,4 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
         [table for table in tables if table["metric"].isin(DECISIVE).all()], ignore_index=True
     )
     difference = found[found["metric"] == "accuracy_difference"].set_index(keys)[columns]
-    is_primary = found["test"].fillna("").str.startswith(PRIMARY_TEST)
-    return difference.join(found[is_primary].set_index(keys)[["p_value", "test"]])
+    return difference.join(found[is_primary_test(found)].set_index(keys)[["p_value", "test"]])

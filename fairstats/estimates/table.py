@@ -52,6 +52,13 @@ BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 PRIMARY_TEST = "mcnemar midp"
 
 
+def is_primary_test(estimates: pd.DataFrame) -> pd.Series:
+    """Tell which rows are McNemar's test that carries the verdict, whether items are flipped or
+    not."""
+    of_primary = estimates["test"].str.startswith(PRIMARY_TEST, na=False)
+    return estimates["metric"].eq("mcnemar") & of_primary
+
+
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Join tables that each have some of the columns; what a table lacks is missing in its rows.
 

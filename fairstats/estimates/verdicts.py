@@ -18,7 +18,7 @@ from fairstats.counts.asked import Asked
 from fairstats.counts.missing_policies import missing_per_group
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.estimates.completions import completions
-from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.estimates.table import PRIMARY_TEST, is_primary_test
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN, verdict
 from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 from fairstats.metrics.accuracy import accuracy_difference
@@ -114,7 +114,7 @@ def with_verdicts(
     estimates = estimates.copy()
     keys = list(PAIR_COLUMNS)
     by_pair = estimates.set_index(keys)
-    tests = by_pair["test"].str.startswith(PRIMARY_TEST) & by_pair["metric"].eq("mcnemar")
+    tests = is_primary_test(by_pair)
     signed = by_pair["metric"].eq("accuracy_difference")
     differences = signed.to_numpy() & estimates["attribute"].ne(BASELINE)
     effects = {name: own.effects["accuracy_difference"] for name, own in pairs_of.items()}
@@ -167,7 +167,7 @@ def completions_of(
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
     """Give `fairstats.estimates.completions.completions` of the pairs of an estimates table."""
-    tests = estimates["test"].str.startswith(PRIMARY_TEST) & estimates["metric"].eq("mcnemar")
+    tests = is_primary_test(estimates)
     return completions(
         counts,
         estimates[tests].set_index(list(PAIR_COLUMNS))["p_value"],

@@ -119,7 +119,7 @@ def first_difference(
             which = ", ".join(str(row[key]) for key in keys if not pd.isna(row[key]))
             message = f"{which}: recomputed as {found[column].iloc[place]}"
             value = str(row[column])
-            return Problem(path, message, _REMEDY, place + 1, column, value)
+            return Problem(path, message, _REMEDY, row=place + 1, column=column, value=value)
     return None
 
 

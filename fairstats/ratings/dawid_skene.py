@@ -156,7 +156,9 @@ def dawid_skene(
     if (said < 0).any():
         value = str(long["value"].to_numpy()[said < 0][0])
         remedy = f"use one of {', '.join(names)}"
-        raise InputError([Problem("<ratings>", "is no category", remedy, None, "value", value)])
+        raise InputError(
+            [Problem("<ratings>", "is no category", remedy, column="value", value=value)]
+        )
     item, items = pd.factorize(long["item_id"], sort=True)
     rater, raters = pd.factorize(long["rater_id"], sort=True)
     k, n_raters = len(names), len(raters)
@@ -257,7 +259,7 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
         if ratings.index.has_duplicates:
             twice = str(ratings.index[ratings.index.duplicated()][0])
             message, remedy = "the item stands there twice", "give each item one row"
-            raise InputError([Problem("<ratings>", message, remedy, None, "index", twice)])
+            raise InputError([Problem("<ratings>", message, remedy, column="index", value=twice)])
         n, raters = ratings.shape
         long = pd.DataFrame(
             {

@@ -181,7 +181,7 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
     """The ratings with a column ``covariate <name>`` each."""
 
     def wrong(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
-        return InputError([Problem("<raters>", message, remedy, None, column, value)])
+        return InputError([Problem("<raters>", message, remedy, column=column, value=value)])
 
     if "rater_id" in raters:
         raters = raters.set_index("rater_id")
@@ -226,7 +226,7 @@ def _references(frame: pd.DataFrame, names: list[str], given: Mapping[str, str])
         if name in given and str(given[name]) not in raters.index:
             remedy = f"use one of {', '.join(map(str, raters.index))}"
             message = "no rating has this reference level"
-            problem = Problem("<reference>", message, remedy, None, name, str(given[name]))
+            problem = Problem("<reference>", message, remedy, column=name, value=str(given[name]))
             raise InputError([problem])
         if len(raters):
             found[name] = str(given.get(name, raters.idxmax()))

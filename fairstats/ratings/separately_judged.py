@@ -188,7 +188,9 @@ def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
     if len(alike):
         value = str(pairs.at[alike[0], "item_id"])
         message, row = "is paired with itself", int(alike[0]) + 1
-        raise InputError([Problem("<pairs>", message, "name another", row, "item_id_2", value)])
+        raise InputError(
+            [Problem("<pairs>", message, "name another", row=row, column="item_id_2", value=value)]
+        )
     items = np.sort(pairs[["item_id", "item_id_2"]].astype(str).to_numpy(dtype=object), axis=1)
     optional = [name for name in ("benchmark", "dataset", "model") if name in pairs]
     return pairs[optional].assign(item_id=items[:, 0], item_id_2=items[:, 1]).drop_duplicates()

@@ -193,7 +193,9 @@ def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
     for column in ("dataset", "rater_group"):
         for row in _first(ratings[column] == POOLED, 1):
             message, remedy = "is the name of all together", "use another name"
-            raise InputError([Problem(path, message, remedy, row + 1, column, POOLED)])
+            raise InputError(
+                [Problem(path, message, remedy, row=row + 1, column=column, value=POOLED)]
+            )
 
 
 def no_ratings() -> pd.DataFrame:
@@ -234,7 +236,9 @@ def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
         for row in _first(wrong.astype(bool)):
             value = str(given.at[row, name])
             kind = "whole number" if name == "repeat" else "number"
-            problems.append(Problem(path, f"is no {kind}", "correct it", row + 1, name, value))
+            problems.append(
+                Problem(path, f"is no {kind}", "correct it", row=row + 1, column=name, value=value)
+            )
         columns[name] = number
     if problems:
         raise InputError(problems)
@@ -244,7 +248,9 @@ def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
     for row in _first(flags.isna() & given["swapped"].notna()):
         remedy = "write true or false, or nothing"
         value = str(given.at[row, "swapped"])
-        problems.append(Problem(path, "is unknown", remedy, row + 1, "swapped", value))
+        problems.append(
+            Problem(path, "is unknown", remedy, row=row + 1, column="swapped", value=value)
+        )
     if problems:
         raise InputError(problems)
     columns["swapped"] = flags.astype("boolean")
@@ -282,7 +288,9 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> Ite
         if (row, column) in seen or len(seen) > 100:
             continue
         seen.add((row, column))
-        yield Problem(path, message, remedy, None if row is None else row + 1, column, value)
+        yield Problem(
+            path, message, remedy, row=None if row is None else row + 1, column=column, value=value
+        )
 
 
 def _first(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:
@@ -305,25 +313,34 @@ def _value_problems(
                 remedy = f"use one of {', '.join(allowed)}, or declare it in a rubric of your own"
                 value = str(frame.at[row, column])
                 message = f"is not declared by the rubric {name}"
-                yield Problem(path, message, remedy, row + 1, column, value)
+                yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
         # A model is a group of its own: no two judges are pooled.
         given = frame["rater_group"]
         alone = (given == MODEL_GROUP) | (given == frame["rater_id"])
         for row in _first(own & is_model & ~alone):
             value = str(given[row])
             message, remedy = "is a group of people, and the rater a model", f"use {MODEL_GROUP}"
-            yield Problem(path, message, remedy, row + 1, "rater_group", value)
+            yield Problem(path, message, remedy, row=row + 1, column="rater_group", value=value)
         taken = (*rubric.rater_groups, MODEL_GROUP)
         for row in _first(own & is_model & frame["rater_id"].isin(taken)):
             value = str(frame.at[row, "rater_id"])
             message = "is the name of a group, and the rater a model"
-            yield Problem(path, message, "give it its own name", row + 1, "rater_id", value)
+            yield Problem(
+                path, message, "give it its own name", row=row + 1, column="rater_id", value=value
+            )
         for question in rubric.questions:
             asked = own & (frame["dimension"] == question.dimension) & frame["value"].notna()
             for row in _first(asked & ~frame["value"].isin(question.values)):
                 message = f"is no value of {question.dimension} in the rubric {name}"
                 remedy = f"use one of {', '.join(question.values)}"
-                yield Problem(path, message, remedy, row + 1, "value", str(frame.at[row, "value"]))
+                yield Problem(
+                    path,
+                    message,
+                    remedy,
+                    row=row + 1,
+                    column="value",
+                    value=str(frame.at[row, "value"]),
+                )
 
 
 def _identity_problems(
@@ -337,21 +354,32 @@ def _identity_problems(
         for row in _first(filled != first, 1):
             value = f"{frame.at[row, column]}, and {first[row] or 'none'}"
             remedy = "give each its own task_id"
-            yield Problem(path, f"{_NO_TASK}, and this has two", remedy, row + 1, column, value)
+            yield Problem(
+                path,
+                f"{_NO_TASK}, and this has two",
+                remedy,
+                row=row + 1,
+                column=column,
+                value=value,
+            )
     raters = frame.groupby("rater_id", sort=False)
     for column in ("rater_kind", "rater_group"):
         first = raters[column].transform("first")
         for row in _first(frame[column] != first, 1):
             value = f"{frame.at[row, column]}, and {first[row]}"
             message = f"the rater {frame.at[row, 'rater_id']} has two"
-            yield Problem(path, message, "give each rater one", row + 1, column, value)
+            yield Problem(
+                path, message, "give each rater one", row=row + 1, column=column, value=value
+            )
     judgements = frame.groupby(["benchmark", *JUDGEMENT_COLUMNS[2:]], sort=False)
     for column in ("duration_s", "swapped"):
         filled = frame[column].astype("float64").fillna(-1)
         first = filled.groupby(judgements.ngroup()).transform("first")
         for row in _first(filled != first, 1):
             value, remedy = str(frame.at[row, column]), "write the same in all of its rows"
-            yield Problem(path, "a judgement has one", remedy, row + 1, column, value)
+            yield Problem(
+                path, "a judgement has one", remedy, row=row + 1, column=column, value=value
+            )
     compares = frame["rubric"].map({name: rubric.compares for name, rubric in rubrics.items()})
     for column, kind, own in (
         ("item_id_2", "items", "item_id"),
@@ -360,14 +388,14 @@ def _identity_problems(
         needed = compares == kind
         for row in _first(needed & (frame[column].isna() | frame[own].isna()), 1):
             message = f"the rubric {frame.at[row, 'rubric']} compares {kind}: each task has two"
-            yield Problem(path, message, f"fill in {own} and {column}", row + 1, column)
+            yield Problem(path, message, f"fill in {own} and {column}", row=row + 1, column=column)
         for row in _first(needed & (frame[column] == frame[own]).fillna(False), 1):
             message, value = f"is the same as {own}", str(frame.at[row, column])
-            yield Problem(path, message, "name another", row + 1, column, value)
+            yield Problem(path, message, "name another", row=row + 1, column=column, value=value)
         for row in _first(~needed & frame[column].notna(), 1):
             message = f"the rubric {frame.at[row, 'rubric']} does not compare {kind}"
             value = str(frame.at[row, column])
-            yield Problem(path, message, "leave it empty", row + 1, column, value)
+            yield Problem(path, message, "leave it empty", row=row + 1, column=column, value=value)
 
 
 def _logic_problems(
@@ -406,12 +434,16 @@ def _logic_problems(
                     )
                     remedy = f"correct {other}, or write {question.otherwise} here"
                     shown = str(value[judgement])
-                    yield Problem(path, message, remedy, row + 1, question.dimension, shown)
+                    yield Problem(
+                        path, message, remedy, row=row + 1, column=question.dimension, value=shown
+                    )
             for row in first[~there & asked].head(5):
                 message = f"the judgement lacks the dimension {question.dimension}"
                 remedy = "add its row; where it was not answered, with an empty value"
                 value_ = f"{frame.at[row, 'task_id']} by {frame.at[row, 'rater_id']}"
-                yield Problem(path, message, remedy, int(row) + 1, "dimension", value_)
+                yield Problem(
+                    path, message, remedy, row=int(row) + 1, column="dimension", value=value_
+                )
 
 
 def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from fairstats._lib.formatting import (
 )
 from fairstats.benchmarks.terms import BASELINE, POOLED
 from fairstats.counts.answer_letters import NO_ANSWER
-from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.estimates.table import is_primary_test
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release
 from fairstats.report.same_prompt_section import beyond_noise
@@ -234,7 +234,7 @@ def _uneven_missing(rows: pd.DataFrame, board: Board, where: str, alpha: float) 
 
 
 def _few(rows: pd.DataFrame, board: Board, where: str) -> Iterator[str]:
-    tests = rows[(rows["metric"] == "mcnemar") & rows["test"].str.startswith(PRIMARY_TEST)]
+    tests = rows[is_primary_test(rows)]
     few = tests["n10"] + tests["n01"] < FEW_DISCORDANT
     # Without a pair of answers there is no verdict, and that is said.
     few = tests[few & (tests["n"] > 0) & ~_aside(tests)]
@@ -318,7 +318,7 @@ def pairs_of(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], pd.DataFrame
 
     Of McNemar's tests it is the one that carries the verdict.
     """
-    other = (rows["metric"] == "mcnemar") & ~rows["test"].str.startswith(PRIMARY_TEST, na=False)
+    other = (rows["metric"] == "mcnemar") & ~is_primary_test(rows)
     chosen = rows[~_aside(rows) & ~other].dropna(subset="group_a")
     for pair, own in chosen.groupby(["attribute", "group_a", "group_b"], sort=False):
         by_metric = own.set_index("metric")
@@ -332,8 +332,7 @@ def _aside(rows: pd.DataFrame) -> pd.Series:
 
 def _primary_test(rows: pd.DataFrame, pair: tuple[str, ...]) -> pd.Series | None:
     tests = rows[
-        (rows["metric"] == "mcnemar")
-        & rows["test"].str.startswith(PRIMARY_TEST)
+        is_primary_test(rows)
         & (rows[["attribute", "group_a", "group_b"]] == list(pair)).all(axis=1)
     ]
     return tests.iloc[0] if len(tests) else None

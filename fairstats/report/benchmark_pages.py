@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import decimal, escape_markdown
 from fairstats._lib.safe_names import fold_name
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK
 from fairstats.report.page_output import show_markdown, show_table
@@ -86,8 +86,7 @@ def _own_table(model: str, benchmark: Benchmark, release: Release) -> str:
     own = estimates[
         (estimates["benchmark"] == benchmark.name)
         & (estimates["model"].map(fold_name) == fold_name(model))
-        & (estimates["metric"] == "mcnemar")
-        & estimates["test"].str.startswith(PRIMARY_TEST)
+        & is_primary_test(estimates)
         & estimates["attribute"].isin([a.name for a in benchmark.varied])
     ]
     if own.empty:

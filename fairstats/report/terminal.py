@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairstats._lib.formatting import decimal, scientific
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.estimates.table import PRIMARY_TEST
+from fairstats.estimates.table import is_primary_test
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +98,7 @@ def _cells(rows: pd.DataFrame) -> list[str]:
     main = rows.set_index("metric")
     difference = main.loc["accuracy_difference"]
     # The test that the verdict rests on.
-    tests = rows[rows["metric"].eq("mcnemar") & rows["test"].str.startswith(PRIMARY_TEST)]
+    tests = rows[is_primary_test(rows)]
     test = tests.iloc[0] if len(tests) else main.loc["cfr"]
     verdict = difference["verdict"]
     low, high = decimal(difference["ci_low"]), decimal(difference["ci_high"])

@@ -152,7 +152,9 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
         message, remedy = "is no whole number", "number the snippets of a list from 1"
         raise InputError(
             [
-                Problem(path, message, remedy, int(row) + 1, "rank", str(value)[:200])
+                Problem(
+                    path, message, remedy, row=int(row) + 1, column="rank", value=str(value)[:200]
+                )
                 for row, value in parts.items()
             ]
         )
@@ -166,9 +168,9 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
                     path,
                     str(case["check"]),
                     _REMEDY,
-                    None if pd.isna(case["index"]) else int(case["index"]) + 1,
-                    str(case["column"]),
-                    str(case["failure_case"])[:200],
+                    row=None if pd.isna(case["index"]) else int(case["index"]) + 1,
+                    column=str(case["column"]),
+                    value=str(case["failure_case"])[:200],
                 )
                 for case in cases
             ]

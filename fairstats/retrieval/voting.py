@@ -235,7 +235,7 @@ def _single(
     if answers.duplicated(list(KEY_COLUMNS)).any():
         row = int(np.flatnonzero(answers.duplicated(list(KEY_COLUMNS)))[0])
         message, remedy = "the same answer stands here a second time", "drop one"
-        raise InputError([Problem("<answers>", message, remedy, row + 1)])
+        raise InputError([Problem("<answers>", message, remedy, row=row + 1)])
     names = answers["strategy"].astype("str")
     return answers[~names.isin(votes_among(names.unique()))]
 

@@ -109,7 +109,11 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     wrong = np.isinf(numbers) | (np.isnan(numbers) & table["value"].notna().to_numpy())
     for row in np.flatnonzero(wrong)[:10]:
         said = str(table["value"].iloc[row])
-        problems.append(Problem(path, "is no finite number", _REMEDY, int(row) + 1, "value", said))
+        problems.append(
+            Problem(
+                path, "is no finite number", _REMEDY, row=int(row) + 1, column="value", value=said
+            )
+        )
     if problems:
         raise InputError(problems)
     table = table.astype(_DTYPES)
@@ -118,7 +122,9 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     for row in np.flatnonzero(wrong)[:10]:
         message = "does not fit the option"
         said = str(table["role"].iloc[row])
-        problems.append(Problem(path, message, _REMEDY, int(row) + 1, "role", said))
+        problems.append(
+            Problem(path, message, _REMEDY, row=int(row) + 1, column="role", value=said)
+        )
     share = (
         table["measure"].isin(_SHARES)
         & table["value"].notna()
@@ -127,13 +133,15 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     for row in np.flatnonzero(share)[:10]:
         said = str(table["value"].iloc[row])
         message = "is no share from 0 to 1"
-        problems.append(Problem(path, message, _REMEDY, int(row) + 1, "value", said))
+        problems.append(
+            Problem(path, message, _REMEDY, row=int(row) + 1, column="value", value=said)
+        )
     names = [name for name in MEASURE_COLUMNS if name not in ("role", "value")]
     for row in np.flatnonzero(table.duplicated(names))[:10]:
         one = table.iloc[row]
         said = f"{one['item_id']}, {one['group']}, {one['measure']}"
         message = "is measured twice"
-        problems.append(Problem(path, message, "name one file of it", int(row) + 1, value=said))
+        problems.append(Problem(path, message, "name one file of it", row=int(row) + 1, value=said))
     if problems:
         raise InputError(problems)
     return table.sort_values(names, ignore_index=True)
@@ -143,7 +151,9 @@ def _text_problems(table: pd.DataFrame, path: str) -> Iterator[Problem]:
     for column in MEASURE_COLUMNS[:-1]:
         for row, value in _faulty(table[column], column in _EMPTY):
             message = f"is no printable text of at most {_LONGEST} characters"
-            yield Problem(path, message, _REMEDY, row + 1, column, printable(str(value)[:80]))
+            yield Problem(
+                path, message, _REMEDY, row=row + 1, column=column, value=printable(str(value)[:80])
+            )
 
 
 def _faulty(values: pd.Series, may_be_empty: bool) -> list[tuple[int, Any]]:

@@ -6,7 +6,9 @@ from fairstats._lib.problems import InputError, Problem
 
 
 def test_a_problem_names_file_row_column_value_and_remedy():
-    problem = Problem("a.csv", "no such group", "use one of: white, black", 3, "group", "wite")
+    problem = Problem(
+        "a.csv", "no such group", "use one of: white, black", row=3, column="group", value="wite"
+    )
     said = "a.csv: row 3: group = 'wite': no such group; use one of: white, black"
     assert str(problem) == said
 
@@ -18,7 +20,11 @@ def test_what_is_not_known_is_left_out():
 
 
 def test_a_long_value_is_cut_and_its_control_characters_are_not_printed():
-    said = str(Problem("a.csv", "too long", "cut it", 1, "model", "\x1b[2J\n" + "x" * 5000))
+    said = str(
+        Problem(
+            "a.csv", "too long", "cut it", row=1, column="model", value="\x1b[2J\n" + "x" * 5000
+        )
+    )
     assert len(said) < 400
     assert said.isprintable()
     assert "…" in said
@@ -31,7 +37,7 @@ def test_a_hostile_column_name_is_cut_and_its_control_characters_are_not_printed
 
 
 def test_an_error_shows_the_first_problems_and_keeps_all():
-    problems = [Problem("a.csv", f"fault {i}", "correct it", i) for i in range(1, 26)]
+    problems = [Problem("a.csv", f"fault {i}", "correct it", row=i) for i in range(1, 26)]
     error = InputError(problems)
     assert error.problems == tuple(problems)
     assert str(error).splitlines()[0] == str(problems[0])

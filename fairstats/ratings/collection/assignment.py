@@ -194,7 +194,7 @@ def _replicates(
         if group not in present or group not in wanted:
             message = "has replicates, and no rater" if group in wanted else "has no replicates"
             problems.append(
-                Problem(str(path), message, "give both or none", None, "rater_group", group)
+                Problem(str(path), message, "give both or none", column="rater_group", value=group)
             )
         elif wanted[group] < 1:
             problems.append(Problem("--replicates", "is no number of raters", "give 1 or more"))
@@ -225,7 +225,7 @@ def _assigned(
             message = f"{len(members)} raters of the group have {error}"
             remedy = "ask more raters, raise max_tasks, or lower --replicates"
             raise InputError(
-                [Problem(str(path), message, remedy, None, "rater_group", group)]
+                [Problem(str(path), message, remedy, column="rater_group", value=group)]
             ) from None
         chosen = balanced_tasks(len(tasks), loads, replicates=wanted, rng=rng)
         sides = balanced_sides(chosen, rng) if rubric.compares == "models" else {}

@@ -92,18 +92,20 @@ def _wrong_entry(
     remedy = "use the file that the form exported, as it is"
     if not isinstance(entry, dict) or not {*_ENTRIES} <= {*entry}:
         message = f"is no judgement with {', '.join(_ENTRIES)}"
-        yield Problem(str(path), message, remedy, number, name)
+        yield Problem(str(path), message, remedy, row=number, column=name)
         return
     answers, duration = entry["answers"], entry["duration_s"]
     if not isinstance(entry["task_id"], str) or not isinstance(entry["comment"], str):
-        yield Problem(str(path), "is no text", remedy, number, "task_id, comment")
+        yield Problem(str(path), "is no text", remedy, row=number, column="task_id, comment")
     number_given = isinstance(duration, int | float) and not isinstance(duration, bool)
     if not number_given or not (math.isfinite(duration) and 0 <= duration <= _MOST_SECONDS):
-        yield Problem(str(path), "is no time", remedy, number, "duration_s", str(duration))
+        yield Problem(
+            str(path), "is no time", remedy, row=number, column="duration_s", value=str(duration)
+        )
     if not isinstance(answers, dict) or not all(isinstance(v, str) for v in answers.values()):
-        yield Problem(str(path), "is no set of answers", remedy, number, "answers")
+        yield Problem(str(path), "is no set of answers", remedy, row=number, column="answers")
         return
     for dimension in answers:
         if dimension not in handed_out.rubric.dimensions:
             message = f"is no dimension of the rubric {handed_out.rubric.name}"
-            yield Problem(str(path), message, remedy, number, dimension)
+            yield Problem(str(path), message, remedy, row=number, column=dimension)

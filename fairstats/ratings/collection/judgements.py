@@ -129,7 +129,7 @@ def _checked(
     """The judgement of an entry, or what is wrong with it; neither where nothing was filled in."""
 
     def wrong(message: str, remedy: str, column: str, value: str) -> Problem:
-        return Problem(str(path), message, remedy, entry.row, column, value)
+        return Problem(str(path), message, remedy, row=entry.row, column=column, value=value)
 
     rater_id, task_id = entry.rater_id, entry.task_id
     if entry.assignment != handed_out.assignment:
@@ -168,7 +168,7 @@ def _checked(
     if lacking:
         remedy = "have the rater finish the task, or empty all of its values"
         message = f"is partly filled, without {', '.join(lacking)}"
-        problems.append(Problem(str(path), message, remedy, entry.row))
+        problems.append(Problem(str(path), message, remedy, row=entry.row))
     if problems or not (values or entry.comment or entry.partial):
         return None, problems
     if asked["swapped"] == "true":

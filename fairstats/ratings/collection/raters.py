@@ -58,7 +58,7 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
         found = {name: (record.fields.get(name) or "").strip() for name in _COLUMNS}
         wrong = list(_wrong_rater(found, seen, rubric))
         problems += [
-            Problem(str(path), message, remedy, record.row, column, found[column])
+            Problem(str(path), message, remedy, row=record.row, column=column, value=found[column])
             for column, message, remedy in wrong
         ]
         seen.add(found["rater_id"])

@@ -116,7 +116,7 @@ def _twice(judgements: Sequence[Judgement]) -> Iterator[Problem]:
             continue
         if earlier.path == judgement.path:
             message = f"stands in row {earlier.row} already ({about})"
-            yield Problem(str(judgement.path), message, "drop one of the two", judgement.row)
+            yield Problem(str(judgement.path), message, "drop one of the two", row=judgement.row)
         else:
             shared[earlier.path, judgement.path, judgement.rater_id].append(judgement.task_id)
     for (one, other, rater_id), task_ids in shared.items():

@@ -52,7 +52,9 @@ def mirrored(question: Question) -> dict[str, str]:
     """
 
     def wrong(message: str, remedy: str, value: str | None = None) -> InputError:
-        return InputError([Problem("rubric", message, remedy, None, question.dimension, value)])
+        return InputError(
+            [Problem("rubric", message, remedy, column=question.dimension, value=value)]
+        )
 
     first, second = (
         [choice.value for choice in question.choices if choice.prefers == answer]

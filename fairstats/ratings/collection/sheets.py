@@ -120,7 +120,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     while header and not header[-1]:
         header.pop()
     problems = repeated_columns(header, str(path)) + [
-        Problem(str(path), "has more cells than the header", "use the sheet as it was", number)
+        Problem(str(path), "has more cells than the header", "use the sheet as it was", row=number)
         for number, cells in enumerate(lines[1:], start=1)
         if any(cell.strip() for cell in cells[len(header) :])
     ]

@@ -126,7 +126,9 @@ def read_subjects(
             required = name not in optional or name in _NAMES[rubric.compares]
             if wrong := _wrong_entry(value, is_text=name in texts, required=required):
                 shown = None if value is None else str(value)
-                problems.append(Problem(str(file), *wrong, record.row, name, shown))
+                problems.append(
+                    Problem(str(file), *wrong, row=record.row, column=name, value=shown)
+                )
     if problems:
         raise InputError(problems)
     subjects = [_subject(record.fields, names, texts, given) for record in records]
@@ -193,11 +195,13 @@ def _repeated(
         if earlier != row:
             message, remedy = f"is the same as row {earlier}", "drop one, or tell the two apart"
             value = ", ".join(name for name in names.values() if name)
-            yield Problem(path, message, remedy, row, "item_id", value)
+            yield Problem(path, message, remedy, row=row, column="item_id", value=value)
         elif named_tasks and task != row:
             message, remedy = f"is the task of row {task} already", "name each task"
-            yield Problem(path, message, remedy, row, "task_id", task_id)
+            yield Problem(path, message, remedy, row=row, column="task_id", value=task_id)
         for own, other in (("model", "model_2"), ("item_id", "item_id_2")):
             if names[other] is not None and names[own] == names[other]:
                 message = f"is the same as {own}"
-                yield Problem(path, message, "name another", row, other, names[other])
+                yield Problem(
+                    path, message, "name another", row=row, column=other, value=names[other]
+                )

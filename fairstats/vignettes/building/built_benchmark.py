@@ -203,7 +203,14 @@ Wrong = tuple[str, Any, str]
 def _said(wrong: Iterable[Wrong], path: Path, record: Record) -> list[Problem]:
     remedy = "use the folder as `fairstats vignettes run` left it"
     return [
-        Problem(str(path), message, remedy, record.row, column, None if v is None else str(v))
+        Problem(
+            str(path),
+            message,
+            remedy,
+            row=record.row,
+            column=column,
+            value=None if v is None else str(v),
+        )
         for column, v, message in wrong
     ]
 

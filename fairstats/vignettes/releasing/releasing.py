@@ -148,8 +148,8 @@ def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Rele
 def _nothing_left(built: Built, without: pd.DataFrame) -> InputError:
     place = str(built.path)
     problems = [
-        Problem(place, f"{one['stage']}: {one['reason']}", "no item is left", None, "item_id",
-                one["item_id"])
+        Problem(place, f"{one['stage']}: {one['reason']}", "no item is left", column="item_id",
+                value=one["item_id"])
         for one in without.drop_duplicates("item_id").to_dict("records")
     ]  # fmt: skip
     return InputError(problems or [Problem(place, "holds no item", "build one first")])

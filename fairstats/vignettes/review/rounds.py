@@ -188,7 +188,9 @@ def _round(built: Built, path: Path, number: int) -> Round:
         if key is None:
             message, remedy = "is no variant of the build", "use the build that was handed out"
             place, value = str(path / TASKS), f"{row['item_id']}, {row['dataset']}"
-            raise InputError([Problem(place, message, remedy, record.row, "item_id", value)])
+            raise InputError(
+                [Problem(place, message, remedy, row=record.row, column="item_id", value=value)]
+            )
         tasks[row["task_id"]] = key
         texts[key] = row["answer"]
     file, apart = ratings_files(built.path, number)
@@ -215,6 +217,10 @@ def _refuse_stale(review: Review) -> None:
                 remedy = "use the build as it was handed out, or review this one anew"
                 value = ", ".join(key)
                 raise InputError(
-                    [Problem(str(built.path / VARIANTS), message, remedy, None, "text", value)]
+                    [
+                        Problem(
+                            str(built.path / VARIANTS), message, remedy, column="text", value=value
+                        )
+                    ]
                 )
         texts |= {edit.key: edit.text for edit in review.edits if edit.round == one.number}

@@ -140,7 +140,14 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
     for record in csv_records(path, separators=SEPARATORS):
         wrong = list(_wrong_edit(record, earlier, found))
         problems += [
-            Problem(str(path), message, remedy, record.row, column, record.fields.get(column))
+            Problem(
+                str(path),
+                message,
+                remedy,
+                row=record.row,
+                column=column,
+                value=record.fields.get(column),
+            )
             for column, message, remedy in wrong
         ]
         if not wrong:
