@@ -16,10 +16,7 @@ import typer
 
 from fairstats._lib.extras import how_to_install
 from fairstats._lib.problems import InputError, Note, Problem, in_lines, printable
-from fairstats.benchmarks.terms import MISSING_POLICIES
-
-# What `analyze` adjusts p-values by; written here, since commands load libraries when they run.
-ADJUSTMENTS = ("holm", "hommel", "bh", "by", "max_t")
+from fairstats.benchmarks.terms import MissingPolicy
 
 if TYPE_CHECKING:
     from fairstats.benchmarks.declaration import Benchmark
@@ -30,8 +27,8 @@ R = TypeVar("R")
 
 Paths = Annotated[list[Path], typer.Argument(help="Answer files or folders of them.")]
 Missing = Annotated[
-    str | None,
-    typer.Option(help=f"Policy for missing answers: {', '.join(MISSING_POLICIES)}."),
+    MissingPolicy | None,
+    typer.Option(help="Policy for missing answers."),
 ]
 Files = Annotated[
     list[Path] | None,
@@ -117,20 +114,9 @@ def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
     return [load_rubric(path) for path in files or []]
 
 
-def check_policy(missing: str | None) -> None:
-    if missing is not None:
-        check_one_of("--missing", missing, MISSING_POLICIES)
-
-
 def check_alpha(alpha: float) -> None:
     if not 0 < alpha < 0.5:
         raise InputError([Problem("--alpha", f"{alpha} is no error rate", "below 0.5, e.g. 0.05")])
-
-
-def check_one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        remedy = f"use one of {', '.join(allowed)}"
-        raise InputError([Problem(option, f"{value!r} is unknown", remedy)])
 
 
 def print_problems(problems: Any, *, err: bool = True) -> None:

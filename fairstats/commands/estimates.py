@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from fairstats._lib.problems import InputError, Problem, in_lines
-from fairstats.answers.engine_names import ENGINES, MEMORY_LIMIT
-from fairstats.benchmarks.terms import COMPARISON_POLICIES
+from fairstats.answers.engine_names import MEMORY_LIMIT, Engine
+from fairstats.benchmarks.terms import ComparisonPolicy
 from fairstats.commands._shared import (
-    ADJUSTMENTS,
     Alpha,
     AsCsv,
     AsJson,
@@ -19,8 +18,6 @@ from fairstats.commands._shared import (
     Missing,
     Paths,
     check_alpha,
-    check_one_of,
-    check_policy,
     load_files,
     print_table,
     says_what_is_wrong,
@@ -40,10 +37,11 @@ def analyze(
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
     engine: Annotated[
-        str, typer.Option(help=f"Where to count: {', '.join(ENGINES)}; the last two take parquet.")
+        Engine, typer.Option(help="Where to count; duckdb and spark take parquet.")
     ] = "pandas",
     adjust: Annotated[
-        str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS)}.")
+        Literal["holm", "hommel", "bh", "by", "max_t"],
+        typer.Option(help="How p-values are adjusted."),
     ] = "holm",
     memory_limit: Annotated[
         str, typer.Option(help="What DuckDB may hold in memory; it spills the rest to disk.")
@@ -54,19 +52,16 @@ def analyze(
     from fairstats.estimates.analyze import analyze as estimate
     from fairstats.report.terminal import print_estimates
 
-    check_policy(missing)
     check_alpha(alpha)
-    check_one_of("--engine", engine, ENGINES)
-    check_one_of("--adjust", adjust, ADJUSTMENTS)
-    with engine_problems(engine):  # type: ignore[arg-type]
-        answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)  # type: ignore[arg-type]
+    with engine_problems(engine):
+        answers = scan_answers(paths, engine=engine, memory_limit=memory_limit)
         if engine == "pandas":
             _say_what_is_not_declared(answers, benchmark_file)
         estimates = estimate(
             answers,
-            missing,  # type: ignore[arg-type]
+            missing,
             alpha,
-            adjust=adjust,  # type: ignore[arg-type]
+            adjust=adjust,
             benchmarks=load_files(benchmark_file),
         )
     if out is not None:
@@ -106,15 +101,14 @@ def compare(
         ),
     ] = False,
     missing: Annotated[
-        str | None,
+        ComparisonPolicy | None,
         typer.Option(
-            help=f"Policy for missing answers: {', '.join(COMPARISON_POLICIES)} "
-            "(default: common, the pairs that both models answered)."
+            help="Policy for missing answers. Default: common, the pairs that both models answered."
         ),
     ] = None,
     alpha: Alpha = 0.05,
     adjust: Annotated[
-        str, typer.Option(help=f"How p-values are adjusted: {', '.join(ADJUSTMENTS[:4])}.")
+        Literal["holm", "hommel", "bh", "by"], typer.Option(help="How p-values are adjusted.")
     ] = "holm",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -129,17 +123,14 @@ def compare(
     from fairstats.comparisons.compare import answers_of_one
     from fairstats.comparisons.compare import compare as compare_answers
 
-    if missing is not None:
-        check_one_of("--missing", missing, COMPARISON_POLICIES)
     check_alpha(alpha)
-    check_one_of("--adjust", adjust, ADJUSTMENTS[:4])
     answers = read_answers(paths)
     table = compare_answers(
         answers_of_one(answers, "old", old, strategy, old_version),
         answers_of_one(answers, "new", new, new_strategy or strategy, new_version),
-        missing=missing,  # type: ignore[arg-type]
+        missing=missing,
         alpha=alpha,
-        adjust=adjust,  # type: ignore[arg-type]
+        adjust=adjust,
         allow_different_items=allow_different_items,
         benchmarks=load_files(benchmark_file),
     )
@@ -150,7 +141,7 @@ def compare(
 @says_what_is_wrong
 def rank(
     paths: Paths,
-    metric: Annotated[str, typer.Option(help="What ranks: ad, cfr or accuracy.")] = "ad",
+    metric: Annotated[Literal["ad", "cfr", "accuracy"], typer.Option(help="What ranks.")] = "ad",
     missing: Missing = None,
     alpha: Annotated[float, typer.Option(help="1 - simultaneous confidence level.")] = 0.05,
     pairs: Annotated[
@@ -168,16 +159,14 @@ def rank(
     from fairstats.answers.files import read_answers
     from fairstats.comparisons.ranking import rank_boards
 
-    check_policy(missing)
     check_alpha(alpha)
-    check_one_of("--metric", metric, ("ad", "cfr", "accuracy"))
     if missing == "bounds":
         problem = Problem("--missing", "bounds gives no figure to rank by", "name another policy")
         raise InputError([problem])
     ranking = rank_boards(
         read_answers(paths),
-        metric,  # type: ignore[arg-type]
-        missing=missing,  # type: ignore[arg-type]
+        metric,
+        missing=missing,
         alpha=alpha,
         benchmarks=load_files(benchmark_file),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +15,6 @@ from fairstats.commands._shared import (
     AsJson,
     RubricFiles,
     check_alpha,
-    check_one_of,
     load_rubric_files,
     print_table,
     says_what_is_wrong,
@@ -215,7 +214,7 @@ _add(
 @says_what_is_wrong
 def report(
     paths: Ratings,
-    to: Annotated[str, typer.Option(help="html or pdf.")] = "html",
+    to: Annotated[Literal["html", "pdf"], typer.Option(help="The format.")] = "html",
     out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
     title: Annotated[str, typer.Option(help="The report's title.")] = "Ratings",
     alpha: Alpha = 0.05,
@@ -225,10 +224,9 @@ def report(
     from fairstats.report.ratings_document import report_ratings
 
     check_alpha(alpha)
-    check_one_of("--to", to, ("html", "pdf"))
     drawn = report_ratings(
         paths,
-        to=to,  # type: ignore[arg-type]
+        to=to,
         out=out,
         title=title,
         alpha=alpha,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,7 +17,6 @@ from fairstats.commands._shared import (
     AsJson,
     RubricFiles,
     check_alpha,
-    check_one_of,
     load_rubric_files,
     print_table,
     says_what_is_wrong,
@@ -85,7 +84,9 @@ def errors(
     dimension: Annotated[str, typer.Option(help="Which dimension's ratings.")] = "bias",
     benchmark: Annotated[str | None, typer.Option(help="Where there are several.")] = None,
     rubric: Annotated[str | None, typer.Option(help="Where there are several.")] = None,
-    rater_kind: Annotated[str, typer.Option(help="person or model: never both.")] = "person",
+    rater_kind: Annotated[
+        Literal["person", "model"], typer.Option(help="Whose ratings: never both.")
+    ] = "person",
     items: Annotated[
         bool, typer.Option("--items", help="The items' categories instead of the raters' errors.")
     ] = False,
@@ -98,7 +99,6 @@ def errors(
     from fairstats.ratings.dawid_skene import dawid_skene
     from fairstats.ratings.files import read_ratings
 
-    check_one_of("--rater-kind", rater_kind, ("person", "model"))
     ratings = read_ratings(paths, rubrics=load_rubric_files(rubric_file))
     ratings = ratings[(ratings["rater_kind"] == rater_kind) & (ratings["dimension"] == dimension)]
     where = ", ".join(map(str, paths))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,8 +13,6 @@ from fairstats.commands._shared import (
     Missing,
     RubricFiles,
     check_alpha,
-    check_one_of,
-    check_policy,
     load_files,
     load_rubric_files,
     plugin,
@@ -24,6 +22,8 @@ from fairstats.commands._shared import (
 )
 
 commands = typer.Typer()
+
+Renderer = Literal["auto", "quarto", "builtin"]
 
 
 @commands.command()
@@ -48,7 +48,7 @@ def publish(
         list[Path] | None,
         typer.Option(help="Measures of vignettes that lie in none of these folders; repeatable."),
     ] = None,
-    renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
+    renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
     alpha: Alpha = 0.05,
     benchmark_file: Files = None,
@@ -57,9 +57,7 @@ def publish(
     """Publish answers as an immutable release: answers, estimates, manifest, site and PDF."""
     from fairstats.publishing.publish import publish as publish_release
 
-    check_policy(missing)
     check_alpha(alpha)
-    check_one_of("--renderer", renderer, ("auto", "quarto", "builtin"))
     published = publish_release(
         answers,
         release=release,
@@ -68,9 +66,9 @@ def publish(
         without_retrievals=without_retrievals,
         ratings=ratings or (),
         measures=measures or (),
-        missing=missing,  # type: ignore[arg-type]
+        missing=missing,
         alpha=alpha,
-        renderer=renderer,  # type: ignore[arg-type]
+        renderer=renderer,
         benchmarks=load_files(benchmark_file),
         rubrics=load_rubric_files(rubric_file),
     )
@@ -113,14 +111,13 @@ def verify(
 def report(
     model: Annotated[str, typer.Argument(help="The model's name, or its page's address.")],
     release: Annotated[Path, typer.Option(help="The release's folder, e.g. site/v/2026.11.")],
-    to: Annotated[str, typer.Option(help="pdf or html.")] = "pdf",
+    to: Annotated[Literal["pdf", "html"], typer.Option(help="The format.")] = "pdf",
     out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
 ) -> None:
     """Write the audit report of one model, for signature."""
     from fairstats.report.audit_document import report_model
 
-    check_one_of("--to", to, ("pdf", "html"))
-    typer.echo(report_model(model, release, to=to, out=out))  # type: ignore[arg-type]
+    typer.echo(report_model(model, release, to=to, out=out))
 
 
 @commands.command()
@@ -157,12 +154,11 @@ def demo(
     answers: Annotated[
         Path | None, typer.Option(help="Publish these answer files instead of asking a model.")
     ] = None,
-    renderer: Annotated[str, typer.Option(help="auto, quarto or builtin.")] = "auto",
+    renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
 ) -> None:
     """Go the whole way once: the embedded model answers, the answers are published."""
     from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
 
-    check_one_of("--renderer", renderer, ("auto", "quarto", "builtin"))
     retrieved: list[Path] = []
     if answers is None:
         collector = plugin("fairstats.collectors", "chat")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +13,6 @@ from fairstats.commands._asking import DryRun, KeepFailures, stoppable
 from fairstats.commands._shared import (
     Alpha,
     check_alpha,
-    check_one_of,
     plugin,
     print_table,
     says_what_is_wrong,
@@ -93,7 +92,8 @@ def audit(
         Path | None, typer.Option(help="The .toml of the benchmark that those are to.")
     ] = None,
     embedding: Annotated[
-        str, typer.Option(help="Similarity of meaning: embedded, none, or auto (if installed).")
+        Literal["auto", "embedded", "none"],
+        typer.Option(help="Model for similarity of meaning; auto: embedded, if installed."),
     ] = "auto",
     alpha: Alpha = 0.05,
 ) -> None:
@@ -102,7 +102,6 @@ def audit(
     from fairstats.report.vignettes_document import report_vignettes
 
     check_alpha(alpha)
-    check_one_of("--embedding", embedding, ("auto", "embedded", "none"))
     written = report_vignettes(
         items,
         out=out,

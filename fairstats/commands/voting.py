@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,7 +15,6 @@ from fairstats.commands._shared import (
     Files,
     Paths,
     check_alpha,
-    check_one_of,
     load_files,
     plugin,
     print_table,
@@ -39,7 +38,9 @@ def vote(
     similarity: Annotated[
         float, typer.Option(help="Cosine similarity of replies that mean the same, for --open.")
     ] = 0.8,
-    linkage: Annotated[str, typer.Option(help="average or complete, for --open.")] = "average",
+    linkage: Annotated[
+        Literal["average", "complete"], typer.Option(help="How replies are joined, for --open.")
+    ] = "average",
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -55,7 +56,6 @@ def vote(
     from fairstats.retrieval.voting import majority_vote, vote_counts
 
     check_alpha(alpha)
-    check_one_of("--linkage", linkage, ("average", "complete"))
     if not -1 < similarity <= 1:
         message = f"{similarity} is no similarity to cut at"
         raise InputError([Problem("--similarity", message, "between -1 and 1, e.g. 0.8")])
@@ -66,7 +66,7 @@ def vote(
             answers,
             plugin("fairstats.embedders", embedder),
             similarity=similarity,
-            linkage=linkage,  # type: ignore[arg-type]
+            linkage=linkage,
         )
     else:
         voted = majority_vote(answers, benchmarks=known)

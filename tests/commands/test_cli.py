@@ -83,26 +83,10 @@ def test_plain_output_is_a_table(answers):
     ("arguments", "said"),
     [
         (("analyze", "nowhere.parquet"), "nowhere.parquet: no such file or folder"),
-        (("analyze", "{answers}", "--missing", "guess"), "use one of available, complete"),
         (("analyze", "{answers}", "--alpha", "2"), "2.0 is no error rate"),
         (("analyze", "{answers}", "--out", "x.csv"), "end it in .parquet"),
-        (("analyze", "{answers}", "--engine", "polars"), "use one of pandas, duckdb, spark"),
         (("validate", "{answers}", "--benchmark-file", "no.toml"), "no.toml: no such file"),
         (("publish", "--answers", "{answers}", "--release", "a b", "--out", "."), "release name"),
-        (
-            (
-                "publish",
-                "--answers",
-                "{answers}",
-                "--release",
-                "r",
-                "--out",
-                ".",
-                "--renderer",
-                "x",
-            ),
-            "use one of auto, quarto, builtin",
-        ),
         (
             ("publish", "--answers", "{answers}", "--release", "r", "--out", "{answers}"),
             "directory",
@@ -115,6 +99,31 @@ def test_wrong_use_is_said_in_a_line_and_exits_with_1(answers, arguments, said):
     assert done.exit_code == 1
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "choices"),
+    [
+        (("analyze", "x", "--missing"), "'available', 'complete', 'incorrect', 'bounds'"),
+        (("analyze", "x", "--engine"), "'pandas', 'duckdb', 'spark'"),
+        (("analyze", "x", "--adjust"), "'holm', 'hommel', 'bh', 'by', 'max_t'"),
+        (("compare", "x", "--missing"), "'common', 'available', 'complete', 'incorrect', 'bounds'"),
+        (("compare", "x", "--adjust"), "'holm', 'hommel', 'bh', 'by'"),
+        (("rank", "x", "--metric"), "'ad', 'cfr', 'accuracy'"),
+        (("publish", "--renderer"), "'auto', 'quarto', 'builtin'"),
+        (("report", "x", "--to"), "'pdf', 'html'"),
+        (("vote", "x", "--linkage"), "'average', 'complete'"),
+        (("ratings", "report", "x", "--to"), "'html', 'pdf'"),
+        (("ratings", "errors", "x", "--rater-kind"), "'person', 'model'"),
+        (("vignettes", "audit", "x", "--embedding"), "'auto', 'embedded', 'none'"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(arguments, choices):
+    done = run(*arguments, "other")
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert f"Invalid value for '{arguments[-1]}'" in said
+    assert f"'other' is not one of {choices}." in said
 
 
 def test_schema_names_every_column():
