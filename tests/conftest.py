@@ -289,8 +289,9 @@ def without_pages() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def few_tables() -> Iterator[None]:
-    """The tables that the documents are made from."""
+    """The tables that the documents are made from, and those that tell which pages there are."""
     kept = ("estimates", "ranks", "rank_differences", "comparisons", "flips", "letters")
+    kept += ("overlap", "replication", "vignette_findings")
     tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     every = dict(tables)
     for name in set(tables) - set(kept):

@@ -145,12 +145,12 @@ def test_temporary_folders_of_ended_processes_alone_are_swept(tmp_path, monkeypa
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 3 MB, if this user may mount one."""
+    """A file system of 6 MB, if this user may mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = shutil.which("mount")
     done = mount and subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], capture_output=True
+        [mount, "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], capture_output=True
     )
     if not done or done.returncode:
         pytest.skip("this user may not mount a file system")
