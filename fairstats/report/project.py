@@ -127,8 +127,8 @@ def prepare(project: Path, release: Release) -> list[str]:
     """
     shown = [page for page in PAGES if page.has_content(release)]
     links = [{"text": page.text, "href": f"/{page.path}"} for page in shown]
-    # JSON is YAML.
-    text = json.dumps({"navigation": links}, indent=1)
+    # JSON is YAML. Quarto takes `navigation` for an option of slides and refuses the list.
+    text = json.dumps({"pages": links}, indent=1)
     (project / NAVIGATION).write_text(text, encoding="utf-8")
     folder = project / MODEL_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
