@@ -292,7 +292,7 @@ def test_git_leaves_out_what_quarto_makes():
     assert done.stdout.split() == made
     # If these lines are missing, Quarto appends them.
     lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
-    assert {"/.quarto/", "**/*.quarto_ipynb"} <= set(lines)
+    assert {"/.quarto/", "**/*.quarto_ipynb", "/_*.local"} <= set(lines)
 
 
 def test_the_search_index_has_the_words_of_pages_without_figures(tmp_path):
