@@ -29,7 +29,7 @@ from fairstats.report.page_output import show_markdown
 from fairstats.report.project import copy_pages
 from fairstats.report.vignettes_tables import FINDINGS
 from fairstats.vignettes.audit import Audit, audit_vignettes
-from fairstats.vignettes.leakage_vectors import Embed
+from fairstats.vignettes.leakage.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
 
 #: The table of what a person should look at; it is in no release.

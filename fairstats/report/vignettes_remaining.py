@@ -26,7 +26,7 @@ from fairstats.report.vignettes_tables import (
     pick,
     show_findings,
 )
-from fairstats.vignettes.asked_questions import BOTH_ASK, NOT_BOTH
+from fairstats.vignettes.items.asked_questions import BOTH_ASK, NOT_BOTH
 
 _DIFFERENCES = {
     "difference": "As it is",

@@ -18,15 +18,12 @@ from fairstats.benchmarks.terms import MissingPolicy
 from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.estimates.same_variants import variant_sets
 from fairstats.inference._checks import check_alpha
-from fairstats.vignettes.asked_questions import differences_by_question
-from fairstats.vignettes.balanced_items import balanced_items
 from fairstats.vignettes.content_measures import (
     CONTENT_MEASURES,
     content_findings,
     content_flags,
     content_measures,
 )
-from fairstats.vignettes.disparity_capacity import ADVERSARIAL, benchmarking_capacity
 from fairstats.vignettes.duplicates import (
     DUPLICATE_MEASURES,
     duplicate_findings,
@@ -34,17 +31,20 @@ from fairstats.vignettes.duplicates import (
     duplicate_measures,
 )
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.followed_leakage import followed_leakage, versions_that_follow
-from fairstats.vignettes.item_findings import item_findings
-from fairstats.vignettes.item_statistics import item_flags, item_statistics
-from fairstats.vignettes.leakage import leakage_measures
-from fairstats.vignettes.leakage_flags import leakage_flags
-from fairstats.vignettes.leakage_summary import leakage_findings
-from fairstats.vignettes.leakage_vectors import Embed
+from fairstats.vignettes.items.asked_questions import differences_by_question
+from fairstats.vignettes.items.balanced_items import balanced_items
+from fairstats.vignettes.items.disparity_capacity import ADVERSARIAL, benchmarking_capacity
+from fairstats.vignettes.items.item_findings import item_findings
+from fairstats.vignettes.items.item_statistics import item_flags, item_statistics
+from fairstats.vignettes.items.remaining_disparity import remaining_disparity
+from fairstats.vignettes.items.selection_effects import selection_findings, selection_flags
+from fairstats.vignettes.items.variant_set_findings import variant_set_findings, variant_set_flags
+from fairstats.vignettes.leakage.followed_leakage import followed_leakage, versions_that_follow
+from fairstats.vignettes.leakage.leakage_flags import leakage_flags
+from fairstats.vignettes.leakage.leakage_measures import leakage_measures
+from fairstats.vignettes.leakage.leakage_summary import leakage_findings
+from fairstats.vignettes.leakage.leakage_vectors import Embed
 from fairstats.vignettes.measures import check_measures
-from fairstats.vignettes.remaining_disparity import remaining_disparity
-from fairstats.vignettes.selection_effects import selection_findings, selection_flags
-from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
 from fairstats.vignettes.wording import WORDING_MEASURES, wording_findings, wording_measures
 
 
@@ -97,10 +97,10 @@ def audit_vignettes(
     benchmark_version : str, optional
         Which set of variants the items are. By default the benchmark's only version; where it has
         several, answers tell which it is, if they can
-        (`fairstats.vignettes.followed_leakage.versions_that_follow`).
+        (`fairstats.vignettes.leakage.followed_leakage.versions_that_follow`).
     substitution : iterable of paths
         Answers of the same models to variants in which only the group's words differ, for
-        `fairstats.vignettes.disparity_capacity.benchmarking_capacity`.
+        `fairstats.vignettes.items.disparity_capacity.benchmarking_capacity`.
     substitution_benchmark : Benchmark, optional
         The benchmark of those.
     embed : callable, optional

@@ -11,7 +11,10 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.benchmarks.vignette_texts import Vignettes
-from fairstats.vignettes.background_structure import (
+from fairstats.vignettes.findings import findings_frame, flags_frame
+from fairstats.vignettes.group_findings import pair_mean_shares, pair_shares
+from fairstats.vignettes.measures import measures_frame
+from fairstats.vignettes.text.background_structure import (
     GROUP_PRONOUNS,
     NOT_NAMED,
     ONLY_A_PRONOUN,
@@ -19,7 +22,7 @@ from fairstats.vignettes.background_structure import (
     times_named,
     words_of_group,
 )
-from fairstats.vignettes.clinical_content import (
+from fairstats.vignettes.text.clinical_content import (
     NEGATION_CHANGED,
     NEW_DRUG,
     QUESTION_STATED,
@@ -29,10 +32,7 @@ from fairstats.vignettes.clinical_content import (
     compare_content,
     content_of,
 )
-from fairstats.vignettes.drugs import drugs
-from fairstats.vignettes.findings import findings_frame, flags_frame
-from fairstats.vignettes.group_findings import pair_mean_shares, pair_shares
-from fairstats.vignettes.measures import measures_frame
+from fairstats.vignettes.text.drugs import drugs
 
 #: Shares of what the neutral text has; there is none where it has nothing to keep.
 KEPT_SHARES = ("numbers_kept", "drugs_kept", "findings_kept")
@@ -66,7 +66,7 @@ def content_measures(vignettes: Vignettes) -> pd.DataFrame:
 
     Notes
     -----
-    `fairstats.vignettes.clinical_content.compare_content` states the rules.
+    `fairstats.vignettes.text.clinical_content.compare_content` states the rules.
     """
     return measures_frame(
         {
@@ -134,7 +134,7 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
     -------
     pandas.DataFrame
         With `fairstats.vignettes.findings.FLAG_COLUMNS`, aspect ``content``. ``flag`` is one of
-        `fairstats.vignettes.clinical_content.PROBLEM_KINDS`, ``attribute not named`` or
+        `fairstats.vignettes.text.clinical_content.PROBLEM_KINDS`, ``attribute not named`` or
         ``attribute named by pronouns alone``; ``detail`` holds words of the texts. Of a new drug,
         and of a statement in the question's place, it says which options it names.
     """

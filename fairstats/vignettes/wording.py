@@ -16,8 +16,8 @@ from fairstats.benchmarks.vignette_texts import Vignettes
 from fairstats.vignettes.findings import findings_frame
 from fairstats.vignettes.group_findings import pair_means
 from fairstats.vignettes.measures import measures_frame
-from fairstats.vignettes.quantities import spelled_alike
-from fairstats.vignettes.sentences import sentences
+from fairstats.vignettes.text.quantities import spelled_alike
+from fairstats.vignettes.text.sentences import sentences
 
 if TYPE_CHECKING:
     from pyphen import Pyphen

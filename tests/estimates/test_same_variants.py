@@ -30,7 +30,7 @@ from fairstats.estimates.same_variants import (
 )
 from fairstats.report.vignettes_prose import variant_sets_sentence
 from fairstats.vignettes.findings import FINDING_COLUMNS
-from fairstats.vignettes.variant_set_findings import variant_set_findings, variant_set_flags
+from fairstats.vignettes.items.variant_set_findings import variant_set_findings, variant_set_flags
 
 _GROUPS = {
     "race": ("white", "black"),

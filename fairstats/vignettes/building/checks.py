@@ -15,7 +15,7 @@ def neutral_problems(before: str, after: str) -> list[str]:
 
     The final question may be another only where it told somebody's group itself.
     """
-    from fairstats.vignettes.clinical_content import FINAL_SENTENCE
+    from fairstats.vignettes.text.clinical_content import FINAL_SENTENCE
 
     found = _content(before, after)
     if left_over(final_sentence(before)):
@@ -29,12 +29,12 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
     Three sentences that name the group, that leave the clinical content as it is where they are
     put in, and that bring in no option's words.
     """
-    from fairstats.vignettes.background_structure import (
+    from fairstats.vignettes.text.background_structure import (
         GROUP_PRONOUNS,
         structure_problems,
         words_of_group,
     )
-    from fairstats.vignettes.clinical_content import (
+    from fairstats.vignettes.text.clinical_content import (
         FINAL_SENTENCE,
         QUESTION_MISSING,
         QUESTION_STATED,
@@ -55,7 +55,7 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
 
 def variant_problems(wanted: Wanted, text: str) -> list[str]:
     """What is wrong with a variant: its question, its group, its content, an option's words."""
-    from fairstats.vignettes.background_structure import NOT_NAMED, is_named, words_of_group
+    from fairstats.vignettes.text.background_structure import NOT_NAMED, is_named, words_of_group
 
     words = words_of_group(wanted.group, wanted.group_label, wanted.words)
     named = [] if is_named(wanted.neutral, text, words) else [f"{NOT_NAMED}: {', '.join(words)}"]
@@ -71,7 +71,7 @@ def leaking_problems(wanted: Wanted, text: str) -> list[str]:
     brought in. Right and wrong options count alike, and only the words at fault are named:
     whoever revises the text has seen neither options nor key.
     """
-    from fairstats.vignettes.words import content_stems
+    from fairstats.vignettes.text.words import content_stems
 
     known = set(content_stems(" ".join([wanted.neutral, wanted.group_label, *wanted.words])))
     said = set(content_stems(text)) - known
@@ -86,6 +86,6 @@ def leaking_problems(wanted: Wanted, text: str) -> list[str]:
 
 
 def _content(neutral: str, text: str) -> list[str]:
-    from fairstats.vignettes.clinical_content import content_problems
+    from fairstats.vignettes.text.clinical_content import content_problems
 
     return [f"{problem.kind}: {problem.detail}" for problem in content_problems(neutral, text)]

@@ -12,6 +12,6 @@ def before_the_question(neutral: str, background: str) -> str:
 
 def final_sentence(text: str) -> str:
     """The question at the end of a vignette."""
-    from fairstats.vignettes.sentences import final_sentence as last_of
+    from fairstats.vignettes.text.sentences import final_sentence as last_of
 
     return last_of(text)

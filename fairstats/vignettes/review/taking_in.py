@@ -15,7 +15,6 @@ from fairstats._lib.record_files import SEPARATORS, Record, csv_records, importa
 from fairstats.ratings.collection.importing import import_ratings
 from fairstats.ratings.collection.subjects import MAX_TEXT, is_name
 from fairstats.vignettes.building.built_benchmark import Key, read_built
-from fairstats.vignettes.clinical_content import content_problems
 from fairstats.vignettes.review.rounds import (
     STEM,
     Edit,
@@ -25,7 +24,8 @@ from fairstats.vignettes.review.rounds import (
     read_review,
     round_folder,
 )
-from fairstats.vignettes.sentences import final_sentence
+from fairstats.vignettes.text.clinical_content import content_problems
+from fairstats.vignettes.text.sentences import final_sentence
 
 EDIT_COLUMNS = ("item_id", "attribute", "group", "text", "editor", "why")
 

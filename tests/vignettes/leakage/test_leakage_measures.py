@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks.vignette_texts import read_vignettes
-from fairstats.vignettes.added_text import added_text
-from fairstats.vignettes.leakage import leakage_measures
-from fairstats.vignettes.leakage_flags import leakage_flags
+from fairstats.vignettes.leakage.leakage_flags import leakage_flags
+from fairstats.vignettes.leakage.leakage_measures import leakage_measures
 from fairstats.vignettes.measures import MEASURE_COLUMNS
-from fairstats.vignettes.words import content_stems
+from fairstats.vignettes.text.added_text import added_text
+from fairstats.vignettes.text.words import content_stems
 from tests.vignette_texts import NEUTRAL, OPTIONS, item, vignettes
 
 KEY_NAMED = "Friends discuss cross-linking of DNA eagerly."
@@ -233,7 +233,7 @@ def test_a_row_is_there_once_and_in_a_fixed_order():
 def test_many_items_are_compared_in_blocks(monkeypatch):
     found = read_vignettes("demo")
     whole = leakage_measures(found)
-    monkeypatch.setattr("fairstats.vignettes.leakage._BLOCK", 5)
+    monkeypatch.setattr("fairstats.vignettes.leakage.leakage_measures._BLOCK", 5)
     pd.testing.assert_frame_equal(whole, leakage_measures(found), rtol=1e-12)
 
 

@@ -23,11 +23,11 @@ from fairstats.estimates.standardized_differences import (
 from fairstats.estimates.subset_differences import differences_of
 from fairstats.inference._checks import check_alpha, check_number
 from fairstats.inference.fieller import fieller
-from fairstats.vignettes.balanced_items import most_balanced
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.leaked_options import leakage_of_variants
+from fairstats.vignettes.items.balanced_items import most_balanced
+from fairstats.vignettes.items.within_items import within_items
+from fairstats.vignettes.leakage.leaked_options import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
-from fairstats.vignettes.within_items import within_items
 
 ASPECT = "remaining disparity"
 #: The figures of a unit, pair and measure, in order; the last is of the text alone.
@@ -84,7 +84,8 @@ def remaining_disparity(
         The answers table.
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
-        `fairstats.vignettes.leaked_options.ADJUSTED_FOR`, with one row a variant and option.
+        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR`, with one row for each variant and
+        option.
     versions : collection of str, optional
         The benchmark versions whose variants the measured text is of, see `followed_leakage`.
         Answers to other versions are not adjusted. By default all are.
@@ -170,7 +171,8 @@ def remaining_disparity(
     Robins (1986), Mathematical Modelling 7:1393-1512; MacKinnon & White (1985), Journal of
     Econometrics 29:305-325, for HC3; Fieller (1954), JRSS B 16:175-185. The GEE
     is fitted by `statsmodels.api.GEE`. The regression within items is solved from its normal
-    equations (`fairstats.vignettes.within_items`). Both are checked against R (tests/r/gee.R).
+    equations (`fairstats.vignettes.items.within_items`). Both are checked against R
+    (tests/r/gee.R).
     """
     alpha = check_alpha(alpha)
     check_number("balanced_share", balanced_share, low=0, high=1)

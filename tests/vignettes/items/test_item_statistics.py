@@ -12,8 +12,8 @@ from scipy import stats
 
 from fairstats._lib.problems import InputError
 from fairstats.vignettes.findings import FINDING_COLUMNS, FLAG_COLUMNS
-from fairstats.vignettes.item_findings import item_findings
-from fairstats.vignettes.item_statistics import (
+from fairstats.vignettes.items.item_findings import item_findings
+from fairstats.vignettes.items.item_statistics import (
     ITEM_COLUMNS,
     NEGATIVE,
     NEVER_RIGHT,
@@ -22,7 +22,7 @@ from fairstats.vignettes.item_statistics import (
     item_rest_correlations,
     item_statistics,
 )
-from fairstats.vignettes.selection_effects import (
+from fairstats.vignettes.items.selection_effects import (
     DIFFERENCE,
     ONE_SIDED,
     selection_findings,

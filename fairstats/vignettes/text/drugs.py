@@ -7,8 +7,8 @@ from collections import defaultdict
 from functools import cache
 
 from fairstats._lib.resources import resource
-from fairstats.vignettes.quantities import spelled_alike
-from fairstats.vignettes.word_lists import word_list
+from fairstats.vignettes.text.quantities import spelled_alike
+from fairstats.vignettes.text.word_lists import word_list
 
 # Endings of generic names. Only such as no other word of a vignette has: "-tide" is also a peptide,
 # "-cept" a concept; what an ending catches besides is named in `_NO_DRUGS`.

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
-from fairstats.vignettes.added_text import added_words
-from fairstats.vignettes.leakage_vectors import Embed, FloatArray, Space, spaces_of
+from fairstats.vignettes.leakage.leakage_vectors import Embed, FloatArray, Space, spaces_of
 from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, measures_frame
+from fairstats.vignettes.text.added_text import added_words
 
 #: The measures of how far an added text points to an option.
 LEAKAGE_MEASURES = (
@@ -78,15 +78,16 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
 
     Notes
     -----
-    `fairstats.vignettes.added_text` says what is added: ``leakage_overlap`` is of `added_words`,
-    the other measures are of the passages of `added_text`, taken together as one text. A variant
-    that adds nothing points nowhere: its measures are 0, also those of chance. An option without
-    a content word, such as "All of the above" or "↑ ↓", can have no word in common with a text;
-    its values are NaN, and it is none that a text could point to. Words that several options share
-    ("high sodium", "high chloride") count for each of them, so that a text that names a distractor
-    brings in words of the key; ``leakage_distinct`` leaves them out. It is NaN for an option that
-    has no word of its own. Of an option that is contained in another the longer one gets the
-    smaller share, so that a text that says no more than the shorter points to the shorter.
+    `fairstats.vignettes.text.added_text` finds what is added: ``leakage_overlap`` is of
+    `added_words`, the other measures are of the passages of `added_text`, taken together as one
+    text. A variant that adds nothing points nowhere: its measures are 0, also those of chance.
+    An option without a content word, such as "All of the above" or "↑ ↓", can have no word in
+    common with a text; its values are NaN, and it is none that a text could point to. Words
+    that several options share ("high sodium", "high chloride") count for each of them, so that
+    a text that names a distractor brings in words of the key; ``leakage_distinct`` leaves them
+    out. It is NaN for an option that has no word of its own. Of an option that is contained in
+    another the longer one gets the smaller share, so that a text that says no more than the
+    shorter points to the shorter.
 
     tf-idf is that of scikit-learn, ``tf * (ln((1 + n) / (1 + df)) + 1)`` of content stems, scaled
     to length 1. The n documents that df counts are the benchmark's items, of each the neutral text

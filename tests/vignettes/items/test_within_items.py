@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from fairstats.vignettes.within_items import within_items
+from fairstats.vignettes.items.within_items import within_items
 
-R = Path(__file__).parents[1] / "r"
+R = Path(__file__).parents[2] / "r"
 
 
 def series(values):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from fairstats.benchmarks.vignette_texts import read_vignettes
-from fairstats.vignettes.equal_length import at_equal_length
 from fairstats.vignettes.findings import FINDING_COLUMNS
-from fairstats.vignettes.leakage import leakage_measures
-from fairstats.vignettes.leakage_summary import leakage_findings
+from fairstats.vignettes.leakage.equal_length import at_equal_length
+from fairstats.vignettes.leakage.leakage_measures import leakage_measures
+from fairstats.vignettes.leakage.leakage_summary import leakage_findings
 from fairstats.vignettes.measures import measures_frame
 from tests.vignette_texts import OPTIONS, item, vignettes
 

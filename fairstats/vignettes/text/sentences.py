@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairstats.vignettes.word_lists import word_set
+from fairstats.vignettes.text.word_lists import word_set
 
 # A sentence ends at a stop with the quotation marks or brackets that close behind it, where white
 # space follows; in scripts that write no space between sentences, at the stop itself.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairstats._lib.resources import resource
-from fairstats.vignettes.drugs import drugs
-from fairstats.vignettes.quantities import spelled_alike
-from fairstats.vignettes.sentences import sentences
-from fairstats.vignettes.word_lists import word_set
+from fairstats.vignettes.text.drugs import drugs
+from fairstats.vignettes.text.quantities import spelled_alike
+from fairstats.vignettes.text.sentences import sentences
+from fairstats.vignettes.text.word_lists import word_set
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.]")
 # What negates the words behind it, and the words before it.

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import Vignettes
-from fairstats.vignettes.added_text import added_text, added_words
-from fairstats.vignettes.words import content_stems
+from fairstats.vignettes.text.added_text import added_text, added_words
+from fairstats.vignettes.text.words import content_stems
 
 FloatArray = npt.NDArray[np.float64]
 #: Texts to vectors of length 1, shape (n, d).

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairstats.vignettes.background_structure import (
+from fairstats.vignettes.text.background_structure import (
     FINAL_SENTENCE,
     GROUP_PRONOUNS,
     NOT_NAMED,

@@ -10,8 +10,8 @@ from fairstats_collectors.amqa import import_amqa
 from fairstats import analyze
 from fairstats._lib.problems import InputError
 from fairstats._lib.resources import resource
-from fairstats.vignettes.disparity_capacity import AD, AD_DIFFERENCE, benchmarking_capacity
 from fairstats.vignettes.findings import FINDING_COLUMNS
+from fairstats.vignettes.items.disparity_capacity import AD, AD_DIFFERENCE, benchmarking_capacity
 
 RACE = ("race", "white", "black")
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from fairstats.vignettes.clinical_content import (
+from fairstats.vignettes.text.clinical_content import (
     PROBLEM_KINDS,
     compare_content,
     content_of,
     content_problems,
 )
-from fairstats.vignettes.clinical_findings import findings
-from fairstats.vignettes.drugs import drugs
-from fairstats.vignettes.quantities import is_among, quantities
+from fairstats.vignettes.text.clinical_findings import findings
+from fairstats.vignettes.text.drugs import drugs
+from fairstats.vignettes.text.quantities import is_among, quantities
 
 
 def kinds(neutral, variant):

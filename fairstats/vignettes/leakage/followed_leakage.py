@@ -18,7 +18,7 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.leaked_options import leakage_of_options
+from fairstats.vignettes.leakage.leaked_options import leakage_of_options
 from fairstats.vignettes.measures import DISTRACTOR
 
 ASPECT = "leakage"
@@ -52,7 +52,8 @@ def followed_leakage(
         The answers table. A missing answer is none, whatever the policy.
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
-        `fairstats.vignettes.leaked_options.ADJUSTED_FOR`, with one row a variant and option.
+        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR`, with one row for each variant and
+        option.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
     alpha : float

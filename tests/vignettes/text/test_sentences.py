@@ -6,7 +6,7 @@ import pytest
 
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_texts import read_vignettes
-from fairstats.vignettes.sentences import final_sentence, sentences
+from fairstats.vignettes.text.sentences import final_sentence, sentences
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \n"])

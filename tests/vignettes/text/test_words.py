@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from fairstats.vignettes.words import STOP_WORDS, content_stems, word_spans, words
+from fairstats.vignettes.text.words import STOP_WORDS, content_stems, word_spans, words
 
 
 @pytest.mark.parametrize("text", ["", " \n", "…—?!", "↓ ↑", "_ _"])

@@ -7,9 +7,9 @@ import pandas as pd
 from fairstats.benchmarks.terms import NEUTRALIZED
 from fairstats.benchmarks.vignette_items import Item
 from fairstats.benchmarks.vignette_texts import Vignettes
-from fairstats.vignettes.added_text import added_text
 from fairstats.vignettes.findings import flags_frame
-from fairstats.vignettes.words import content_stems, stem, word_spans
+from fairstats.vignettes.text.added_text import added_text
+from fairstats.vignettes.text.words import content_stems, stem, word_spans
 
 _ROUNDING = 1e-6
 # A passage is shown up to so many characters.
@@ -24,7 +24,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 1
     vignettes : Vignettes
         The items with the text of all variants.
     measures : pandas.DataFrame
-        As `fairstats.vignettes.leakage.leakage_measures` gives them.
+        As `fairstats.vignettes.leakage.leakage_measures.leakage_measures` gives them.
     most : int
         At most so many.
 
@@ -50,7 +50,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 1
 
     Examples
     --------
-    >>> from fairstats.vignettes.leakage import leakage_measures
+    >>> from fairstats.vignettes.leakage.leakage_measures import leakage_measures
     >>> from fairstats.benchmarks.vignette_texts import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> len(leakage_flags(demo, leakage_measures(demo), most=0))

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fairstats.vignettes.words import STOP_WORDS, content_stems, stem, word_spans
+from fairstats.vignettes.text.words import STOP_WORDS, content_stems, stem, word_spans
 
 #: So many words in a row that both texts have are taken over from the neutral text.
 RUN = 3

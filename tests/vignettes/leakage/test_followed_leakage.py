@@ -6,7 +6,7 @@ import pytest
 from fairstats_collectors.amqa import import_amqa
 
 from fairstats._lib.problems import InputError
-from fairstats.vignettes.followed_leakage import (
+from fairstats.vignettes.leakage.followed_leakage import (
     EXCESS,
     EXPECTED,
     FOLLOWED,

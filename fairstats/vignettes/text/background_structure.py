@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from fairstats.vignettes.clinical_content import same_sentence
-from fairstats.vignettes.quantities import spelled_alike
-from fairstats.vignettes.sentences import final_sentence, sentences
+from fairstats.vignettes.text.clinical_content import same_sentence
+from fairstats.vignettes.text.quantities import spelled_alike
+from fairstats.vignettes.text.sentences import final_sentence, sentences
 
 SENTENCES_OF_A_BACKGROUND = 3
 NOT_THREE_SENTENCES = "other number of sentences"

@@ -8,8 +8,7 @@ from scipy.special import expit, logit
 
 from fairstats._lib.problems import InputError
 from fairstats.estimates.analyze import analyze
-from fairstats.vignettes.measures import measures_frame
-from fairstats.vignettes.remaining_disparity import (
+from fairstats.vignettes.items.remaining_disparity import (
     BALANCED,
     DIFFERENCE,
     GEE,
@@ -21,6 +20,7 @@ from fairstats.vignettes.remaining_disparity import (
     WITHIN,
     remaining_disparity,
 )
+from fairstats.vignettes.measures import measures_frame
 
 ADJUSTED = [GEE, WITHIN, *SLOPES, SHARE_GEE, SHARE_WITHIN]
 # 10 items whose variants leak alike, then 10 of which white's leaks all of the key.

@@ -16,7 +16,7 @@ from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 from fairstats.inference.mean_difference import mean_difference
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.item_statistics import (
+from fairstats.vignettes.items.item_statistics import (
     ALL_VARIANTS,
     ALL_VERSIONS,
     marked_answers,
@@ -45,7 +45,7 @@ def item_findings(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     statistics : pandas.DataFrame
-        What `fairstats.vignettes.item_statistics.item_statistics` gives for them, by the same
+        What `fairstats.vignettes.items.item_statistics.item_statistics` gives for them, by the same
         policy and level.
     missing, alpha, benchmarks
         As there.

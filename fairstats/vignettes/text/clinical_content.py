@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairstats.vignettes.clinical_findings import Finding, findings, same_finding
-from fairstats.vignettes.drugs import drugs
-from fairstats.vignettes.quantities import Quantity, is_among, quantities, spelled_alike
-from fairstats.vignettes.sentences import final_sentence, sentences
-from fairstats.vignettes.word_lists import word_set
+from fairstats.vignettes.text.clinical_findings import Finding, findings, same_finding
+from fairstats.vignettes.text.drugs import drugs
+from fairstats.vignettes.text.quantities import Quantity, is_among, quantities, spelled_alike
+from fairstats.vignettes.text.sentences import final_sentence, sentences
+from fairstats.vignettes.text.word_lists import word_set
 
 #: What can be wrong with a variant, the gravest first.
 QUESTION_MISSING = "question missing"

@@ -14,9 +14,9 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.mean_difference import mean_difference
-from fairstats.vignettes.equal_length import at_equal_length, mean_row
 from fairstats.vignettes.findings import findings_frame
-from fairstats.vignettes.leakage import BY_CHANCE, LEAKAGE_MEASURES
+from fairstats.vignettes.leakage.equal_length import at_equal_length, mean_row
+from fairstats.vignettes.leakage.leakage_measures import BY_CHANCE, LEAKAGE_MEASURES
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 ASPECT = "leakage"
@@ -48,8 +48,8 @@ def leakage_findings(
     Parameters
     ----------
     measures : pandas.DataFrame
-        As `fairstats.vignettes.leakage.leakage_measures` gives them; other measures are passed
-        over.
+        From `fairstats.vignettes.leakage.leakage_measures.leakage_measures`; other measures are
+        ignored.
     benchmark : Benchmark
         What declares the attributes, groups and pairs.
     alpha : float
@@ -59,7 +59,8 @@ def leakage_findings(
     -------
     pandas.DataFrame
         `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``leakage``, ``measure`` one of
-        `fairstats.vignettes.leakage.LEAKAGE_MEASURES`. Of each group, with ``n`` items:
+        `fairstats.vignettes.leakage.leakage_measures.LEAKAGE_MEASURES`. Of each group, with ``n``
+        items:
 
         ``key``, ``distractors``
             The mean of the measure of the key, and of the mean over an item's distractors.
@@ -92,7 +93,7 @@ def leakage_findings(
             more of the distractors.
         each of these three with ``at equal length``
             The same where both texts bring in as many new words
-            (`fairstats.vignettes.equal_length`).
+            (`fairstats.vignettes.leakage.equal_length`).
 
         The neutral text itself stands under attribute ``baseline`` with the quantity ``advantage
         of the neutral text``: what the comparison with it takes away.
@@ -129,7 +130,7 @@ def leakage_findings(
 
     Examples
     --------
-    >>> from fairstats.vignettes.leakage import leakage_measures
+    >>> from fairstats.vignettes.leakage.leakage_measures import leakage_measures
     >>> from fairstats.benchmarks.vignette_texts import read_vignettes
     >>> demo = read_vignettes("demo")
     >>> found = leakage_findings(leakage_measures(demo), demo.benchmark)

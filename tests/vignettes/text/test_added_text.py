@@ -3,7 +3,7 @@
 import pytest
 
 from fairstats.benchmarks.vignette_texts import read_vignettes
-from fairstats.vignettes.added_text import added_text, added_words
+from fairstats.vignettes.text.added_text import added_text, added_words
 
 NEUTRAL = (
     "A 67-year-old patient comes to the physician because of a 2-day history of ringing in their "

@@ -1,0 +1,1 @@
+"""What the text of a vignette says: words, sentences, clinical content."""
