@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import load_parquet, read_json_lines
+from fairstats._lib.untrusted_files import read_json_lines
+from fairstats._lib.untrusted_tables import load_parquet
 
 #: How many words a snippet has at most, where nothing else is said.
 CHUNK_WORDS = 120

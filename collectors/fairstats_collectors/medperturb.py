@@ -256,7 +256,7 @@ def _faults(fields: Mapping[str, str | None], seen: set[str]) -> Iterator[tuple[
     elif not name.startswith(prefix):
         yield "context_id", f"does not begin with {prefix}"
     if name in seen:
-        yield "context_id", "stands there a second time"
+        yield "context_id", "appears a second time"
     if fields["original_patient_gender"] not in _GENDERS:
         yield "original_patient_gender", f"is none of {', '.join(_GENDERS)}"
     for column in _decision_columns():

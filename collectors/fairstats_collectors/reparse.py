@@ -240,7 +240,7 @@ def _options(
     for number, row in enumerate(read_json_lines(path), start=1):
         item, texts = row.get("item_id"), row.get("options")
         if not isinstance(item, str) or item in found:
-            message = "is no text, or stands there a second time"
+            message = "is no text, or appears a second time"
             problems.append(
                 Problem(
                     str(path),

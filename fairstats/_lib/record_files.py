@@ -17,19 +17,16 @@ import pandas as pd
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import (
     MAX_TEXT_FILE_BYTES,
-    csv_header,
     json_objects,
-    load_csv,
-    not_csv,
     parse_json,
     parse_unicode,
     read_once,
     refuse_links,
     refuse_long_text,
     refuse_many_values,
-    repeated_columns,
     values_of,
 )
+from fairstats._lib.untrusted_tables import csv_header, load_csv, not_csv, repeated_columns
 
 #: A larger file is refused unread: what is in it takes several times its size in memory.
 MAX_BYTES = MAX_TEXT_FILE_BYTES

@@ -7,7 +7,6 @@ an `InputError` before it takes memory.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -15,19 +14,15 @@ import os
 import re
 import stat
 import sys
-import warnings
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from fairstats._lib.problems import InputError, Note, Problem
+from fairstats._lib.problems import InputError, Problem
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 #: The largest file that is read, and the largest one of text: each byte of text takes several
 #: bytes of memory.
@@ -51,19 +46,15 @@ MAX_TEXT_MEMORY = 512 * 2**20
 #: The text of a parquet file may unpack to this much, or to twenty times the size of the file:
 #: a short text that many rows repeat takes almost no room in the file.
 MAX_UNPACKED_TEXT = 512 * 2**20
-_UNPACKED_SHARE = 20
 
-_BATCH_ROWS = 65_536
 _ASCII = bytes(range(128))
 # Possessive, and a text without an end reaches to the end: the search never goes back.
 _JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 # Commas in texts are told from others only in long lines.
 _FEW_VALUES = 64
 _LONG_JSON = 64 * 2**20
-_REPORTED_LINES = 1_000
-_SPLIT = "split it into several files"
-#: What pandas calls the index of a table in a parquet file.
-_INDEX = re.compile(r"__index_level_[0-9]+__")
+REPORTED_LINES = 1_000
+SPLIT = "split it into several files"
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
         # The file may have grown since its size was read.
         content = file.read(limit + 1) if status.st_size <= limit else b""
     if status.st_size > limit or len(content) > limit:
-        raise wrong(f"is larger than {limit:,} bytes", _SPLIT)
+        raise wrong(f"is larger than {limit:,} bytes", SPLIT)
     if not content:
         raise wrong("the file is empty", "write it again, or leave it out")
     return FileBytes(Path(name), content)
@@ -251,7 +242,7 @@ def parse_json(text: str | bytes) -> Any:
     --------
     >>> parse_json('{"answer": "D", "answer": "A"}')
     Traceback (most recent call last):
-    ValueError: the name 'answer' stands there more than once in one object
+    ValueError: the name 'answer' appears more than once in one object
     """
     try:
         return json.loads(text, object_pairs_hook=distinct_names)
@@ -307,7 +298,7 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             if twice in seen:
                 break
             seen.add(twice)
-        raise ValueError(f"the name {twice[:80]!r} stands there more than once in one object")
+        raise ValueError(f"the name {twice[:80]!r} appears more than once in one object")
     return found
 
 
@@ -357,7 +348,7 @@ def json_objects(
         # Not the line: it may be of a file that nobody meant to show.
         remedy = "write one JSON object per line, as UTF-8"
         problems.append(Problem(str(file), message, remedy, row=number, column=column))
-        if len(problems) >= _REPORTED_LINES:
+        if len(problems) >= REPORTED_LINES:
             break
     if problems:
         raise InputError(problems)
@@ -399,7 +390,7 @@ def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
 
 
 def _too_many_values(path: str) -> Problem:
-    return Problem(path, f"holds more than {MAX_VALUES:,} values", _SPLIT)
+    return Problem(path, f"holds more than {MAX_VALUES:,} values", SPLIT)
 
 
 def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -415,11 +406,11 @@ def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 def _lines(file: FileBytes) -> Iterator[bytes]:
     """Give the lines of a file one by one; a reply may hold U+2028, which ends no line."""
-    _refuse_long_lines(file)
+    refuse_long_lines(file)
     return iter(io.BytesIO(file.content))
 
 
-def _refuse_long_lines(file: FileBytes) -> None:
+def refuse_long_lines(file: FileBytes) -> None:
     """Refuse a file with a line of twice the limit; lines within the limit always pass."""
     content, step = file.content, MAX_LINE_BYTES
     for start in range(0, len(content) - step, step):
@@ -430,7 +421,7 @@ def _refuse_long_lines(file: FileBytes) -> None:
 
 def _too_much_text(file: FileBytes) -> Problem:
     message = f"takes more than {MAX_TEXT_MEMORY:,} bytes of memory"
-    return Problem(str(file), message, _SPLIT)
+    return Problem(str(file), message, SPLIT)
 
 
 def refuse_long_text(file: FileBytes) -> None:
@@ -459,280 +450,4 @@ def _bytes_of_a_letter(content: bytes) -> int:
 
 def too_many_rows(path: str) -> Problem:
     """Build the problem of a table that is too long to be read into memory."""
-    return Problem(path, f"has more than {MAX_ROWS:,} rows", _SPLIT)
-
-
-def _too_many_cells(path: str, most: int) -> Problem:
-    return Problem(path, f"has more than {most:,} cells", _SPLIT)
-
-
-def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:
-    """Build a problem for each column that a table has more than once.
-
-    Examples
-    --------
-    >>> print(*repeated_columns(["model", "item_id", "model"], "a.csv"))
-    a.csv: model: the column stands there more than once; drop one
-    """
-    message = "the column stands there more than once"
-    twice = [name for name, number in Counter(columns).items() if number > 1]
-    return [Problem(path, message, "drop one", column=str(name)) for name in sorted(twice, key=str)]
-
-
-def _refuse_wide(path: str, columns: int) -> None:
-    if columns > MAX_COLUMNS:
-        message = f"has {columns:,} columns, more than {MAX_COLUMNS}"
-        raise InputError([Problem(path, message, "keep the columns that are needed")])
-
-
-# Tables
-
-
-def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a JSON Lines file as a table of texts, numbers and nulls.
-
-    Raises
-    ------
-    InputError
-        As `json_objects`; and when a value is a list or an object, which has no place in a cell.
-    """
-    rows = read_json_lines(path)
-    problems = [
-        Problem(
-            os.fspath(path),
-            f"is a JSON {'array' if isinstance(value, list) else 'object'}",
-            "write a text or a number",
-            row=number,
-            column=name,
-            value=str(value)[:300],
-        )
-        for number, row in enumerate(rows, start=1)
-        for name, value in row.items()
-        if isinstance(value, list | dict)
-    ]
-    if problems:
-        raise InputError(problems[:_REPORTED_LINES])
-    _refuse_wide(os.fspath(path), len(set().union(*rows)))
-    # Objects as they are: pandas would make floats of whole numbers next to nulls.
-    return pd.DataFrame(rows, dtype=object)
-
-
-def load_csv(
-    path: str | os.PathLike[str], *, encoding: str = "utf-8", separator: str = ","
-) -> pd.DataFrame:
-    """Read a CSV file, every cell as text and an empty one as a null.
-
-    Raises
-    ------
-    InputError
-        As `read_once`; when it is not a CSV file of UTF-8 text, or exceeds a limit.
-    """
-    file = read_once(path, MAX_TEXT_FILE_BYTES)
-    _refuse_long_lines(file)
-    refuse_long_text(file)
-    try:
-        _refuse_wide(str(file), len(csv_header(file, encoding, separator)))
-        with warnings.catch_warnings():
-            # pandas drops the end of lines that are longer than the header, with a warning.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            # Text only: the schema gives the types, and 'NA' or 'None' is a name like any other.
-            parts = pd.read_csv(
-                io.BytesIO(file.content),
-                dtype=str,
-                keep_default_na=False,
-                na_values=[""],
-                index_col=False,
-                encoding=encoding,
-                sep=separator,
-                chunksize=_BATCH_ROWS,
-            )
-            tables, rows = [], 0
-            with parts:
-                for part in parts:
-                    rows += len(part)
-                    if rows > MAX_ROWS:
-                        raise InputError([too_many_rows(str(file))])
-                    if rows * len(part.columns) > MAX_CELLS:
-                        raise InputError([_too_many_cells(str(file), MAX_CELLS)])
-                    tables.append(part)
-    except (
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        pd.errors.EmptyDataError,
-        UnicodeError,
-        csv.Error,
-    ) as error:
-        raise InputError([not_csv(file, error)]) from None
-    return pd.concat(tables, ignore_index=True)
-
-
-def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
-    """Read the first row of a CSV file; a quoted name may go over several lines.
-
-    Raises
-    ------
-    csv.Error
-        When it is no such row, or longer than `MAX_HEADER_BYTES`.
-    """
-    begin = file.content[:MAX_HEADER_BYTES].decode(encoding, errors="ignore")
-    rows = csv.reader(io.StringIO(begin, newline=""), delimiter=separator)
-    header = next(rows, [])
-    try:
-        ends = len(file.content) <= MAX_HEADER_BYTES or next(rows, None) is not None
-    except csv.Error:  # a long reply in the second row, or what is left of it
-        ends = True
-    if not ends:
-        raise csv.Error(f"its first row is longer than {MAX_HEADER_BYTES:,} bytes")
-    return header
-
-
-def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
-    """Say why a file could not be read as CSV, for whoever saved it."""
-    if isinstance(error, UnicodeDecodeError):
-        message = "is not saved as UTF-8: letters such as é or ß cannot be read"
-        remedy = "open it in the spreadsheet again and save it as 'CSV UTF-8'"
-        return Problem(os.fspath(path), message, remedy)
-    message = f"not a CSV file ({error})"
-    return Problem(os.fspath(path), message, "save it as UTF-8 CSV again")
-
-
-def load_parquet(
-    path: str | os.PathLike[str], columns: Collection[str] | None = None
-) -> pd.DataFrame:
-    """Read a parquet file of texts and numbers.
-
-    Parameters
-    ----------
-    path : path or FileBytes
-        The file.
-    columns : collection of str, optional
-        Read only these columns, if they are there.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    InputError
-        As `read_once`; when it is not a parquet file; and when a column is not of texts or
-        numbers, or the table exceeds a limit: rows and columns by what the file declares, text as
-        it is unpacked.
-    """
-    import pyarrow
-
-    file = read_once(path)
-    try:
-        table = _arrow_table(file, columns)
-        # Text that is not UTF-8 is found here, by its column and row.
-        table.validate(full=True)
-        return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
-    except InputError:
-        raise
-    # Damaged pages bring out errors of every kind.
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        problem = Problem(str(file), f"not a parquet file ({error})", "write it as parquet again")
-        raise InputError([problem]) from None
-
-
-def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Table:
-    import pyarrow
-    import pyarrow.parquet
-
-    source = pyarrow.py_buffer(file.content)
-    # ParquetFile and not read_table: the latter adds columns from folder names.
-    with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source)) as whole:
-        schema, rows = whole.schema_arrow, whole.metadata.num_rows
-    kept = without_index(schema.names, str(file)) if wanted is None else wanted
-    fields = [one for one in schema if one.name in kept]
-    _refuse_wide(str(file), len(fields))
-    names = [one.name for one in fields]
-    if problems := repeated_columns(names, str(file)):
-        raise InputError(problems)
-    if rows > MAX_ROWS:
-        raise InputError([too_many_rows(str(file))])
-    if rows * len(fields) > MAX_PARQUET_CELLS:
-        raise InputError([_too_many_cells(str(file), MAX_PARQUET_CELLS)])
-    if problems := list(_type_problems(fields, str(file))):
-        raise InputError(problems)
-    texts = [one.name for one in fields if _is_text(one.type)]
-    # A text that rows share stays one text until it is known how much they are together.
-    reader = pyarrow.parquet.ParquetFile(
-        pyarrow.BufferReader(source), read_dictionary=list(dict.fromkeys(texts))
-    )
-    most = max(MAX_UNPACKED_TEXT, _UNPACKED_SHARE * len(file.content))
-    batches, unpacked, read = [], 0, 0
-    with reader:
-        for batch in reader.iter_batches(_BATCH_ROWS, columns=names, use_threads=False):
-            unpacked += sum(_text_bytes(column) for column in batch.columns)
-            read += batch.num_rows
-            if unpacked > most:
-                message = f"unpacks to more than {most:,} bytes of text"
-                raise InputError([Problem(str(file), message, _SPLIT)])
-            if read > MAX_ROWS:
-                raise InputError([too_many_rows(str(file))])
-            columns = [_decoded(column) for column in batch.columns]
-            batches.append(pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names))
-        empty = reader.schema_arrow.empty_table()
-    return pyarrow.Table.from_batches(batches) if batches else empty.select(names)
-
-
-def without_index(columns: Iterable[str], path: str) -> list[str]:
-    """Return these columns without pandas' index, of which it warns with a `Note`.
-
-    Examples
-    --------
-    >>> without_index(["model", "answer"], "answers.parquet")
-    ['model', 'answer']
-    """
-    names = list(columns)
-    index = [name for name in names if _INDEX.fullmatch(name)]
-    for name in index:
-        message = f"{path}: column {name} is ignored: it is the index of a pandas table"
-        warnings.warn(message, Note, stacklevel=2)
-    return [name for name in names if name not in index]
-
-
-def _type_problems(fields: Collection[pyarrow.Field], path: str) -> Iterator[Problem]:
-    from pyarrow import types
-
-    for one in fields:
-        kind = one.type
-        number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-        if not (number or types.is_null(kind) or _is_text(kind)):
-            message = f"has the type {str(kind)[:80]}"
-            yield Problem(path, message, "write it as text or numbers", column=one.name)
-
-
-def _is_text(kind: pyarrow.DataType) -> bool:
-    from pyarrow import types
-
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _text_bytes(column: pyarrow.Array) -> int:
-    """How many bytes a column takes when every row has its text."""
-    import pyarrow.compute
-    from pyarrow import types
-
-    if not types.is_dictionary(column.type):
-        return 0
-    lengths = pyarrow.compute.binary_length(column.dictionary.cast("large_binary"))
-    return pyarrow.compute.sum(lengths.take(column.indices)).as_py() or 0
-
-
-def _decoded(column: pyarrow.Array) -> pyarrow.Array:
-    from pyarrow import types
-
-    if not types.is_dictionary(column.type):
-        return column
-    return column.dictionary.cast("large_string").take(column.indices)
-
-
-def _exact_integers(kind: Any) -> Any:
-    """Keep integers next to nulls integers: as floats they would be exact to 2**53 only."""
-    import pyarrow
-
-    small = pyarrow.types.is_integer(kind) and not pyarrow.types.is_uint64(kind)
-    return pd.Int64Dtype() if small else None
+    return Problem(path, f"has more than {MAX_ROWS:,} rows", SPLIT)

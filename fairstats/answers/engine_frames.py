@@ -398,7 +398,7 @@ def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
     return Problem(
         "<answers>",
         f"{int(table['items'].sum())} items have an answer more than once ({keys}, {attribute})",
-        f"each ({', '.join(KEY_COLUMNS)}) may stand there once; read_answers names the rows",
+        f"each ({', '.join(KEY_COLUMNS)}) may appear once; read_answers names the rows",
     )
 
 

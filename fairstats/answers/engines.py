@@ -23,7 +23,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import normal_name
-from fairstats._lib.untrusted_files import without_index
+from fairstats._lib.untrusted_tables import without_index
 from fairstats.answers.engine_frames import distinct
 from fairstats.answers.engine_names import ENGINES, MEMORY_LIMIT, Engine
 from fairstats.answers.files import answer_files, read_answers
@@ -85,7 +85,7 @@ def scan_answers(
     Notes
     -----
     The checks are those of `fairstats.read_answers`, made in the engine on the distinct values;
-    they name the value but not its row. An answer that stands there twice is refused later, by
+    they name the value but not its row. An answer that appears twice is refused later, by
     `fairstats.analyze`. Of the optional columns only ``snapshot`` is read and checked.
 
     See Also
@@ -156,7 +156,7 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
             continue
         folders = _folder_columns(path)
         partitioned |= bool(folders)
-        # A column in the file and in the name of its folder is one that stands there twice.
+        # A column in the file and in the name of its folder is one that appears twice.
         names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
         problems += column_problems(pd.Index(names), str(path))
         problems += _folder_problems(path, folders, engine)

@@ -16,7 +16,8 @@ from fairstats._lib import untrusted_files
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import digest, unique_slugs
-from fairstats._lib.untrusted_files import load_csv, load_jsonl, load_parquet, refuse_links
+from fairstats._lib.untrusted_files import refuse_links
+from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
 from fairstats.answers.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")

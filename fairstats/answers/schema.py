@@ -22,7 +22,7 @@ from pandas.api.types import (
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import normal_name
-from fairstats._lib.untrusted_files import repeated_columns
+from fairstats._lib.untrusted_tables import repeated_columns
 
 if TYPE_CHECKING:
     import pandera.pandas as pandera

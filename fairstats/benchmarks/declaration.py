@@ -26,7 +26,8 @@ from fairstats._lib.toml_types import (
     is_texts,
     refuse_other_types,
 )
-from fairstats._lib.untrusted_files import file_inside, load_csv, read_json_lines, read_text
+from fairstats._lib.untrusted_files import file_inside, read_json_lines, read_text
+from fairstats._lib.untrusted_tables import load_csv
 from fairstats.benchmarks.terms import (
     BASELINE,
     FAMILIES,

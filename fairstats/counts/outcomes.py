@@ -108,7 +108,7 @@ def count_outcomes(
     Raises
     ------
     InputError
-        For an unknown benchmark, attribute or group, and for an answer that stands there twice.
+        For an unknown benchmark, attribute or group, and for an answer that appears twice.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def analyze(
     Raises
     ------
     InputError
-        For an unknown benchmark, attribute or group, and for an answer that stands there twice.
+        For an unknown benchmark, attribute or group, and for an answer that appears twice.
     ValueError
         For an unknown policy or procedure, or alpha outside (0, 0.5).
 

@@ -89,7 +89,7 @@ def gee_logistic(
     ------
     InputError
         Where no column or index is called ``item_id``, only one of ``attribute`` and ``group`` is
-        there, an item (or variant) that was asked has no covariate or stands there twice, or a
+        there, an item (or variant) that was asked has no covariate or appears twice, or a
         covariate is not a number.
     ValueError
         For the policy ``bounds`` or an unknown one, or alpha outside (0, 1).
@@ -187,7 +187,7 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
         )
     if covariates.index.duplicated().any():
         article = "a variant" if of_variants else "an item"
-        problems.append(Problem("<covariates>", f"{article} stands there twice", "drop one"))
+        problems.append(Problem("<covariates>", f"{article} appears twice", "drop one"))
     if problems:
         raise InputError(problems)
     return covariates

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import load_parquet
+from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.release.contents import DOWNLOADS, Release
 
 _REMEDY = "the answers in this release do not give it"

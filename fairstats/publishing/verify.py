@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
-from fairstats._lib.untrusted_files import load_parquet
+from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import read_answers
 from fairstats.publishing.remade_files import copy_problems
 from fairstats.publishing.site_folder import LATEST, site_problems

@@ -81,7 +81,7 @@ def dawid_skene(
     ----------
     ratings : pandas.DataFrame
         Ratings in their normal form, of one benchmark, rubric and kind of raters; or a table with
-        a row an item and a column a rater, a column that stands there twice being a second
+        a row an item and a column a rater, a column that appears twice being a second
         rating by that rater, and empty where there is no rating.
     dimension : str, optional
         Which dimension, for ratings in their normal form; needed where they have several.
@@ -107,7 +107,7 @@ def dawid_skene(
     ------
     InputError
         Where ratings are of several benchmarks, rubrics, kinds of raters or dimensions, an item
-        stands there twice in a table, a rating is none of `categories`, or there is none.
+        appears twice in a table, a rating is none of `categories`, or there is none.
     ValueError
         For a negative smoothing, an unknown start, or a tolerance or number of steps that is not
         positive.
@@ -258,7 +258,7 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
     else:
         if ratings.index.has_duplicates:
             twice = str(ratings.index[ratings.index.duplicated()][0])
-            message, remedy = "the item stands there twice", "give each item one row"
+            message, remedy = "the item appears twice", "give each item one row"
             raise InputError([Problem("<ratings>", message, remedy, column="index", value=twice)])
         n, raters = ratings.shape
         long = pd.DataFrame(

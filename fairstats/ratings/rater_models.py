@@ -190,7 +190,7 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
     raters = raters.set_axis(raters.index.astype(str))
     if raters.index.has_duplicates:
         twice = str(raters.index[raters.index.duplicated()][0])
-        raise wrong("stands there twice", "drop one", "rater_id", twice)
+        raise wrong("appears twice", "drop one", "rater_id", twice)
     lacking = sorted(set(frame["rater_id"]) - set(raters.index))
     if lacking and any(name in raters for name in names):
         raise wrong("the rater is not there", "add a row for each rater", "rater_id", lacking[0])

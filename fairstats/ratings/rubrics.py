@@ -348,7 +348,7 @@ def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
     for question in rubric.questions:
         place = f"questions.{question.dimension}"
         if not _NAME.fullmatch(question.dimension) or question.dimension in earlier:
-            yield "is no name, or stands there twice", "use a-z, 0-9 and underscores", place
+            yield "is no name, or appears twice", "use a-z, 0-9 and underscores", place
         if question.level not in ("nominal", "ordinal") or question.about not in (
             "bias",
             "context",

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import repeated_columns
+from fairstats._lib.untrusted_tables import repeated_columns
 from fairstats.answers.schema import printable_check
 from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric, load_rubrics
@@ -159,7 +159,7 @@ def check_ratings(
         For a missing, unknown or repeated column, a row that breaks the schema, a rubric,
         dimension, value or group of raters that is not declared, a judgement that breaks the
         rubric's logic or lacks a dimension, a task with two subjects or with one too few for its
-        rubric, a rater of two groups or kinds, and a row that stands there twice.
+        rubric, a rater of two groups or kinds, and a row that appears twice.
 
     Notes
     -----

@@ -100,7 +100,7 @@ def text_overlap(
         problem = Problem("<answers>", "there are no replies", remedy, column="answer_raw")
         raise InputError([problem])
     if answers.duplicated(list(KEY_COLUMNS)).any():
-        message, remedy = "an answer stands there more than once", "drop one"
+        message, remedy = "an answer appears more than once", "drop one"
         raise InputError([Problem("<answers>", message, remedy)])
     known = open_answers(answers, benchmarks).benchmarks
     words = _words(answers["answer_raw"])

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.untrusted_files import already_read, load_parquet
+from fairstats._lib.untrusted_files import already_read
+from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import RETRIEVALS_SUFFIX, files_ending, write_parquet
 from fairstats.answers.schema import printable_check, sha256_check, text_check
 

@@ -123,7 +123,7 @@ def test_a_column_twice_is_refused_in_an_empty_table_too(length, tmp_path):
     twice = table.append_column("model", table["model"]).slice(0, length)
     pyarrow.parquet.write_table(twice, tmp_path / "a.parquet")
     problem = problem_of(tmp_path / "a.parquet")
-    assert (problem.column, problem.message) == ("model", "the column stands there more than once")
+    assert (problem.column, problem.message) == ("model", "the column appears more than once")
 
 
 def test_csv_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
@@ -293,7 +293,7 @@ def test_value_that_is_not_text_is_refused_in_a_frame(value):
 def test_duplicate_name_in_a_json_object_is_refused(tmp_path):
     line = json.dumps(ROW)[:-1] + ', "answer": "C"}'
     problem = problem_of(as_jsonl(tmp_path / "a.jsonl", ROW | {"item_id": "2"}, line))
-    assert "'answer' stands there more than once" in problem.message
+    assert "'answer' appears more than once" in problem.message
     assert problem.row == 2
 
 

@@ -169,7 +169,7 @@ def test_reply_with_a_name_twice_is_no_reply(serve, benchmark, tmp_path):
         handler.wfile.write(body)
 
     said = refused(serve(twice), benchmark, tmp_path)
-    assert "'choices' stands there more than once" in said
+    assert "'choices' appears more than once" in said
 
 
 @pytest.mark.parametrize("respond", [endless, compressed, dripping])

@@ -135,7 +135,7 @@ def test_what_the_release_does_not_hold_is_named(released, changed, said):
 
 
 def test_a_text_that_stands_there_twice_is_named(released):
-    with pytest.raises(InputError, match="stands there a second time"):
+    with pytest.raises(InputError, match="appears a second time"):
         read_medperturb(released([MESSAGE[0], MESSAGE[0]]))
 
 

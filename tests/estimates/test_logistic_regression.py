@@ -165,7 +165,7 @@ def test_wrong_covariates_of_variants_are_refused():
     ) as error:
         gee_logistic(answers, covariates=covariates.iloc[1:])
     assert "item-01, race, black" in str(error.value)
-    with pytest.raises(InputError, match="a variant stands there twice"):
+    with pytest.raises(InputError, match="a variant appears twice"):
         gee_logistic(answers, covariates=pd.concat([covariates, covariates.iloc[:1]]))
 
 

@@ -186,7 +186,7 @@ def test_the_order_of_rows_and_raters_does_not_matter(anaesthetists):
 
 def test_wrong_input_is_refused():
     table = pd.DataFrame({"a": list("xy")}, index=["i", "i"])
-    with pytest.raises(InputError, match="index = 'i': the item stands there twice"):
+    with pytest.raises(InputError, match="index = 'i': the item appears twice"):
         dawid_skene(table)
     good = table.set_axis(["i", "j"])
     with pytest.raises(InputError, match="value = 'y': is no category; use one of x"):

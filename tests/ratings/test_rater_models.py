@@ -282,7 +282,7 @@ def test_wrong_raters_are_refused():
     good = levels("ab", sex="mf")
     with pytest.raises(InputError, match="rater_id: is not there"):
         rater_regression(ratings, good.drop(columns="rater_id"), covariates=["sex"])
-    with pytest.raises(InputError, match="rater_id = 'a': stands there twice"):
+    with pytest.raises(InputError, match="rater_id = 'a': appears twice"):
         rater_regression(ratings, pd.concat([good, good]), covariates=["sex"])
     with pytest.raises(InputError, match="age: is no column of the raters"):
         rater_regression(ratings, good, covariates=["age"])

@@ -184,7 +184,7 @@ def test_shipped_rubric_has_no_unknown_key(name):
         ("reported = true", "reported = false", "some choices, and not all"),
         ('value = "yes"', 'value = "no"', "each with its own value"),
         ('value = "yes"', 'value = "<b>"', "has a value that is no name"),
-        ('dimension = "insult"', 'dimension = "rude"', "stands there twice"),
+        ('dimension = "insult"', 'dimension = "rude"', "appears twice"),
         ('dimension = "rude", values = ["yes"]', 'dimension = "x", values = ["yes"]', "no such"),
         ('values = ["yes"]', 'values = ["maybe"]', "no such question or values"),
         ('otherwise = "no"\n', "", "belong together"),

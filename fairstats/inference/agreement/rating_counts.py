@@ -195,7 +195,7 @@ def rating_counts(
     ------
     ValueError
         For a table of another shape, a label that is not among the categories, categories that
-        stand there twice, and text as ordered labels without `categories`.
+        appear twice, and text as ordered labels without `categories`.
     """
     cells = pd.DataFrame(ratings).astype(object).to_numpy()
     labels = pd.Series(cells.ravel(), dtype=object)

@@ -11,7 +11,7 @@ import pandas as pd
 from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.table_text import table_csv
-from fairstats._lib.untrusted_files import load_parquet
+from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.answers.files import COMMENTS_SUFFIX, RATINGS_SUFFIX
 from fairstats.ratings.files import rating_files, shared_judgements, write_ratings
 from fairstats.ratings.rubrics import Rubric

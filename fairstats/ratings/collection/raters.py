@@ -40,7 +40,7 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
     Raises
     ------
     InputError
-        For a file that cannot be read, an id that is none, stands there twice or looks like an
+        For a file that cannot be read, an id that is none, appears twice or looks like an
         address, a group that the rubric does not declare, and a limit that is no whole number.
     """
     (path,) = importable_files(path, None, (".csv",), MAX_BYTES)
@@ -82,7 +82,7 @@ def _wrong_rater(
         # A spreadsheet would run what begins with = or +, and the sheets hold the id.
         yield "rater_id", "begins with a sign", "begin it with a letter or a digit"
     elif rater_id in seen:
-        yield "rater_id", "stands there twice", "drop one; a rater belongs to one group"
+        yield "rater_id", "appears twice", "drop one; a rater belongs to one group"
     elif "@" in rater_id:
         remedy = "give a pseudonym: the ids of raters are published with their ratings"
         yield "rater_id", "looks like a person's address", remedy

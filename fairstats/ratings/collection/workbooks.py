@@ -73,7 +73,7 @@ def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> 
     for column in header:
         plain = re.sub(r"[^a-z0-9]+", "_", column.strip().casefold()).strip("_")
         if plain in columns:
-            message = "the column stands there more than once"
+            message = "the column appears more than once"
             raise InputError([Problem(name, message, "drop one", column=column)])
         columns[plain] = column
     rows: list[Mapping[str, Any]] = []

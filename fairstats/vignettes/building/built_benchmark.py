@@ -258,7 +258,7 @@ def _wrong_item(
 ) -> Iterator[Wrong]:
     item_id, options = row.get("item_id"), row.get("options")
     if not isinstance(item_id, str) or not is_name(item_id) or item_id in seen:
-        yield "item_id", item_id, "is no name, or stands there twice"
+        yield "item_id", item_id, "is no name, or appears twice"
     if not isinstance(options, dict) or {*options} != {*letters}:
         yield "options", options, f"has other letters than {', '.join(letters)}"
     elif not all(isinstance(text, str) for text in options.values()):

@@ -93,7 +93,7 @@ def item_statistics(
     Raises
     ------
     InputError
-        As `fairstats.analyze`, and for an answer that stands there twice.
+        As `fairstats.analyze`, and for an answer that appears twice.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def marked_answers(
     there = rows["answer"].notna().to_numpy()
     rows = rows.astype(dict.fromkeys([*texts, "answer_key"], "str"))
     if rows.duplicated(names).any():
-        message, remedy = "an answer stands there twice", "read_answers names the rows"
+        message, remedy = "an answer appears twice", "read_answers names the rows"
         raise InputError([Problem("<answers>", message, remedy)])
     wrong_if_missing = rows["benchmark"].map(
         {name: (missing or benchmark.missing) == "incorrect" for name, benchmark in known.items()}

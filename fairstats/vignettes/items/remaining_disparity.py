@@ -127,7 +127,7 @@ def remaining_disparity(
     ------
     InputError
         As `fairstats.analyze`; where there is no measure of leakage of the answers' benchmarks,
-        or one stands there twice.
+        or one appears twice.
     ValueError
         For alpha outside (0, 0.5) or `balanced_share` outside (0, 1].
 

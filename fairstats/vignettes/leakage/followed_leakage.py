@@ -88,7 +88,7 @@ def followed_leakage(
     ------
     InputError
         As `fairstats.analyze`; where there is no measure of leakage of the answers' benchmarks,
-        or one stands there twice.
+        or one appears twice.
 
     Notes
     -----

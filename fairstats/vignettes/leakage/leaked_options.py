@@ -23,7 +23,7 @@ def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> p
     Raises
     ------
     InputError
-        Where there is none, or one stands there twice.
+        Where there is none, or one appears twice.
     """
     own = measures[
         measures["measure"].isin(ADJUSTED_FOR)
@@ -38,7 +38,7 @@ def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> p
     twice = own[own.duplicated([*VARIANT, "option"])]
     if not twice.empty:
         value = ", ".join(twice[[*VARIANT, "option"]].iloc[0])
-        raise InputError([Problem("<measures>", "stands there twice", "drop one", value=value)])
+        raise InputError([Problem("<measures>", "appears twice", "drop one", value=value)])
     return own
 
 
@@ -60,7 +60,7 @@ def leakage_of_variants(measures: pd.DataFrame, benchmarks: Collection[str]) -> 
     Raises
     ------
     InputError
-        Where there is no measure of leakage of them, or one stands there twice.
+        Where there is no measure of leakage of them, or one appears twice.
     """
     own = leakage_of_options(measures, benchmarks)
     largest = own.groupby([*VARIANT, "role"])["value"].max()

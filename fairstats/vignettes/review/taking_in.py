@@ -177,7 +177,7 @@ def _wrong_edit(
     if key not in review.keys:
         yield "item_id", "is no variant that is reviewed", "name one by item, attribute and group"
     elif key in seen:
-        yield "item_id", "stands there twice", "give the last text alone"
+        yield "item_id", "appears twice", "give the last text alone"
     elif row["text"] == review.text(key):
         yield "text", "is the text as it was", "leave it out"
     elif not row["text"].endswith(final := final_sentence(review.built.items[key[0]].neutralized)):

@@ -285,7 +285,7 @@ def person(rater_id="P1", rater_group="physician", **more):
     ("raters", "said"),
     [
         ([person("")], "is no name"),
-        ([person(), person()], "stands there twice"),
+        ([person(), person()], "appears twice"),
         ([person("a.person@example.org")], "looks like a person's address"),
         ([person("=1+1")], "begins with a sign"),
         ([person(rater_group="nurse")], "is no group of the rubric independent"),

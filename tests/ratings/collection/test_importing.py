@@ -366,7 +366,7 @@ def test_a_folder_of_tables_is_told_as_a_folder(tmp_path):
         ("", "the file is empty"),
         ("{", "not JSON"),
         ("[" * 100_000, "nested too deep"),
-        ('{"format": 1, "format": 2}', "stands there more than once"),
+        ('{"format": 1, "format": 2}', "appears more than once"),
         ("\ufffe", "is no export|not JSON"),
         ("[]", "is no export of a form"),
     ],

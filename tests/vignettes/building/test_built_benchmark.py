@@ -98,7 +98,7 @@ def test_a_declaration_that_lacks_something_is_refused(tmp_path, name):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"item_id": "demo-02"}, "row 2: item_id = 'demo-02': is no name, or stands there twice"),
+        ({"item_id": "demo-02"}, "row 2: item_id = 'demo-02': is no name, or appears twice"),
         ({"item_id": " x"}, "is no name"),
         ({"options": {"A": "x"}}, "has other letters than A, B, C, D"),
         ({"options": dict.fromkeys("ABCD", 1)}, "holds what is no text"),

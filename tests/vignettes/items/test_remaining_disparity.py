@@ -234,7 +234,7 @@ def test_wrong_input_is_refused(answers_of):
         remaining_disparity(answers, measures.assign(measure="words"))
     with pytest.raises(InputError, match="no measure of leakage of demo"):
         remaining_disparity(answers, measures.assign(benchmark="fairmedqa"))
-    with pytest.raises(InputError, match="stands there twice"):
+    with pytest.raises(InputError, match="appears twice"):
         remaining_disparity(answers, pd.concat([measures, measures.iloc[:1]]))
     with pytest.raises(ValueError, match="balanced_share"):
         remaining_disparity(answers, measures, balanced_share=0)
