@@ -107,11 +107,12 @@ class Note(UserWarning):
 
 
 def in_lines(problems: Iterable[Problem]) -> list[str]:
-    """One line a problem; one that stands in more than three rows is told once, for all of them.
+    """One line for each problem; one in more than three rows is reported once, for all of them.
 
     Examples
     --------
-    >>> print(*in_lines(Problem("a.csv", "no such model", "name one", row) for row in range(1, 9)))
+    >>> rows = range(1, 9)
+    >>> print(*in_lines(Problem("a.csv", "no such model", "name one", row=row) for row in rows))
     a.csv: rows 1, 2, 3 and 5 more: no such model; name one
     """
     alike: dict[Problem, list[int | None]] = {}

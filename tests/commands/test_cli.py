@@ -157,16 +157,12 @@ def test_models_are_ranked(answers):
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 3
     assert "rank_low" in done.stdout
-    assert run("rank", answers, "--metric", "h").exit_code == 1
     assert "name another policy" in run("rank", answers, "--missing", "bounds").output
 
 
 def test_the_adjustment_is_chosen_by_name(answers):
     done = run("analyze", answers, "--adjust", "by", "--csv")
     assert "by over 6 tests" in done.stdout
-    done = run("analyze", answers, "--adjust", "sidak")
-    assert done.exit_code == 1
-    assert "max_t" in done.output
 
 
 def test_the_version_is_printed():

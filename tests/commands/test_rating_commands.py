@@ -150,4 +150,3 @@ def test_a_report_is_drawn(path, tmp_path):
     out = tmp_path / "r.html"
     assert run("report", path, "--out", out, "--title", "Study").stdout.strip() == str(out)
     assert "How far raters agree" in out.read_text(encoding="utf-8")
-    assert "--to: 'docx' is unknown" in run("report", path, "--to", "docx", code=1).stderr
