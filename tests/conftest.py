@@ -17,8 +17,9 @@ from hypothesis import settings
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.counts.outcomes import PATTERNS
 from fairstats.release.tables import TABLES
-from fairstats.report import builtin
+from fairstats.report import builtin, project
 from fairstats.report.drawing_cache import CACHE_VARIABLE
+from fairstats.report.project import Page
 from tests.cells import execute_here
 from tests.known_tables import made_once
 from tests.marks import mark, weight
@@ -289,14 +290,15 @@ def without_pages() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def few_tables() -> Iterator[None]:
-    """The tables that the documents are made from, and those that tell which pages there are."""
+    """The tables that the documents are made from; no page asks for another."""
     kept = ("estimates", "ranks", "rank_differences", "comparisons", "flips", "letters")
-    kept += ("overlap", "replication", "vignette_findings")
     tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     every = dict(tables)
     for name in set(tables) - set(kept):
         del tables[name]
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(project, "PAGES", [Page(page.path, page.text) for page in project.PAGES])
+        yield
     # In their order, which pages show.
     tables.clear()
     tables.update(every)

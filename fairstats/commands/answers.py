@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,12 +42,18 @@ def validate(paths: Paths, benchmark_file: Files = None) -> None:
 Pairs = list[str] | None
 
 
+@cache
+def _layouts() -> str:
+    """The installed importers. Typer evaluates a help text several times in each command."""
+    return ", ".join(plugins("fairstats.importers"))
+
+
 @commands.command("import")
 @says_what_is_wrong
 def import_answers(
     layout: Annotated[
         str,
-        typer.Argument(help=f"Their layout: {', '.join(plugins('fairstats.importers'))}."),
+        typer.Argument(help=f"Their layout: {_layouts()}."),
     ],
     files: Annotated[list[Path], typer.Argument(help="Files as they were released, or folders.")],
     out: Annotated[Path, typer.Option(help="Folder for the answers.")],
