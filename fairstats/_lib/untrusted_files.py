@@ -17,12 +17,9 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
-
-if TYPE_CHECKING:
-    pass
 
 #: The largest file that is read, and the largest one of text: each byte of text takes several
 #: bytes of memory.

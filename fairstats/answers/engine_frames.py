@@ -133,7 +133,6 @@ class _Coded:
     of units and items.
     """
 
-    rows: pd.DataFrame
     item: npt.NDArray[np.int64]
     columns: dict[str, tuple[npt.NDArray[np.int64], pd.Index]]
 
@@ -143,6 +142,11 @@ class _Coded:
         places = pd.Index(values).get_indexer(names)
         return np.append(np.where(places < 0, len(values), places), len(values))[codes]
 
+    def values(self, column: str, rows: npt.NDArray[np.int64]) -> pd.Index:
+        """What a column without nulls has in these rows."""
+        codes, names = self.columns[column]
+        return names.take(codes[rows])
+
 
 def _coded(frame: nw.LazyFrame[Any]) -> _Coded:
     rows = frame.select(*_TEXT_COLUMNS, "sample").collect().to_pandas()
@@ -151,7 +155,7 @@ def _coded(frame: nw.LazyFrame[Any]) -> _Coded:
     for name in (*UNIT_COLUMNS, "item_id"):
         codes, values = columns[name]
         item = pd.factorize(item * len(values) + codes)[0]
-    return _Coded(rows, item, columns)
+    return _Coded(item, columns)
 
 
 def _item_answers_in_memory(
@@ -188,8 +192,7 @@ def _item_answers_in_memory(
     return pd.DataFrame(
         {
             **{
-                name: coded.rows[name].array[first]
-                for name in (*UNIT_COLUMNS, "item_id", "answer_key")
+                name: coded.values(name, first) for name in (*UNIT_COLUMNS, "item_id", "answer_key")
             },
             **dict(zip(names, letters[:, :, :-1].reshape(len(items), len(names)).T, strict=True)),
             "samples": letters.sum(axis=2).max(axis=1),
@@ -260,6 +263,14 @@ def _flag(condition: nw.Expr) -> nw.Expr:
     import narwhals as nw
 
     return condition.cast(nw.Int64).fill_null(0)
+
+
+def answers_where(opened: OpenAnswers, **values: str) -> pd.DataFrame:
+    """The answers that have these values in these columns, in memory."""
+    import narwhals as nw
+
+    own = opened.frame.filter(*(nw.col(name) == value for name, value in values.items()))
+    return own.collect().to_pandas().reset_index(drop=True)
 
 
 def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]]:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from fairstats.counts.missing_policies import apply_policy
+from fairstats.counts.missing_policies import PairedCounts, apply_policy
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS
 from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 from fairstats.inference.sign_flip import sign_flip_test
@@ -38,11 +38,11 @@ def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> R
 
 
 def with_flips(
-    table: pd.DataFrame, differences: pd.DataFrame, test: Literal["midp", "exact"]
+    table: pd.DataFrame, items: pd.DataFrame, kinds: PairedCounts, test: Literal["midp", "exact"]
 ) -> pd.DataFrame:
     """Replace the test of the pairs whose answers are clustered by sign flips of items.
 
-    `differences` has one row per kind of item: `PAIR_COLUMNS`, ``items`` and ``difference``.
+    `items` has one row per kind of item, `Pairs.items`; `kinds` are the counts of each kind.
     """
     keys = list(PAIR_COLUMNS)
     columns = {
@@ -50,10 +50,10 @@ def with_flips(
     }
     tests = table["test"].to_numpy("object", copy=True)
     places = pd.MultiIndex.from_frame(table[keys])
-    sums, items = (differences[name].to_numpy() for name in ("difference", "items"))
-    for key, rows in differences.groupby(keys, sort=False).indices.items():
+    differences, many = kinds.n10 - kinds.n01, items["items"].to_numpy()
+    for key, rows in items.groupby(keys, sort=False).indices.items():
         place = places.get_loc(key)
-        result = sign_flip_test(sums[rows], items[rows], method=test)
+        result = sign_flip_test(differences[rows], many[rows], method=test)
         columns["statistic"][place], columns["p_value"][place] = result.statistic, result.p_value
         tests[place] = f"mcnemar {test}, items flipped"
         if result.method != test:
@@ -63,7 +63,6 @@ def with_flips(
 
 def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:
     paired, kinds = pairs.paired, apply_policy(pairs.items, pairs.missing)
-    differences = pairs.items[[*PAIR_COLUMNS, "items"]].assign(difference=kinds.n10 - kinds.n01)
     for method in _TESTS:
         result = mcnemar(paired.n10, paired.n01, method=method)
         n = np.maximum(paired.n, 1)
@@ -74,7 +73,7 @@ def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:
             p_value=result.p_value,
             test=f"mcnemar {method}",
         )
-        yield with_flips(table, differences, method)
+        yield with_flips(table, pairs.items, kinds, method)
 
 
 def _tables_of_bounds(pairs: Pairs) -> Iterator[pd.DataFrame]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairstats._lib.result_objects import FloatArray
 from fairstats.counts.missing_policies import missing_flags
-from fairstats.counts.outcomes import MISSING, PAIR_COLUMNS, PATTERNS
+from fairstats.counts.outcomes import MISSING, PATTERNS
 from fairstats.inference.mcnemar import mcnemar
 from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import with_flips
@@ -30,8 +30,7 @@ def _rows(pairs: Pairs) -> pd.DataFrame:
         test="mcnemar midp",
         method_note="share of missing answers, a minus b; n10: only a missing",
     )
-    differences = pairs.items[[*PAIR_COLUMNS, "items"]].assign(difference=kinds.n10 - kinds.n01)
-    return with_flips(table, differences, "midp")
+    return with_flips(table, pairs.items, kinds, "midp")
 
 
 def _influence(pair: Patterns) -> FloatArray:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from fairstats._lib.resources import resource
-from fairstats.answers.engine_frames import OpenAnswers, open_answers
+from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.comparisons.change_verdicts import judge_changes
@@ -290,7 +290,8 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
     for benchmark, version, *models in (
         there[keys].drop_duplicates().itertuples(index=False, name=None)
     ):
-        old, new = (_answers_of(opened, benchmark, version, model) for model in models)
+        unit = {"benchmark": benchmark, "benchmark_version": version, "strategy": PLAIN}
+        old, new = (answers_where(opened, **unit, model=model) for model in models)
         found = changes(
             old,
             new,
@@ -308,19 +309,6 @@ def _with_verdicts(table: pd.DataFrame, opened: OpenAnswers, alpha: float) -> pd
         verdicts = {row[:-1]: row[-1] for row in shown.itertuples(index=False, name=None)}
     named = table[[*keys, *pair]].itertuples(index=False, name=None)
     return table.assign(verdict=[verdicts.get(key) for key in named])
-
-
-def _answers_of(opened: OpenAnswers, benchmark: str, version: str, model: str) -> pd.DataFrame:
-    import narwhals as nw
-
-    unit = {
-        "benchmark": benchmark,
-        "benchmark_version": version,
-        "model": model,
-        "strategy": PLAIN,
-    }
-    own = opened.frame.filter(*(nw.col(name) == value for name, value in unit.items()))
-    return own.collect().to_pandas()
 
 
 def _models(cell: Mapping[str, Any]) -> list[str]:

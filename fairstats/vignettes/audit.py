@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from fairstats._lib.problems import InputError, Problem
-from fairstats.answers.engine_frames import OpenAnswers, open_answers
+from fairstats.answers.engine_frames import OpenAnswers, answers_where, open_answers
 from fairstats.answers.files import read_answers
 from fairstats.answers.validation import validate_files
 from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
@@ -269,7 +269,7 @@ def _of_answers(
     """What answers to a benchmark say of the leakage of its variants."""
     if answers is None or benchmark.name not in answers.benchmarks:
         return
-    own = _answers_to(answers, benchmark)
+    own = answers_where(answers, benchmark=benchmark.name)
     known = {benchmark.name: benchmark}
     followed = followed_leakage(own, measures, benchmarks=known, alpha=alpha)
     yield followed
@@ -292,13 +292,6 @@ def _of_answers(
                 alpha=alpha,
                 benchmarks=known,
             )
-
-
-def _answers_to(opened: OpenAnswers, benchmark: Benchmark) -> pd.DataFrame:
-    import narwhals as nw
-
-    own = opened.frame.filter(nw.col("benchmark") == benchmark.name)
-    return own.collect().to_pandas().reset_index(drop=True)
 
 
 def _version(benchmark: Benchmark, given: str | None) -> str:
