@@ -1,0 +1,438 @@
+"""Charts of one row per model, pair or prompt, with figures on a common axis.
+
+In HTML a chart is a table: every row has its drawings, which screen readers read as text, and the
+page's script can sort and filter it. On paper it is one SVG. Positions are percentages of a
+panel's width, so one drawing fits every screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fairstats._lib.formatting import MINUS, escape_html
+from fairstats.report.page_output import (
+    ACCENT_A,
+    BAND,
+    DIM,
+    INK,
+    RULE,
+    in_page_colours,
+    output_format,
+    save_asset,
+    show_html,
+    show_markdown,
+)
+
+# Percent of a panel's width that is free at its left and right edge.
+_EDGE = 3.0
+# Pixels of an average character, on paper.
+_CHARACTER = 5.3
+_PAPER_FONT = "Libertinus Serif"
+_LONGEST_NAME = 32
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The horizontal axis that a chart's panel has in all its rows.
+
+    Attributes
+    ----------
+    key : str
+        The panel's name for the page's controls.
+    label, note : str
+        The panel's heading, and what is shown, e.g. ``"Race"`` and ``"White − Black"``.
+    low, high : float
+        The values at the left and right edge, in the unit of the ticks.
+    band : (float, float), optional
+        A range to shade, e.g. the equivalence margin.
+    signed : bool
+        Whether ticks have a sign.
+    unit : str
+        What the last tick ends with, e.g. ``"%"``.
+    """
+
+    key: str
+    label: str
+    note: str
+    low: float
+    high: float
+    band: tuple[float, float] | None = None
+    signed: bool = True
+    unit: str = ""
+
+    def at(self, value: float) -> str:
+        """The position of a value, as a percentage of the panel's width."""
+        inside = min(max(value, self.low), self.high)
+        share = (inside - self.low) / (self.high - self.low)
+        return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round values along the axis, at most five."""
+        steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+        step = next((s for s in steps if (self.high - self.low) / s <= 4.5), steps[-1])
+        first = math.ceil(self.low / step - 1e-9)
+        return [step * n for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+    def grid(self) -> str:
+        """The shaded band, the ticks' lines and the zero line."""
+        parts = []
+        if self.band is not None:
+            left, right = (float(self.at(value)[:-1]) for value in self.band)
+            parts.append(
+                f'<rect x="{left:.2f}%" width="{right - left:.2f}%" height="100%" fill="{BAND}"/>'
+            )
+        for tick in self.ticks:
+            colour = DIM if tick == 0 and self.signed else RULE
+            parts.append(_line(self.at(tick), self.at(tick), "0", "100%", colour, 1))
+        return "".join(parts)
+
+    def scale(self) -> str:
+        """The ticks' labels."""
+        labels = []
+        for number, tick in enumerate(self.ticks):
+            text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
+            text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
+            place = float(self.at(tick)[:-1])
+            anchor = "start" if place < 8 else "end" if place > 92 else "middle"
+            labels.append(_text(self.at(tick), text, anchor=anchor, colour=DIM, size=12))
+        return "".join(labels)
+
+
+def axis_over(
+    values: Iterable[float],
+    *,
+    key: str,
+    label: str,
+    note: str,
+    band: tuple[float, float] | None = None,
+    room: float = 0.28,
+    limits: tuple[float, float] | None = None,
+    signed: bool = True,
+    unit: str = "",
+) -> Axis:
+    """An axis that holds these values, and labels to their right.
+
+    Parameters
+    ----------
+    values : iterable of float
+        Every value that is drawn; NaN is skipped.
+    key, label, note, band, signed, unit
+        See `Axis`. The band and, if `signed`, 0 are on the axis.
+    room : float
+        The share of the range that is added at the right, for labels.
+    limits : (float, float), optional
+        Values that the axis does not exceed, e.g. 0 and 100 for percentages; `room` may.
+    """
+    known = [value for value in values if not math.isnan(value)]
+    known += [*(band or ()), *([0.0] if signed else [])]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if high - low < 1e-9:
+        low, high = low - 1, high + 1
+    pad = 0.04 * (high - low)
+    low, high = low - pad, high + pad
+    if limits is not None:
+        low, high = max(low, limits[0]), min(high, limits[1])
+    return Axis(key, label, note, low, high + room * (high - low), band, signed, unit)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one row shows in one panel: marks, as SVG, and the same in words."""
+
+    marks: str
+    words: str
+    #: What the page's script sorts by; the lowest first.
+    value: float = math.nan
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a chart.
+
+    Attributes
+    ----------
+    label : str
+        Its name, as plain text.
+    cells : tuple of Cell
+        One per panel; an empty tuple makes the row a heading for those that follow.
+    texts : tuple of str
+        What stands in the columns of text, as plain text.
+    note : str
+        A remark below the name.
+    href : str
+        Where the name leads to, in HTML.
+    """
+
+    label: str
+    cells: tuple[Cell, ...] = ()
+    texts: tuple[str, ...] = ()
+    note: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of rows.
+
+    Attributes
+    ----------
+    name : str
+        Its name on the page, for the file on paper.
+    caption : str
+        What it shows, in plain text.
+    heading : str
+        What the rows are, e.g. ``"Model"``.
+    heads : tuple of str
+        The headings of the columns of text, in the order of `Row.texts`.
+    axes : tuple of Axis
+        One per panel.
+    rows : tuple of Row
+        From the top.
+    height : int
+        Pixels of a row.
+    """
+
+    name: str
+    caption: str
+    heading: str
+    axes: tuple[Axis, ...]
+    rows: tuple[Row, ...]
+    heads: tuple[str, ...] = ()
+    height: int = 26
+
+
+def interval(
+    axis: Axis,
+    estimate: float,
+    low: float,
+    high: float,
+    *,
+    label: str = "",
+    colour: str = ACCENT_A,
+    y: str = "50%",
+) -> str:
+    """A dot and its interval; the interval alone if the estimate is NaN, and the label next to it.
+
+    Parameters
+    ----------
+    axis : Axis
+        Where they are drawn.
+    estimate, low, high : float
+        In the unit of the axis.
+    label : str
+        The figure as text, to the right.
+    colour : str
+        One of the colours of `fairstats.report.page_output`.
+    y : str
+        The height in the row.
+    """
+    marks = ""
+    if not (math.isnan(low) or math.isnan(high)):
+        marks += _line(axis.at(low), axis.at(high), y, y, colour, 2.2)
+    if not math.isnan(estimate):
+        marks += f'<circle cx="{axis.at(estimate)}" cy="{y}" r="4.2" fill="{colour}"/>'
+    end = next((v for v in (high, estimate) if not math.isnan(v)), None)
+    if label and end is not None:
+        marks += _text(axis.at(end), label, y=y, shift=7)
+    return marks
+
+
+def dot(
+    axis: Axis, value: float, *, colour: str = ACCENT_A, hollow: bool = False, y: str = "50%"
+) -> str:
+    """A dot, filled or hollow."""
+    if math.isnan(value):
+        return ""
+    fill = "none" if hollow else colour
+    return (
+        f'<circle cx="{axis.at(value)}" cy="{y}" r="4" fill="{fill}" stroke="{colour}" '
+        f'stroke-width="1.4"/>'
+    )
+
+
+def tick(axis: Axis, value: float, *, colour: str = INK, y: float = 50, reach: float = 22) -> str:
+    """An upright mark; `y` and `reach` in percent of the row's height."""
+    if math.isnan(value):
+        return ""
+    return _line(axis.at(value), axis.at(value), f"{y - reach}%", f"{y + reach}%", colour, 2)
+
+
+def bar(axis: Axis, start: float, end: float, *, colour: str = ACCENT_A) -> str:
+    """A bar between two values."""
+    if math.isnan(start) or math.isnan(end):
+        return ""
+    left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
+    return (
+        f'<rect x="{left:.2f}%" width="{right - left:.2f}%" y="24%" height="52%" fill="{colour}"/>'
+    )
+
+
+def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> str:
+    """A line between two values."""
+    if math.isnan(start) or math.isnan(end):
+        return ""
+    return _line(axis.at(start), axis.at(end), y, y, colour, 1.6)
+
+
+def words(
+    axis: Axis,
+    value: float,
+    text: str,
+    *,
+    anchor: str = "start",
+    shift: float = 7,
+    colour: str = INK,
+    y: str = "50%",
+) -> str:
+    """A text next to a value; `shift` in pixels."""
+    return _text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
+
+
+def show_chart(chart: Chart, *, css_class: str = "") -> None:
+    """Show a chart in the page, in the format that the page is drawn for."""
+    if output_format() == "html":
+        show_html(chart_html(chart, css_class=css_class))
+        return
+    file = save_asset(f"{chart.name}.svg", chart_svg(chart))
+    show_markdown(f"![]({file}){{width=100%}}")
+
+
+def chart_html(chart: Chart, *, css_class: str = "") -> str:
+    """A chart as an HTML table.
+
+    Parameters
+    ----------
+    chart : Chart
+        What is shown; all its texts are escaped here.
+    css_class : str
+        Further classes for the style sheet.
+    """
+    caption = escape_html(chart.caption)
+    heads = [f'<th scope="col">{escape_html(chart.heading)}</th>']
+    heads += [f'<th scope="col" class="text">{escape_html(head)}</th>' for head in chart.heads]
+    for number, axis in enumerate(chart.axes):
+        scale = f'<svg aria-hidden="true" height="17">{axis.scale()}</svg>'
+        heads.append(
+            f'<th scope="col" {_panel(axis, number)}><b>{escape_html(axis.label)}</b> '
+            f"<small>{escape_html(axis.note)}</small>{scale}</th>"
+        )
+    body = "".join(_row_html(chart, row) for row in chart.rows)
+    markup = (
+        f'<div class="table-wrap chart {css_class}" role="region" tabindex="0" '
+        f'aria-label="{caption}"><table><caption class="unseen">{caption}</caption>'
+        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+    return in_page_colours(markup)
+
+
+def _panel(axis: Axis, number: int) -> str:
+    return f'class="panel{" more" * (number > 0)}" data-panel="{escape_html(axis.key)}"'
+
+
+def _row_html(chart: Chart, row: Row) -> str:
+    name = escape_html(row.label)
+    if row.href:
+        name = f'<a href="{escape_html(row.href)}">{name}</a>'
+    if row.note:
+        name += f" <small>{escape_html(row.note)}</small>"
+    if not row.cells:
+        span = 1 + len(chart.heads) + len(chart.axes)
+        return f'<tr class="group"><th scope="rowgroup" colspan="{span}">{name}</th></tr>'
+    texts = "".join(f'<td class="text">{escape_html(text)}</td>' for text in row.texts)
+    cells = ""
+    for number, (axis, cell) in enumerate(zip(chart.axes, row.cells, strict=True)):
+        value = "" if math.isnan(cell.value) else f' data-value="{cell.value:.6g}"'
+        cells += (
+            f"<td {_panel(axis, number)}{value}>"
+            f'<svg role="img" aria-label="{escape_html(cell.words)}" height="{chart.height}">'
+            f"<title>{escape_html(cell.words)}</title>{axis.grid()}{cell.marks}</svg></td>"
+        )
+    return f'<tr><th scope="row">{name}</th>{texts}{cells}</tr>'
+
+
+def chart_svg(chart: Chart, *, width: int = 680) -> str:
+    """A chart as one SVG, for paper.
+
+    Parameters
+    ----------
+    chart : Chart
+        What is shown; all its texts are escaped here.
+    width : int
+        Pixels.
+    """
+    names = [_cut(row.label) for row in chart.rows if row.cells]
+    notes = [_cut(row.note) for row in chart.rows if row.cells]
+    columns = [_wide([*names, *notes, chart.heading])]
+    for number, head in enumerate(chart.heads):
+        columns.append(_wide([*(row.texts[number] for row in chart.rows if row.cells), head]))
+    left = sum(columns)
+    panel = max((width - left) / max(len(chart.axes), 1), 60)
+    top, height = 38, max(chart.height, 28 if any(notes) else 0)
+    parts, x = [], 0.0
+    for head, wide in zip([chart.heading, *chart.heads], columns, strict=True):
+        parts.append(_text(f"{x:.0f}", head, y=f"{top - 10}", colour=DIM, size=11))
+        x += wide
+    for number, axis in enumerate(chart.axes):
+        at = left + number * panel
+        parts.append(_text(f"{at + 8:.1f}", axis.label, y="9", size=12, weight=600))
+        if axis.note:
+            parts.append(_text(f"{at + 8:.1f}", axis.note, y="21", colour=DIM, size=10))
+        parts.append(_nested(at, top - 12, panel, 14, axis.scale()))
+    y = float(top)
+    for row in chart.rows:
+        middle = y + height / 2 - (6 if row.note and row.cells else 0)
+        bold = None if row.cells else 600
+        parts.append(_text("0", _cut(row.label), y=f"{middle:.1f}", size=12, weight=bold))
+        if row.note and row.cells:
+            parts.append(_text("0", _cut(row.note), y=f"{middle + 12:.1f}", size=9.5, colour=DIM))
+        x = columns[0]
+        for text, wide in zip(row.texts, columns[1:], strict=False):
+            parts.append(_text(f"{x:.1f}", text, y=f"{y + height / 2:.1f}", size=12))
+            x += wide
+        for number, (axis, cell) in enumerate(zip(chart.axes, row.cells, strict=False)):
+            at = left + number * panel
+            parts.append(_nested(at, y, panel, height, axis.grid() + cell.marks))
+        y += height
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 4:.0f}" '
+        f'font-family="{_PAPER_FONT}">{"".join(parts)}</svg>'
+    )
+
+
+def _nested(x: float, y: float, width: float, height: float, inside: str) -> str:
+    return f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">{inside}</svg>'
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+
+
+def _wide(texts: Sequence[str]) -> float:
+    return _CHARACTER * max(map(len, texts), default=0) + 14
+
+
+def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> str:
+    return (
+        f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>'
+    )
+
+
+def _text(
+    x: str,
+    text: str,
+    *,
+    y: str = "50%",
+    anchor: str = "start",
+    shift: float = 0,
+    colour: str = INK,
+    size: float = 12.5,
+    weight: int | None = None,
+) -> str:
+    bold = "" if weight is None else f' font-weight="{weight}"'
+    return (
+        f'<text x="{x}" y="{y}" dx="{shift:g}" dy="4" text-anchor="{anchor}" fill="{colour}" '
+        f'font-size="{size:g}"{bold}>{escape_html(text)}</text>'
+    )
