@@ -80,6 +80,36 @@ def votes_among(names: Iterable[str]) -> list[str]:
     ]
 
 
+#: What readers call the prompts of the published studies; any other prompt keeps its name.
+_PROMPTS = {
+    PLAIN: "plain",
+    "cot": "reasoning first",
+    "few": "three examples",
+    "role": "physician role",
+    "aware": "bias warning",
+    "mix": "mixed",
+}
+
+
+def strategy_label(name: str) -> str:
+    """Return what readers call a strategy.
+
+    Examples
+    --------
+    >>> strategy_label("cot"), strategy_label("my prompt")
+    ('reasoning first', 'my prompt')
+    >>> strategy_label("majority_vote(cot)+bm25@10")
+    'reasoning first, 10 snippets (bm25), majority vote'
+    """
+    read = read_strategy(name)
+    parts = [_PROMPTS.get(read.prompt, read.prompt)]
+    if read.retriever is not None:
+        parts.append(f"{read.top_k} snippet{'s' * (read.top_k != 1)} ({read.retriever})")
+    if read.voted:
+        parts.append("majority vote of replies" if read.clustered else "majority vote")
+    return ", ".join(parts)
+
+
 def read_strategy(name: str) -> Strategy:
     """What the name of a strategy says; any other name is that of a prompt.
 

@@ -118,6 +118,17 @@ class Benchmark:
         The items' licence and how to cite them.
     notes : tuple of str
         What a reader of its figures has to know.
+    slanted : bool
+        Whether the text for the first group of each pair was written to help a model and that for
+        the second to mislead it. Figures then show how far a model is swayed.
+    changes : str
+        What differs between the variants of an item, to complete "depends on …": e.g. ``"the
+        patient's race, sex or income"``. By default made from the attributes' labels.
+    pair_terms : (str, str)
+        What readers call the first and the second group of every pair, e.g. ``("privileged",
+        "unprivileged")``; by default ``("first", "second")``.
+    read_first : str
+        What a reader has to know before the first figure; by default the first of `notes`.
     items_file : Path or None
         The vignettes' own text, where it is at hand.
     publish_items : bool
@@ -145,6 +156,10 @@ class Benchmark:
     licence: str
     citation: str
     notes: tuple[str, ...]
+    slanted: bool
+    changes: str
+    pair_terms: tuple[str, str]
+    read_first: str
     items_file: Path | None
     publish_items: bool
     keys_file: Path = field(repr=False)
@@ -172,8 +187,7 @@ class Benchmark:
     @property
     def pooled(self) -> Attribute:
         """What stands for the demographic attributes together."""
-        labels = ("All: privileged", "unprivileged")
-        groups = MappingProxyType(dict(zip(POOLED_GROUPS, labels, strict=True)))
+        groups = MappingProxyType(dict(zip(POOLED_GROUPS, self.pair_terms, strict=True)))
         return Attribute(POOLED, "All attributes", groups, (POOLED_GROUPS,))
 
     def attribute(self, name: str) -> Attribute:
@@ -368,6 +382,10 @@ _KEYS = (
     "licence",
     "citation",
     "notes",
+    "slanted",
+    "changes",
+    "pair_terms",
+    "read_first",
     "versions",
     "selected_on",
     "attributes",
@@ -379,7 +397,8 @@ _ATTRIBUTE_KEYS = ("label", "groups", "pairs", "crosses", "levels")
 _TYPES = {
     **dict.fromkeys(("name", "title", "description", "missing", "licence", "citation"), is_text),
     **dict.fromkeys(("items_file", "keys_file", "family"), is_text),
-    **dict.fromkeys(("options", "sources", "notes"), is_texts),
+    **dict.fromkeys(("changes", "read_first"), is_text),
+    **dict.fromkeys(("options", "sources", "notes", "pair_terms"), is_texts),
     **dict.fromkeys(("versions", "selected_on"), is_table_of_texts),
     **dict.fromkeys(("equivalence_margin",), is_number),
     **dict.fromkeys(("attributes", "ranking"), is_table),
@@ -476,6 +495,10 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             licence=str(declared["licence"]),
             citation=str(declared["citation"]),
             notes=tuple(declared.get("notes", ())),
+            slanted=declared.get("slanted", False) is True,
+            changes=str(declared.get("changes") or _changes(attributes)),
+            pair_terms=_pair_terms(declared.get("pair_terms", ("first", "second"))),
+            read_first=str(declared.get("read_first") or next(iter(declared.get("notes", ())), "")),
             items_file=items_file,
             publish_items=declared.get("publish_items", False) is True,
             keys_file=keys_file,
@@ -523,11 +546,25 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         value = getattr(benchmark, key)
         if value is not None and not 0 <= value <= 1:
             raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
-    if not isinstance(declared.get("publish_items", False), bool):
-        raise wrong("has to be true or false", "write one of them", "publish_items")
+    for key in ("publish_items", "slanted"):
+        if not isinstance(declared.get(key, False), bool):
+            raise wrong("must be true or false", "write one of them", key)
+    if len(declared.get("pair_terms", ("", ""))) != 2:
+        raise wrong("must be two words", "name the first and the second group", "pair_terms")
     if not benchmark.options:
         raise wrong("has none", "declare at least one", "options")
     return benchmark
+
+
+def _changes(attributes: Mapping[str, Attribute]) -> str:
+    """The varied attributes, as they complete "depends on …"."""
+    names = [a.label[:1].lower() + a.label[1:] for a in attributes.values() if a.name != BASELINE]
+    return "the " + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def _pair_terms(declared: Iterable[str]) -> tuple[str, str]:
+    first, second, *_ = (*map(str, declared), "", "")
+    return first, second
 
 
 def _wrong_crossing(

@@ -212,13 +212,23 @@ class Release:
 
     @property
     def boards(self) -> Iterator[Board]:
-        """One board for each benchmark, version and strategy; plain answers and long ones first."""
+        """One board for each benchmark, version and strategy.
+
+        The benchmark that ranks most models comes first; in each, plain answers and the boards of
+        most models.
+        """
         keys = ["benchmark", "benchmark_version", "strategy"]
         groups = {
             tuple(map(str, key)): rows for key, rows in self.estimates.groupby(keys, sort=True)
         }
         models = {key: rows["model"].nunique() for key, rows in groups.items()}
-        for key in sorted(groups, key=lambda k: (k[0], k[2] != PLAIN, -models[k], k)):
+        ranked = self.ranks[self.ranks["rank"].notna()].groupby(keys).size()
+        most = ranked.groupby("benchmark").max().to_dict()
+
+        def place(key: tuple[str, ...]) -> tuple[object, ...]:
+            return -most.get(key[0], 0), key[0], key[2] != PLAIN, -models[key], key
+
+        for key in sorted(groups, key=place):
             ranks, differences = (
                 table[(table[keys] == list(key)).all(axis=1)]
                 for table in (self.ranks, self.rank_differences)
