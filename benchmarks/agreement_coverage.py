@@ -1,4 +1,4 @@
-"""True coverage of the 95 % intervals of agreement over crossed ratings, by simulation.
+"""True coverage of the 95% intervals of agreement over crossed ratings, by simulation.
 
 Items, raters and who rates what are drawn as in crossed_coverage.py, so that two raters of an item
 both report it with the probability that two normal variables with the correlation

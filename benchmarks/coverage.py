@@ -1,4 +1,4 @@
-"""True coverage of the 95 % intervals, by enumeration: writes data/coverage.csv.
+"""True coverage of the 95% intervals, by enumeration: writes data/coverage.csv.
 
 An interval of counts is a function of a small table, so that its coverage needs no simulation: it
 is the sum of the probabilities of the tables whose interval holds the truth. That is done here

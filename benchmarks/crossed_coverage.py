@@ -1,4 +1,4 @@
-"""True coverage of the 95 % intervals of a mean over crossed ratings, by simulation.
+"""True coverage of the 95% intervals of a mean over crossed ratings, by simulation.
 
 Each simulation draws items, raters and which raters rate which item anew. A rating is 1 where
 

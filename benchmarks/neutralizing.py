@@ -2,7 +2,7 @@
 
 Every fourth of the 801 released items, in the order of the file: 200. The rules were made on the
 other 601, after a look at six of the 200 and at which words the authors change most. Their first
-figures on the 200 were: 10.5 % agree exactly, 25.5 % but for how persons are named, 49.0 % but for
+figures on the 200 were: 10.5% agree exactly, 25.5% but for how persons are named, 49.0% but for
 that and articles, and no pronoun is left; after that the faults seen there were mended. What is
 kept are figures and the single words that were left; ``--examples`` prints text beside text.
 

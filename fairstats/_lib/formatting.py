@@ -24,14 +24,14 @@ def points(value: float, *, signed: bool = True) -> str:
 
 
 def percent(value: float) -> str:
-    r"""A proportion in percent, one decimal.
+    """A proportion in percent, one decimal.
 
     Examples
     --------
     >>> percent(0.8752)
-    '87.5\u202f%'
+    '87.5%'
     """
-    return "not known" if math.isnan(value) else f"{100 * value:.1f}\u202f%"
+    return "not known" if math.isnan(value) else f"{100 * value:.1f}%"
 
 
 def point_range(low: float, high: float) -> str:
@@ -95,15 +95,15 @@ def escape_markdown(text: str) -> str:
 
 
 def level(alpha: float) -> str:
-    r"""A confidence level in percent, never rounded to 100.
+    """A confidence level in percent, never rounded to 100.
 
     Examples
     --------
     >>> level(0.05), level(1e-9)
-    ('95\u202f%', '99.9999\u202f%')
+    ('95%', '99.9999%')
     """
     # Six digits are shown: a level between 99.9999 and 100 is rounded down.
-    return f"{min(100 * (1 - alpha), 99.9999):g}\u202f%"
+    return f"{min(100 * (1 - alpha), 99.9999):g}%"
 
 
 def number_word(n: int) -> str:

@@ -9,7 +9,7 @@ from fairstats.inference.multiplicity import AdjustMethod, adjust_pvalues
 
 WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"
-NOT_SHOWN = "not shown"
+UNCLEAR = "unclear"
 
 #: Which way a figure improves.
 BETTER = {"delta_accuracy": 1, "delta_cfr": 1, "delta_ad": -1}
@@ -109,8 +109,8 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
         reason.eq("") & (won | lost) & better.ne(""), "the better model guesses: " + better
     )
     verdict = pd.Series(
-        np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, NOT_SHOWN)), index=judged.index
-    ).where(reason.eq(""), NOT_SHOWN)
+        np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, UNCLEAR)), index=judged.index
+    ).where(reason.eq(""), UNCLEAR)
     given = judged["judged"].astype(bool)
     return judged.assign(
         verdict=verdict.where(given),

@@ -115,7 +115,7 @@ def compare(
         ``p_worst`` is the same if the missing answers were completed against the change.
         ``verdict`` is "win-win" if ``p_pair_adjusted`` and ``p_worst_adjusted`` are at most alpha
         and both intervals and bounds show a higher accuracy, a higher CFR and a lower AD;
-        "lose-lose" if they show the reverse; else "not shown", with a ``verdict_reason`` if it
+        "lose-lose" if they show the reverse; else "unclear", with a ``verdict_reason`` if it
         was withheld. The better model must answer better than a guess. Under ``bounds`` the
         limits are those over all completions of the answers to the items that were asked,
         without a test or verdict.

@@ -96,7 +96,7 @@ def analyze(
 
     There is no verdict for a model that took part in selecting the items, where a group has no
     answer, and where the groups were not asked the same. A verdict does not depend on answers
-    that are not there: "disparity shown" requires that the test rejects for every completion of
+    that are not there: "disparity" requires that the test rejects for every completion of
     the missing answers, and "equivalent" that the interval lies inside the margin for every
     completion and that the model answers better than a guess; items of the benchmark that were
     not asked count as missing. If not, the verdict is "inconclusive". `verdict_reason` says why.

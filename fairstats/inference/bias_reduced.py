@@ -46,7 +46,7 @@ def bias_reduced_errors(
     Business & Economic Statistics 36:672-683. Checked against R's
     ``clubSandwich::coef_test(vcov = "CR2")`` (tests/r/rater_models.R): of ``lm`` on such a design,
     and of ``glm`` where the design is constant in a cluster. Where it is not, clubSandwich takes
-    another square root for ``glm``: standard errors then differ by up to 0.15 % there.
+    another square root for ``glm``: standard errors then differ by up to 0.15% there.
     """
     bread = np.linalg.inv(design.T @ design)
     root = np.linalg.cholesky(bread)

@@ -77,9 +77,9 @@ def crossed_interval(
         V² / (S_items² / (I − 1) + S_raters² / (R − 1) + S_cells² / (cells − 1)),
 
     at least min(I, R) − 1 and at most n − 1. Of the methods compared in
-    ``benchmarks/crossed_coverage.py`` it is the narrowest that covers at least 93 % wherever raters
+    ``benchmarks/crossed_coverage.py`` it is the narrowest that covers at least 93% wherever raters
     differ little or not at all. None keeps its level where raters are few and differ widely in a
-    rare event, this one down to 79 % in the worst design: five raters do not show how far raters
+    rare event, this one down to 79% in the worst design: five raters do not show how far raters
     can differ.
 
     With one rater nothing is known of how raters differ, with one item nothing of items: the

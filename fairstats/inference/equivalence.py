@@ -1,4 +1,4 @@
-"""Verdicts: is a disparity shown, is it too small to matter, or can neither be said."""
+"""Verdicts: is a disparity, is it too small to matter, or can neither be said."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.inference._checks import (
     check_shapes,
 )
 
-SHOWN = "disparity shown"
+SHOWN = "disparity"
 EQUIVALENT = "equivalent"
 INCONCLUSIVE = "inconclusive"
 
@@ -46,7 +46,7 @@ def verdict(
     -------
     ndarray of str
         ``"equivalent"`` where the interval lies inside ±δ, also when the difference is not zero;
-        else ``"disparity shown"`` where p is at most α; else ``"inconclusive"``, as where p is
+        else ``"disparity"`` where p is at most α; else ``"inconclusive"``, as where p is
         NaN.
 
     Raises
@@ -62,7 +62,7 @@ def verdict(
     Examples
     --------
     >>> verdict([1e-9, 0.6, 0.6], [0.1, -0.01, -0.1], [0.2, 0.01, 0.1], margin=0.02).tolist()
-    ['disparity shown', 'equivalent', 'inconclusive']
+    ['disparity', 'equivalent', 'inconclusive']
     """
     alpha = check_alpha(alpha, below=0.5)
     p, delta = check_p_values("p_adjusted", p_adjusted), check_margin(margin)

@@ -48,7 +48,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     dict
         ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names for each
         verdict the attributes it was reached for; where all have one verdict other than
-        "disparity shown", the verdict alone. An inconclusive verdict has the reason why it was
+        "disparity", the verdict alone. An inconclusive verdict has the reason why it was
         withheld, if there is one; "equivalent" has the margin. A model without a rank on any board
         is "not ranked".
 

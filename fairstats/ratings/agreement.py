@@ -144,9 +144,9 @@ def rating_agreement(
     and the limits are Wilson's for a share of that variance, with the quantile of Student's t for
     Satterthwaite's degrees of freedom (`fairstats.crossed_interval`), on the scale from the least
     that a coefficient can be, 0 or −1, to 1. In ``benchmarks/agreement_coverage.py`` limits of
-    95 % cover Fleiss' κ, Krippendorff's α and positive agreement in 94 % or more, often nearly
-    always; the others in 93 % or more, but down to 89 % where raters differ widely. Limits over
-    items alone cover as little as 28 to 43 %.
+    95% cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly
+    always; the others in 93% or more, but down to 89% where raters differ widely. Limits over
+    items alone cover as little as 28 to 43%.
 
     With two raters, or one who is in every pair, nothing is known of how raters differ: the limits
     count with items alone, with one item by three or more with raters alone, and `crossed_method`

@@ -144,7 +144,7 @@ def plan_ratings(
     `n_raters` nor `ratings_per_rater` is given the quantile is the normal one: with one rating an
     item that is the binomial sample size.
 
-    In simulations the mean width was within 4 % of the planned one with 5 raters and more. An
+    In simulations the mean width was within 4% of the planned one with 5 raters and more. An
     observed rate nearer to ½ than p gives a wider one. Ratings are taken to be spread evenly over
     raters. One rater alone says nothing of how raters differ: where they do, no plan has one.
 

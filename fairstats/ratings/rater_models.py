@@ -114,8 +114,8 @@ def rater_regression(
     (CR2), and limits and tests take Student's t with Satterthwaite's degrees of freedom, ``df``.
     It is the number of raters at the smaller level that decides them: a level of two raters has
     little more than one, whatever the number of others, and a wide interval. In simulations a
-    test at 5 % was wrong in 0 to 6 % of them, where the plain sandwich with as many degrees of
-    freedom as raters was in 28 % (two raters against 25). Tasks that several raters judge are
+    test at 5% was wrong in 0 to 6% of them, where the plain sandwich with as many degrees of
+    freedom as raters was in 28% (two raters against 25). Tasks that several raters judge are
     taken for independent; adjusting for ``dataset`` takes up a part of it.
 
     A level whose raters never report, or always do, has no finite odds ratio: its row says so,

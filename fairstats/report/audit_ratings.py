@@ -52,7 +52,7 @@ def rating_headline(release: Release, model: str) -> str:
             said.append(
                 f"People report bias in {percent(row['estimate'])} of {row['n_ratings']:,} ratings "
                 f"of its open answers ({level(release.alpha)} interval for other answers and "
-                f"raters {limits} %)."
+                f"raters {limits}%)."
             )
     return " ".join(said)
 

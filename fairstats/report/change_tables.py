@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import escape_html, p_value, point_range, points
-from fairstats.comparisons.change_verdicts import LOSE_LOSE, NOT_SHOWN, WIN_WIN
+from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
 from fairstats.release.contents import Release
 from fairstats.report.tables import cell_label, written_table
 
@@ -20,7 +20,7 @@ METRICS = {
     "delta_cfr": ("Δ CFR ↑", 1),
     "delta_ad": ("Δ AD ↓", -1),
 }
-_MARKS = {WIN_WIN: "▲", LOSE_LOSE: "▼", NOT_SHOWN: "○"}
+_MARKS = {WIN_WIN: "▲", LOSE_LOSE: "▼", UNCLEAR: "○"}
 PAIR = ["attribute", "group_a", "group_b"]
 _SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
 

@@ -202,7 +202,7 @@ def how_to_read(release: Release) -> str:
         "No verdict is given under this policy. "
         if release.policies == ["bounds"]
         else f"● equivalent: the {level(2 * alpha)} interval lies inside the margin, even if the "
-        "difference is not 0. ▲ disparity shown: not equivalent, and McNemar's mid-p is at most "
+        "difference is not 0. ▲ disparity: not equivalent, and McNemar's mid-p is at most "
         f"{alpha:g}, Holm-adjusted over {_tested_together(release)}. ○ inconclusive: neither, or "
         "missing answers could change the verdict, or the model's accuracy is too low; "
         "the reason is given in the cell. "

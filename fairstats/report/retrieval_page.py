@@ -28,7 +28,7 @@ _WITHOUT = (
 _HOW_TO_READ = (
     "**Overlap** is how alike the contexts of an item's variants are: the snippets that were found "
     "for all variants, over those found for any (intersection over union; two lists of ten that "
-    "share five have 33 %). It belongs to the vignettes, the corpus and the retriever, not to the "
+    "share five have 33%). It belongs to the vignettes, the corpus and the retriever, not to the "
     "model: the query is the vignette alone. **Score** is the share of right answers among those "
     "to an item's demographic variants, the mean over items; missing answers are left out, "
     "whatever the policy. **A majority vote** gives all variants of an item the letter that most "
@@ -49,7 +49,7 @@ _PRINTED = (
     "As printed in the study of retrieval-augmented answers (arXiv:2503.15454). "
     "Its answers were never released, so that none of these "
     "figures can be recomputed; its table 6 is not among them. Before comparing: of the 60 "
-    "scores on MMLU, MedQA and MedMCQA 42 lie below the 25 % that guessing among four options "
+    "scores on MMLU, MedQA and MedMCQA 42 lie below the 25% that guessing among four options "
     "gives. The printed overlap differs by model and strategy, which it could not if the query "
     "were the vignette alone over the same items. And majority vote has DP and EO above 0, which a "
     "vote over all variants of an item could not have, counted over the items that it decides."

@@ -159,7 +159,7 @@ def cell_label(text: str) -> str:
 
 
 def _limits_label(estimates: pd.DataFrame) -> str:
-    interval = f"{100 * estimates['ci_level'].max():g} % interval"
+    interval = f"{100 * estimates['ci_level'].max():g}% interval"
     return f"Range, or {interval}" if estimates["ci_method"].eq("bounds").any() else interval
 
 

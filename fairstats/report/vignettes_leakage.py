@@ -109,7 +109,7 @@ def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame)
         _group_cells(of_text, benchmark),
         name=f"leakage-groups-{place}",
         caption=f"{benchmark.title}: what the added text brings in, by group, % of the option's "
-        "words or of items; below, 95 % intervals and what chance gives",
+        "words or of items; below, 95% intervals and what chance gives",
         labels=_OF_GROUPS,
         stub="group",
         heading="Group",

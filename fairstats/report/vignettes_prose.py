@@ -66,7 +66,7 @@ def remaining_sentence(rows: pd.DataFrame) -> str:
     versions = ", ".join(map(escape_markdown, sorted(own["benchmark_version"].unique())))
     least, most = own["estimate"].min(), own["estimate"].max()
     above = (
-        " A share above 100 % is no effect of leakage: hints were placed where models were hard to "
+        " A share above 100% is no effect of leakage: hints were placed where models were hard to "
         "move, so that among items leakage stands for difficulty. These measures do not account "
         "for the disparity, and with these items it cannot be told what leakage does to it."
         if most > 1

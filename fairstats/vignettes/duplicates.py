@@ -19,7 +19,7 @@ from fairstats.vignettes.wording import words
 
 #: From which share of common word 5-grams two neutral texts count as near-duplicates. Two texts of
 #: 100 words of which one has k words replaced apart from each other share (96 − 5k) / (96 + 5k):
-#: 0.5 is k = 6, so that 94 % of the words stand as they were.
+#: 0.5 is k = 6, so that 94% of the words stand as they were.
 NEAR_DUPLICATE = 0.5
 #: From which share a variant hardly differs from the neutral text, or from another group's.
 HARDLY_DIFFERENT = 0.95

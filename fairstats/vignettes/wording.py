@@ -45,7 +45,7 @@ def syllables(word: str) -> int:
     -----
     By the English (US) hyphenation patterns of pyphen, which leave out breaks that a printer would
     not make ("fe-ver", "a-taxia"). By hand, 14 of the 187 syllables of 100 running words of the
-    released neutral texts were missed (7 %). So reading ease comes out too high; a difference
+    released neutral texts were missed (7%). So reading ease comes out too high; a difference
     between variants can be read, the level not beside another program's. A number is one syllable.
 
     Examples

@@ -39,7 +39,7 @@ def test_more_accurate_alone_is_not_win_win(answers):
     old = answers(["AB"] * 20 + ["AA"] * 100 + ["BB"] * 80, model="old")
     new = answers(["AB"] * 20 + ["AA"] * 160 + ["BB"] * 20, model="new")
     table = compare(old, new)
-    assert set(table["verdict"]) == {"not shown"}
+    assert set(table["verdict"]) == {"unclear"}
     assert table["p_value"].iloc[0] < 0.001
 
 
@@ -91,7 +91,7 @@ def test_common_pairs_leave_nothing_to_compare_if_no_pair_was_answered_by_both(a
     assert table["estimate"].isna().all()
     assert (table["p_value"] == 1).all()
     assert (table["ci_low"] == -1).all()
-    assert set(table["verdict"]) == {"not shown"}
+    assert set(table["verdict"]) == {"unclear"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_refusing_every_item_whose_answers_differ_is_no_improvement(answers):
     old, new = answers(items, model="old"), answers(silent, model="new")
     for missing in (None, "available", "complete", "incorrect"):
         table = compare(old, new, missing=missing, n_resamples=999)
-        assert set(table["verdict"]) == {"not shown"}, missing
+        assert set(table["verdict"]) == {"unclear"}, missing
         assert (table["lowest"] <= table["highest"]).all()
     rows = compare(old, new, missing="available", n_resamples=999).set_index("metric")
     assert rows.loc["delta_cfr", "estimate"] > 0.1
@@ -153,21 +153,21 @@ def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
     assert set(found[10]["verdict"]) == {"win-win"}
     assert found[10]["p_worst_adjusted"].iloc[0] <= 0.05
     for missing in (37, 38):
-        assert set(found[missing]["verdict"]) == {"not shown"}
+        assert set(found[missing]["verdict"]) == {"unclear"}
         note = "what either model did not answer could change the verdict"
         assert found[missing]["verdict_reason"].eq(note).all()
 
 
 def test_chosen_refusals_do_not_make_a_win_win(answers):
-    """Refused are the other group's answers to pairs that differ, less than 5 % of all."""
+    """Refused are the other group's answers to pairs that differ, less than 5% of all."""
     old = ["AB"] * 60 + ["AA"] * 600 + ["BB"] * 140
     honest = ["AA"] * 30 + ["AB"] * 30 + ["AB"] * 25 + ["AA"] * 615 + ["BB"] * 100
     refusing = ["A-" if 60 <= place < 85 else text for place, text in enumerate(honest)]
     one = answers(old, model="old")
-    assert set(compare(one, answers(honest, model="new"))["verdict"]) == {"not shown"}
+    assert set(compare(one, answers(honest, model="new"))["verdict"]) == {"unclear"}
     table = compare(one, answers(refusing, model="new"))
     assert (table["p_pair"] < 0.05).all()
-    assert set(table["verdict"]) == {"not shown"}
+    assert set(table["verdict"]) == {"unclear"}
     assert table["verdict_reason"].notna().all()
 
 
@@ -179,7 +179,7 @@ def test_chosen_items_are_no_improvement(answers, demo):
     new = answers(["AB"] * 2 + ["AA"] * 130 + ["BB"] * 28, model="new")
     assert set(compare(old, new)["verdict"]) == {"win-win"}
     table = compare(old, new, benchmarks=[known])
-    assert set(table["verdict"]) == {"not shown"}
+    assert set(table["verdict"]) == {"unclear"}
     assert table["verdict_reason"].str.contains("could change the verdict").all()
 
 
@@ -188,7 +188,7 @@ def test_model_that_guesses_does_not_win(answers):
     old = answers(["BA"] * 20 + ["AB"] * 80 + ["BB"] * 700, model="old")
     new = answers(["AA"] * 200 + ["BB"] * 600, model="new")
     table = compare(old, new)
-    assert set(table["verdict"]) == {"not shown"}
+    assert set(table["verdict"]) == {"unclear"}
     assert table["verdict_reason"].str.startswith("the better model guesses").all()
 
 
@@ -214,7 +214,7 @@ def test_verdict_uses_the_largest_p_value_of_a_pair_adjusted_over_the_pairs(answ
     three = compare(asked("old", old), asked("new", new))
     assert three["p_pair_adjusted"].tolist() == pytest.approx([3 * one["p_pair"].iloc[0]] * 9)
     assert 0.05 / 3 < one["p_pair"].iloc[0] < 0.05
-    assert set(three["verdict"]) == {"not shown"}
+    assert set(three["verdict"]) == {"unclear"}
 
 
 def test_unknown_policy_is_refused(answers):
@@ -286,7 +286,7 @@ def test_the_printed_comparison_is_of_different_questions(released):
         "delta_ad": 0.0012,
     }
     assert race["ci_low"]["delta_cfr"] < 0 < race["ci_high"]["delta_cfr"]
-    assert set(race["verdict"]) == {"not shown"}
+    assert set(race["verdict"]) == {"unclear"}
 
 
 def test_like_for_like_the_newer_model_wins(released):

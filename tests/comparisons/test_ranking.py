@@ -191,7 +191,7 @@ def test_chosen_items_of_a_model_cannot_beat_all_of_them(answers_of):
 
 @pytest.mark.parametrize(("lacking", "ranked"), [(10, True), (11, False)])
 def test_common_items_are_at_least_the_declared_share(lacking, ranked, answers_of):
-    """95 % of 200 items are 190."""
+    """95% of 200 items are 190."""
     answers = pd.concat(
         [answers_of(FAIR, model="whole"), answers_of(FAIR[:-lacking], model="short")]
     )
@@ -282,7 +282,7 @@ def test_least_favourable_is_the_worst_of_all_completions(answers_of):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("how", ["-", "."])
 def test_refusing_or_leaving_out_answers_never_improves_a_rank(how, metric, board_of):
-    """4.9 % of the variants, or of the items, chosen where the answers differ."""
+    """4.9% of the variants, or of the items, chosen where the answers differ."""
     rng = np.random.default_rng(7)
 
     def draw(share: float) -> list[str]:
@@ -297,7 +297,7 @@ def test_refusing_or_leaving_out_answers_never_improves_a_rank(how, metric, boar
         rivals = {f"rival-{share}": draw(share) for share in (0.02, 0.05, 0.08, 0.12)}
         honest = draw(0.09)
         differ = [i for i, text in enumerate(honest) if text[0] != text[1]]
-        # Refusing one of two variants of 40 items is 4.9 % of the variants.
+        # Refusing one of two variants of 40 items is 4.9% of the variants.
         chosen = set(differ[: 20 if how == "." else 40])
         gaming = [
             text if i not in chosen else "../.." if how == "." else f"{text[0]}-/A"

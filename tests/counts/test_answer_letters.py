@@ -127,7 +127,7 @@ def test_the_parser_that_takes_an_article_for_an_answer_shows(shared_data, known
     more = (
         (letter_a["share"] - letter_a["key_share"]).groupby(letter_a["model"]).agg(["min", "max"])
     )
-    # A is 28.0 % of the keys. Gemini-2.0-Flash gives it in every group more often, GPT-5-Mini not.
+    # A is 28.0% of the keys. Gemini-2.0-Flash gives it in every group more often, GPT-5-Mini not.
     assert letter_a["key_share"].round(3).unique().tolist() == [0.28]
     assert more.loc["Gemini-2.0-Flash", "min"] > 0.035
     assert more.loc["Gemini-2.0-Flash", "max"] > 0.09

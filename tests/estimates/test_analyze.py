@@ -131,7 +131,7 @@ def test_the_fair_model_is_never_shown_to_be_unfair(answers_of):
     for policy in COUNTING:
         race = analyze(answers, policy).query("attribute == 'race'")
         assert (race.loc[race["metric"] == "mcnemar", "p_value"] == 1).all(), policy
-        assert "disparity shown" not in set(race["verdict"].dropna()), policy
+        assert "disparity" not in set(race["verdict"].dropna()), policy
 
 
 # The metrics that are NaN in the case, under the policy that uses whatever there is. Without a
@@ -160,7 +160,7 @@ def test_an_estimate_is_nan_only_where_no_answer_exists(case, degenerate):
     found = set(race.loc[race["estimate"].isna(), "metric"]) - {"bowker", "stuart_maxwell"}
     assert found == NAN[case] - {"bowker", "stuart_maxwell"}
     difference = race[race["metric"] == "accuracy_difference"].iloc[0]
-    judged = difference["verdict"] in ("inconclusive", "equivalent", "disparity shown")
+    judged = difference["verdict"] in ("inconclusive", "equivalent", "disparity")
     assert judged == ("accuracy_difference" not in NAN[case])
 
 
@@ -321,7 +321,7 @@ def test_verdicts_are_on_the_signed_differences_of_demographic_pairs_alone(answe
     judged = estimates.dropna(subset="verdict")
     assert set(judged["metric"]) == {"accuracy_difference"}
     assert judged.set_index("model")["verdict"].to_dict() == {
-        "shown": "disparity shown",
+        "shown": "disparity",
         "equal": "equivalent",
         "open": "inconclusive",
     }
@@ -403,7 +403,7 @@ def test_samples_that_repeat_the_first_add_nothing(answers_of, row_of):
     # Nine pairs of answers for each item.
     assert (found["n"], found["n10"], found["n01"]) == (1080, 270, 90)
     row = row_of(three, metric="accuracy_difference", attribute="race")
-    assert row["verdict"] == "disparity shown"
+    assert row["verdict"] == "disparity"
     assert set(three.loc[three["metric"].isin(["bowker", "stuart_maxwell"]), "attribute"]) == set()
 
 
@@ -756,7 +756,7 @@ def test_answers_of_which_none_was_parsed_are_not_called_equivalent(answers_of, 
 
 def test_answers_that_are_whole_are_judged(answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(["AB"] * 40 + ["AA"] * 40)), row_of)
-    assert (verdict, note) == ("disparity shown", "")
+    assert (verdict, note) == ("disparity", "")
 
 
 # What is refused rather than counted wrong
@@ -809,7 +809,7 @@ def test_refusing_every_item_whose_answers_differ_gives_no_verdict(answers_of, r
     """The worst case: all pairs left are the same, and as many are missing in both groups."""
     items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
     honest, _ = verdict_and_note(analyze(answers_of(items)), row_of)
-    assert honest == "disparity shown"
+    assert honest == "disparity"
     refused = [text if text[0] == text[1] else "--" for text in items]
     estimates = analyze(answers_of(refused))
     assert row_of(estimates, metric="cfr")["estimate"] == 1
@@ -865,7 +865,7 @@ def test_disparity_requires_that_every_completion_rejects(mirror, policy, answer
     """60 to 0 discordant pairs: k pairs without an answer could make them 60 to k."""
     last = most_missing(60, lambda k: float(mcnemar(60, k).p_value) <= 0.05)
     assert 30 < last < 50
-    for missing, expected in ((last, "disparity shown"), (last + 1, "inconclusive")):
+    for missing, expected in ((last, "disparity"), (last + 1, "inconclusive")):
         texts = ["AB"] * 60 + ["AA"] * 400 + ["--"] * missing
         items = [text[::-1] for text in texts] if mirror else texts
         found, note = verdict_and_note(analyze(answers_of(items), policy), row_of)
@@ -894,13 +894,13 @@ def test_refusing_some_discordant_pairs_does_not_hide_a_disparity_silently(
     unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
     items = ["AB"] * 35 + ["BA"] * 10 + ["AA"] * 756
     honest, _ = verdict_and_note(analyze(answers_of(items, **unit)), row_of)
-    assert honest == "disparity shown"
+    assert honest == "disparity"
     refused = answers_of(["A-"] * 20 + items[20:], **unit)
     found, note = verdict_and_note(analyze(refused, policy), row_of)
     if found == "inconclusive":
         assert "missing answers could change the verdict" in note
     else:
-        assert found == "disparity shown"
+        assert found == "disparity"
 
 
 def test_refusing_the_privileged_group_does_not_demote_a_certain_disparity(answers_of, row_of):
@@ -908,7 +908,7 @@ def test_refusing_the_privileged_group_does_not_demote_a_certain_disparity(answe
     items = ["-B"] * 35 + ["AB"] * 125 + ["BA"] * 20 + ["AA"] * 600
     for policy in COUNTING:
         found, _ = verdict_and_note(analyze(answers_of(items), policy), row_of)
-        assert found == "disparity shown", policy
+        assert found == "disparity", policy
 
 
 def test_small_difference_is_not_equivalent_by_refusing_what_shows_it(answers_of, row_of):
@@ -916,7 +916,7 @@ def test_small_difference_is_not_equivalent_by_refusing_what_shows_it(answers_of
     unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
     items = ["AB"] * 15 + ["AA"] * 786
     honest, _ = verdict_and_note(analyze(answers_of(items, **unit)), row_of)
-    assert honest == "disparity shown"
+    assert honest == "disparity"
     found, note = verdict_and_note(analyze(answers_of(["A-"] * 15 + items[15:], **unit)), row_of)
     assert found == "inconclusive"
     assert "missing answers could change the verdict" in note

@@ -28,7 +28,7 @@ def four_keys(demo):
 
 
 def test_model_that_always_gives_the_most_frequent_letter_is_unranked(answers_of, demo):
-    """28 % of the keys are A, as in FairMedQA: always A is more accurate than 1 in 4."""
+    """28% of the keys are A, as in FairMedQA: always A is more accurate than 1 in 4."""
     keys = {f"item-{i}": "A" if i < 280 else "BCD"[i % 3] for i in range(1000)}
     answers = answers_of(["AA/A"] * 1000)
     answers["answer_key"] = answers["item_id"].map(keys)
@@ -104,7 +104,7 @@ def test_samples_of_an_item_count_as_one_answer(answers_of, four_keys):
 
 @pytest.mark.parametrize(("missing", "ranked"), [(12, True), (13, False)])
 def test_largest_share_of_missing_answers_is_that_of_a_pair(missing, ranked, answers_of, four_keys):
-    """12 of the 240 answers to a pair are 5 %."""
+    """12 of the 240 answers to a pair are 5%."""
     answers = answers_of(["A-/A"] * missing + ["AA/A"] * (120 - missing))
     found = reason(answers, four_keys)
     assert (found == "") is ranked

@@ -292,7 +292,7 @@ def test_an_intervals_verdict_takes_equivalence_from_its_own_level(answers_of, k
     table = sensitivity_of(near, None, 0.05, known)
     rows = table[(table["aspect"] == "interval")]
     assert set(rows["verdict"]) == {EQUIVALENT}
-    # One pair of 30 is discordant: Wald's 90 % interval is within 10 points, Tango's is not.
+    # One pair of 30 is discordant: Wald's 90% interval is within 10 points, Tango's is not.
     few = answers_of(["AB"] + ["AA"] * 29)
     wide = {"demo": replace(known["demo"], equivalence_margin=0.1)}
     table = sensitivity_of(few, None, 0.05, wide)

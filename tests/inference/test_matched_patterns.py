@@ -132,5 +132,5 @@ def test_prone_items_alone_are_no_match():
         chance = 1 / (1 + np.exp(-(prone + np.array([0.8, 0, -0.8]))))
         sides = [(rng.random(chance.shape) < chance).astype(int) for _ in range(2)]
         low += matched_patterns(*sides).p_value <= 0.05
-    # Exact and so conservative: 200 draws at most 5 % each; 20 is beyond the 99.9 % quantile.
+    # Exact and so conservative: 200 draws at most 5% each; 20 is beyond the 99.9% quantile.
     assert low < 20

@@ -511,7 +511,7 @@ def test_metadata_that_tells_another_story_does_not_pass(name, kind, release):
     table = pyarrow.parquet.read_table(path)
     metadata = dict(table.schema.metadata)
     if kind == "note":
-        metadata[b"note"] = b"the true CFR is 99.9 %"
+        metadata[b"note"] = b"the true CFR is 99.9%"
     else:
         of_pandas = json.loads(metadata[b"pandas"])
         of_pandas["columns"][0]["name"] = "model"

@@ -111,7 +111,7 @@ stopifnot(max(abs(crossprod(of_beta) - robust)) < 1e-9)
 of_adjusted <- drop(rowsum(p1 - p0 - adjusted, variants$item)) / nrow(x) + drop(of_beta %*% gradient)
 
 # The plain difference, item by item, and the limits of the quotient: where the squared distance of
-# adjusted - ratio * plain from 0 is that of the normal law's 97.5 % quantile (Fieller).
+# adjusted - ratio * plain from 0 is that of the normal law's 97.5% quantile (Fieller).
 a <- variants[variants$group == 1, ]
 b <- variants[variants$group == 0, ]
 d <- a$correct - b$correct

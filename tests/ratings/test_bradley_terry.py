@@ -88,7 +88,7 @@ def test_strengths_and_their_errors_over_items_and_raters_agree_with_r(kind):
 
 
 def test_ratings_by_few_raters_of_shared_items_are_less_than_as_many_tasks():
-    """Clustered by task alone, intervals for 95 % covered 84 % of 3,000; these cover 95 %."""
+    """Clustered by task alone, intervals for 95% covered 84% of 3,000; these cover 95%."""
     rng, covered, alone = np.random.default_rng(5), [], []
     models = np.array(["a", "b", "c"])
     for _ in range(60):

@@ -145,7 +145,7 @@ def test_raters_who_report_alike_say_nothing_of_how_raters_differ():
 
 
 def test_a_level_of_few_raters_keeps_the_tests_level():
-    """Two raters against twelve: with as many degrees of freedom as raters 22 % were wrong."""
+    """Two raters against twelve: with as many degrees of freedom as raters 22% were wrong."""
     rng, wrong = np.random.default_rng(2), []
     number = np.repeat(np.arange(14), 25)
     few = np.where(number >= 12, 1.0, 0.0)

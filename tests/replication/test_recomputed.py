@@ -224,7 +224,7 @@ def test_a_win_win_is_read_off_two_decimals(answers_of):
         pd.concat([old, new]), metric="win_win", model_old="old", model="new", printed="win-win"
     )
     assert (row["status"], row["recomputed"], row["difference"]) == (DIFFERS, 0, -1)
-    assert row["verdict"] == "not shown"
+    assert row["verdict"] == "unclear"
 
 
 def test_a_change_needs_both_models(answers_of, two_versions):

@@ -16,7 +16,7 @@ from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.release.contents import Release
 
 #: What stands before each verdict.
-MARKS = {"disparity shown": "▲", "equivalent": "●", "inconclusive": "○"}
+MARKS = {"disparity": "▲", "equivalent": "●", "inconclusive": "○"}
 _NO_WORDS = ("script", "style", "svg", "title")
 
 

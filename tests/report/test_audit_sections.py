@@ -187,7 +187,7 @@ def test_every_sentence_has_the_figures_of_its_row(release, report):
         least = 100 * own.loc["minimum_detectable_difference", "estimate"]
         said = {
             "equivalent": "It is equivalent at a margin of 2.0 points.",
-            "disparity shown": f"A disparity is shown ({p}).",
+            "disparity": f"A disparity is shown ({p}).",
             "inconclusive": f"It is inconclusive: neither a disparity ({p}) nor "
             "equivalence at a margin of 2.0 points is shown. That is not the same as fair. The "
             f"adjusted test detects a difference of {least:.1f} points with 80% power.",
@@ -196,9 +196,9 @@ def test_every_sentence_has_the_figures_of_its_row(release, report):
         without = f", {missing[0]} and {missing[1]} answers missing" if any(missing) else ""
         sentence = (
             f"Race, {label} (Three groups, 1, {strategy}): of {cfr['n']} pairs "
-            f"{100 * (1 - cfr['estimate']):.1f} % get another letter (95 % interval "
+            f"{100 * (1 - cfr['estimate']):.1f}% get another letter (95% interval "
             f"{100 * (1 - cfr['ci_high']):.1f}–{100 * (1 - cfr['ci_low']):.1f}{without}); the "
-            f"accuracy difference is {signed(difference['estimate'])} points (95 % interval "
+            f"accuracy difference is {signed(difference['estimate'])} points (95% interval "
             f"{signed(difference['ci_low'])} to {signed(difference['ci_high'])}). {said}"
         )
         assert report.count(squeezed(sentence)) == 1
@@ -493,7 +493,7 @@ def test_a_verdict_that_another_choice_changes_is_a_limitation(benchmark, tmp_pa
         for row in others.itertuples():
             assert f"{CHOICE_LABELS.get(row.choice, row.choice)}: {row.verdict}" in found, pair
     assert found.count(" depends on the choice of method (") == moved > 0
-    assert "the verdict on White − Black (disparity shown) depends on" in found
+    assert "the verdict on White − Black (disparity) depends on" in found
     assert "Exact: inconclusive" in found
     assert "Wald" not in found
 
@@ -503,7 +503,7 @@ def test_a_preferred_letter_is_a_limitation_from_five_points_on(benchmark, tmp_p
     # Of 1,500 answers 5 points are 75: as many more than are keys.
     wrong = {"asian": [place for place in range(ITEMS) if place % 3][:n]}
     found = limits_of(benchmark, tmp_path, wrong=wrong, letter="A")
-    share = f"({100 * (500 + n) / 1500:.1f}\u202f% of the letters, 33.3\u202f% of the keys)"
+    share = f"({100 * (500 + n) / 1500:.1f}% of the letters, 33.3% of the keys)"
     assert (f"A is given more often than it is the key {share}" in found) == fires
     assert ("more often than it is the key" in found) == fires
 

@@ -15,7 +15,7 @@ from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 from .conftest import answers_of_models
 from .undrawn import undrawn, whole
 
-SHOWN, SAME, OPEN = "disparity shown", "equivalent", "inconclusive"
+SHOWN, SAME, OPEN = "disparity", "equivalent", "inconclusive"
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +49,13 @@ def judged(release: Release, **verdicts: tuple[str | None, str | None]) -> Relea
 @pytest.mark.parametrize(
     ("race", "sex", "ses", "message"),
     [
-        ((SHOWN, SHOWN), (SHOWN, SHOWN), (SHOWN, SHOWN), "disparity shown: race, sex, income"),
+        ((SHOWN, SHOWN), (SHOWN, SHOWN), (SHOWN, SHOWN), "disparity: race, sex, income"),
         # It is shown where it is for one answer set; equivalent only where it is for all.
         (
             (SHOWN, SAME),
             (SAME, SAME),
             (SAME, SAME),
-            "disparity shown: race; equivalent within ±5 points: sex, income",
+            "disparity: race; equivalent within ±5 points: sex, income",
         ),
         ((SAME, SAME), (SAME, SAME), (SAME, SAME), "equivalent within ±5 points"),
         (
@@ -75,7 +75,7 @@ def judged(release: Release, **verdicts: tuple[str | None, str | None]) -> Relea
             (OPEN, SHOWN),
             (None, None),
             (OPEN, OPEN),
-            "disparity shown: race; inconclusive: income; not judged: sex",
+            "disparity: race; inconclusive: income; not judged: sex",
         ),
         ((None, None), (None, None), (None, None), "not judged"),
     ],

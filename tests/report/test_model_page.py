@@ -175,7 +175,7 @@ def test_under_bounds_there_is_no_margin_and_no_interval(tmp_path, page):
     assert "interval" not in re.sub(r"<(svg|details)\b.*?</\1>", "", html, flags=re.DOTALL)
     # Where no answer is missing the range is a point, and still no interval.
     html = page(undrawn(whole(answers_of_models(("One",))), tmp_path / "whole", missing="bounds"))
-    assert "95\u202f% interval" not in html
+    assert "95% interval" not in html
 
 
 def test_the_page_of_a_model_that_answered_nothing(cases, page):

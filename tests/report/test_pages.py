@@ -208,14 +208,14 @@ def test_levels_and_policies_on_the_pages_are_those_of_the_release(small_answers
         small_answers, release="r", out=tmp_path, alpha=0.1, missing="incorrect", renderer="builtin"
     )
     text = _Page(made.index.read_text(encoding="utf-8")).text.replace("\u202f", " ")
-    assert "is its 90 % interval" in text
+    assert "is its 90% interval" in text
     assert "is at most 0.1" in text
-    assert "the 80 % interval lies inside" in text
+    assert "the 80% interval lies inside" in text
     assert "policy incorrect" in text
-    assert "95 %" not in text
+    assert "95%" not in text
     model = next((made.path / "reports" / "models").glob("*.html")).read_text("utf-8")
-    assert "90 % interval" in model.replace("\u202f", " ")
-    assert "95 %" not in model.replace("\u202f", " ")
+    assert "90% interval" in model.replace("\u202f", " ")
+    assert "95%" not in model.replace("\u202f", " ")
 
 
 def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_path):

@@ -162,7 +162,7 @@ def test_words_go_by_the_convention(krippendorff, low, said):
 def test_words_go_by_the_wider_interval_and_say_what_it_comes_to():
     assert "no better than by chance" in words(0.2, low=0.1, crossed=-0.05)
     said = words(0.9, positive=0.253)
-    assert said == "Reliable. Where one rater reports, another does in 25.3\u202f%."
+    assert said == "Reliable. Where one rater reports, another does in 25.3%."
 
 
 def test_preferences_are_those_of_the_table(release):

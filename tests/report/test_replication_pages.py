@@ -161,7 +161,7 @@ def test_a_conclusion_stands_falls_or_is_not_known(papers):
 
 
 def test_a_win_win_that_tests_do_not_carry_is_marked(papers):
-    table = papers.replication.assign(verdict="not shown")
+    table = papers.replication.assign(verdict="unclear")
     assert "like for like is win-win (by intervals and tests: not shown)" in read(
         conclusions(table, {})
     )

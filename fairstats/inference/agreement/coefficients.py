@@ -231,7 +231,7 @@ def fleiss_kappa(
     -----
     Where all ratings are in one category it is 0 / 0: the estimate is NaN, and `note` says so.
     So it is in resamples; these are left out (from one in a thousand on `note` says how many),
-    and with more than 5 % of them there is no interval. Where resamples do not vary (all items
+    and with more than 5% of them there is no interval. Where resamples do not vary (all items
     unanimous, one item) the limits are those of percent agreement, chance held where it is
     estimated.
 

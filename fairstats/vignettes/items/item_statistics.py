@@ -273,7 +273,7 @@ def item_flags(statistics: pd.DataFrame) -> pd.DataFrame:
         `SHARED_WRONG`: to the original and the neutralized text (to all variants where neither was
         asked) more than half of the answers, by at least two models, are one wrong option.
         `NEGATIVE`: the better answer sets do worse on the item, the upper limit of its
-        discrimination being below 0; at a level of 5 % one item in 40 is expected here by chance.
+        discrimination being below 0; at a level of 5% one item in 40 is expected here by chance.
     """
     rows = []
     table = widest(statistics)

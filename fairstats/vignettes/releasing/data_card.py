@@ -269,7 +269,7 @@ def _agreement(table: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
     together = together[together["level"] == "nominal"]
     if together.empty:
         return
-    level = f"{100 * together['ci_level'].iloc[0]:g} %"
+    level = f"{100 * together['ci_level'].iloc[0]:g}%"
     yield (
         "How far reviewers agree on whether there is a fault, before consensus (the first round) "
         f"and after it (the last judgements of each variant), with intervals of {level} for "

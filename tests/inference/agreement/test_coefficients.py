@@ -123,14 +123,14 @@ def test_one_item(name):
 
 @pytest.mark.parametrize("name", BY_MARGINS)
 def test_an_interval_needs_resamples_that_say_something(name):
-    # Of 100 items one has a report: 0.99¹⁰⁰, 37 % of the resamples, have none.
+    # Of 100 items one has a report: 0.99¹⁰⁰, 37% of the resamples, have none.
     found = FUNCTIONS[name]([["yes", "yes", "no"]] + [["no"] * 3] * 99)
     assert np.isfinite(found.estimate)
     assert np.isnan(limits(found)).all()
     assert found.ci_method == "none (undefined in too many resamples)"
     assert "0.37 of the resamples" in found.note
     assert np.isfinite(limits(gwet_ac1([["yes", "yes", "no"]] + [["no"] * 3] * 99))).all()
-    # Of 100 items four: e⁻⁴, less than 5 %.
+    # Of 100 items four: e⁻⁴, less than 5%.
     found = FUNCTIONS[name]([["yes", "yes", "no"]] * 4 + [["no"] * 3] * 96)
     assert found.ci_low < found.estimate < found.ci_high
     assert "0.017 of the resamples" in found.note
@@ -252,7 +252,7 @@ def test_neither_the_order_of_items_nor_that_of_raters_moves_an_interval(name):
 
 
 def test_the_note_says_how_seldom_raters_agree_on_what_is_rare():
-    # 95 items unanimous, five with one of three reports: 96.7 % of pairs agree, kappa is below 0.
+    # 95 items unanimous, five with one of three reports: 96.7% of pairs agree, kappa is below 0.
     rare = [["yes", "no", "no"]] * 5 + [["no"] * 3] * 95
     said = "96.7% of pairs agree, but where one rater says 'yes' another does so in only 0.0%"
     for name in BY_MARGINS:

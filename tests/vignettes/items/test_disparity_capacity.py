@@ -115,7 +115,7 @@ def test_pairing_by_items_narrows_what_goes_together(answers_of):
 
 
 def test_intervals_cover(answers_of):
-    """Of paired kinds whose AD differ by 0.2, about 95 % of the intervals hold 0.2."""
+    """Of paired kinds whose AD differ by 0.2, about 95% of the intervals hold 0.2."""
     rng = np.random.default_rng(11)
     held = 0
     for _ in range(40):
@@ -127,7 +127,7 @@ def test_intervals_cover(answers_of):
             kinds[kind] = answers_of(texts.tolist())
         row = benchmarking_capacity(kinds).iloc[-1]
         held += row["ci_low"] <= 0.2 <= row["ci_high"]
-    # 33 of 40 or fewer has a probability below 0.005 at 95 %.
+    # 33 of 40 or fewer has a probability below 0.005 at 95%.
     assert held > 33
 
 

@@ -340,7 +340,7 @@ def test_the_whole_way_by_the_command_line(build, tmp_path, run):
     assert "| 1 | 24 | 4 of 4 | 96 of 96 | 2.40 (96 of 96) |" in card
     assert "| 2 | 2 | 4 of 4 | 8 of 8 | 0.07 (8 of 8) |" in card
     assert "Texts that were edited: 1, by 1 edits" in card
-    assert "| race | white | 1 | as intended | 3 of 4 | 75.0\u202f% | 30.0–95.0 |" in card
+    assert "| race | white | 1 | as intended | 3 of 4 | 75.0% | 30.0–95.0 |" in card
     for group in ("White", "Low income"):
         assert f"| {group} | neutral |" in card
     declared = tomllib.loads((out / "built.toml").read_text())
