@@ -57,7 +57,7 @@ def test_publish_items_that_is_not_true_or_false_is_refused(tmp_path, value):
     line = f"publish_items = {value}"
     text = (resource("data", "benchmarks") / "fairmedqa.toml").read_text(encoding="utf-8")
     assert "publish_items" not in text
-    with pytest.raises(InputError, match="publish_items: has to be true or false"):
+    with pytest.raises(InputError, match="publish_items: must be true or false"):
         load_benchmark(changed(tmp_path, "[versions]", f"{line}\n[versions]"))
 
 
