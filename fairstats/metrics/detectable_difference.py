@@ -50,9 +50,9 @@ def _rows(pairs: Pairs) -> pd.DataFrame:
 DETECTABLE_DIFFERENCE = PairMetric(
     name="minimum_detectable_difference",
     label="Detectable difference (80% power, adjusted test)",
-    definition="Smallest accuracy difference that the mid-p test shows with 80% power at the upper "
-    "limit of the share of discordant pairs, at level alpha / (tests in the family), which Holm's "
-    "procedure asks of the smallest p-value.",
+    definition="Smallest accuracy difference that the mid-p test detects with 80% power. The share "
+    "of discordant pairs is taken at its upper limit. The level is alpha / (tests in the family), "
+    "as Holm's procedure requires of the smallest p-value.",
     order=110,
     lowest=0,
     highest=1,

@@ -46,8 +46,8 @@ def _rows(groups: Groups) -> Iterator[Row]:
 INTERACTION = GroupsMetric(
     name="interaction",
     label="Interaction",
-    definition="Of an attribute that crosses two others, e.g. race and sex: the difference of the "
-    "one gap between the groups of the other.",
+    definition="For an attribute that crosses two others, such as race and sex: how far the gap "
+    "of one differs between the groups of the other.",
     formula=r"(\mathrm{Acc}_{ac} - \mathrm{Acc}_{bc}) - (\mathrm{Acc}_{ad} - \mathrm{Acc}_{bd})",
     interval="exact bootstrap over items",
     order=210,

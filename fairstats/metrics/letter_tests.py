@@ -67,6 +67,6 @@ STUART_MAXWELL = _letter_test(
     stuart_maxwell,
     170,
     "Letters, equal margins",
-    "Stuart and Maxwell's test on the letters, right or wrong: is each letter given to both groups "
-    "as often?",
+    "Stuart and Maxwell's test on the letters, right or wrong: is each letter given equally "
+    "often to both groups?",
 )

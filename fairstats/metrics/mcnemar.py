@@ -94,8 +94,8 @@ def _tables_of_bounds(pairs: Pairs) -> Iterator[pd.DataFrame]:
 MCNEMAR = PairMetric(
     name="mcnemar",
     label="McNemar",
-    definition="McNemar's test of equal accuracy, in two rows: mid-p, on which the verdict rests, "
-    "and exact. If an item is answered more than once, items are flipped. The estimate is the "
+    definition="McNemar's test of equal accuracy, in two rows: mid-p, which the verdict uses, "
+    "and exact. With several answers per item, whole items are flipped. The estimate is the "
     "difference over the pairs.",
     formula=r"(n_{10} - n_{01}) / n",
     order=100,

@@ -171,8 +171,8 @@ def _of_samples(own: Samples) -> SamePrompt:
 SAME_PROMPT_AGREEMENT = SampleMetric(
     name="same_prompt_agreement",
     label="Agreement of the same prompt",
-    definition="How often two samples of the same variant are the same letter, mean of both "
-    "groups; only with several samples per item.",
+    definition="How often two samples of the same variant give the same letter, averaged over "
+    "both groups; only with several samples per item.",
     formula=r"A = \sum_l c_l (c_l - 1) / (k (k - 1))",
     interval="exact bootstrap over items; on a grid if items differ in their number of answers",
     order=60,

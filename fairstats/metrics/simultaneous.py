@@ -26,8 +26,8 @@ def _rows(groups: Groups) -> Iterator[Row]:
 SIMULTANEOUS = GroupsMetric(
     name="accuracy_difference_simultaneous",
     label="Accuracy difference, simultaneous",
-    definition="Accuracy difference of every two groups of an attribute with more than two; all "
-    "intervals of the attribute hold at once.",
+    definition="Accuracy difference between every two groups, for attributes with more than two. "
+    "All intervals of an attribute hold simultaneously.",
     formula=r"\mathrm{Acc}_g - \mathrm{Acc}_h",
     interval="as of the accuracy difference, by Bonferroni",
     order=190,
