@@ -118,28 +118,42 @@ def show_table(
     region = f'role="region" tabindex="0" aria-label="{escape_html(caption)}"'
     markup = f'<div class="table-wrap {css_class}" {region}>{markup}</div>'
     if download is not None:
-        files = [f'<a href="{page_root()}{DOWNLOADS}/{download}.{k}">{k}</a>' for k in KINDS]
-        markup += f'<p class="downloads">{download}: {" · ".join(files)}</p>'
+        markup += f'<p class="downloads">{download}: {download_links(download)}</p>'
     show_html(markup)
 
 
 @contextmanager
 def closed(summary: str) -> Iterator[None]:
-    """Show what follows behind a line that opens it, in HTML; on paper it is open.
+    """Show what follows behind a line that opens it, in HTML; on paper it is open."""
+    opening = f"<details><summary>{escape_html(summary)}</summary>"
+    with enclosed(opening, "</details>"):
+        yield
+
+
+@contextmanager
+def enclosed(opening: str, closing: str) -> Iterator[None]:
+    """Show what follows inside HTML; on paper, without it.
 
     It becomes one output of the cell. Quarto puts each output into an element, which would close
-    a ``<details>`` that another output opens.
+    an element that another output opens.
     """
     if output_format() != "html":
         yield
         return
-    parts = [_fenced(f"<details><summary>{escape_html(summary)}</summary>", "html")]
+    parts = [_fenced(opening, "html")]
     collecting = _COLLECTED.set(parts)
     try:
         yield
     finally:
         _COLLECTED.reset(collecting)
-    show_markdown("\n\n".join([*parts, _fenced("</details>", "html")]))
+    show_markdown("\n\n".join([*parts, _fenced(closing, "html")]))
+
+
+def download_links(table: str) -> str:
+    """Links to the files of one of the release's tables, as HTML."""
+    address = f"{page_root()}{DOWNLOADS}/{table}"
+    names = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}
+    return " · ".join(f'<a href="{address}.{kind}">{names[kind]}</a>' for kind in KINDS)
 
 
 def slim(markup: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from fairstats._lib.formatting import escape_markdown
-from fairstats.benchmarks.terms import COMMON, PLAIN
+from fairstats.benchmarks.terms import COMMON
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.metrics.registry import metrics_table
-from fairstats.release.contents import Board, Release, output_format
-from fairstats.report.board import leaderboard
+from fairstats.release.contents import Release
 from fairstats.report.change_plots import change_arrows, change_forest
 from fairstats.report.change_tables import change_table
 from fairstats.report.coverage_section import (
@@ -17,20 +16,14 @@ from fairstats.report.coverage_section import (
     range_table,
     read_coverage,
 )
-from fairstats.report.page_output import closed, page_root, show_markdown, show_plot, show_table
+from fairstats.report.page_output import show_markdown, show_plot, show_table
 from fairstats.report.prose import (
     benchmark_card,
-    board_caption,
-    board_summary,
-    board_title,
     citation,
-    how_to_read,
     how_to_read_changes,
     kicker,
     ranges,
-    reading_notes,
 )
-from fairstats.report.rank_table import difference_matrix, matrix_caption
 from fairstats.report.tables import sources_table
 from fairstats.report.win_win_section import (
     read_win_win_error,
@@ -43,64 +36,6 @@ from fairstats.report.win_win_section import (
 def show_kicker(release: Release) -> None:
     """The line that says which release this is."""
     show_markdown(f"::: kicker\n{kicker(release)}\n:::")
-
-
-def show_leaderboard(release: Release) -> None:
-    """The boards of plain answers, each with its heading and summary."""
-    boards = list(release.boards)
-    plain = [board for board in boards if board.strategy == PLAIN] or boards
-    _show_boards(plain, release)
-    if len(plain) < len(boards) and output_format() == "html":
-        others = sorted({board.strategy for board in boards} - {PLAIN})
-        named = escape_markdown(", ".join(others))
-        show_markdown(
-            f"Boards of other strategies ({named}) stand on the page "
-            f"[Strategies]({page_root()}reports/strategies.html)."
-        )
-
-
-def show_other_boards(release: Release) -> None:
-    """The boards of answers that were asked for otherwise than plainly, where plain ones lead."""
-    boards = list(release.boards)
-    others = [board for board in boards if board.strategy != PLAIN]
-    if 0 < len(others) < len(boards):
-        _show_boards(others, release)
-
-
-def _show_boards(boards: list[Board], release: Release) -> None:
-    told: set[str] = set()
-    for number, board in enumerate(boards, start=1):
-        show_markdown(f"## {board_title(board)}\n\n::: lede\n{board_summary(board, release)}\n:::")
-        # What most changes how the figures read stands before them, once a benchmark.
-        if board.benchmark.notes and board.benchmark.name not in told:
-            show_markdown(f"**To keep in mind:** {escape_markdown(board.benchmark.notes[0])}")
-            told.add(board.benchmark.name)
-        show_table(
-            leaderboard(board, release, name=f"board-{number}"),
-            caption=board_caption(board, release),
-            css_class="board",
-            download="estimates",
-        )
-        if len(board.ranked) > 1:
-            with closed("Which models differ?"):
-                show_table(
-                    difference_matrix(board, name=f"differences-{number}"),
-                    caption=matrix_caption(release),
-                    css_class="differences",
-                    download="rank_differences",
-                )
-
-
-def show_how_to_read(release: Release) -> None:
-    """What the signs of the board mean."""
-    show_markdown(f"::: foot\n{how_to_read(release)}\n:::")
-
-
-def show_notes(release: Release) -> None:
-    """What a reader has to know of each benchmark."""
-    for benchmark in release.benchmarks.values():
-        if benchmark.notes:
-            show_markdown(f"{escape_markdown(benchmark.title)}:\n\n{reading_notes(benchmark)}")
 
 
 def show_versions(release: Release) -> None:

@@ -33,11 +33,18 @@ class Page:
         What the navigation calls it.
     has_content : callable
         Whether it has something to show of a release. A page without is not published.
+    in_navigation : bool
+        Whether the navigation lists it; if not, other pages link to it.
     """
 
     path: str
     text: str
     has_content: Callable[[Release], bool] = _always
+    in_navigation: bool = True
+
+
+def _has_versions(release: Release) -> bool:
+    return VERSION in set(release.comparisons["kind"])
 
 
 def _has_strategies(release: Release) -> bool:
@@ -54,14 +61,16 @@ def _has_retrieval(release: Release) -> bool:
 #: The pages of a site, in the order of its navigation; each model has one on top.
 PAGES = (
     Page("index.qmd", "Leaderboard"),
-    Page("reports/versions.qmd", "Versions", lambda r: VERSION in set(r.comparisons["kind"])),
-    Page("reports/strategies.qmd", "Strategies", _has_strategies),
+    Page(
+        "reports/versions.qmd", "Compare versions", lambda r: VERSION in set(r.comparisons["kind"])
+    ),
+    Page("reports/strategies.qmd", "Compare prompts", _has_strategies),
     Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
     Page("reports/ratings.qmd", "Ratings", lambda r: not r.ratings.empty),
     Page("reports/vignettes.qmd", "Vignettes", lambda r: not r.table("vignette_findings").empty),
-    Page("reports/benchmarks.qmd", "Benchmarks"),
-    Page("reports/replication.qmd", "Replication", lambda r: not r.replication.empty),
-    Page("reports/releases.qmd", "Releases"),
+    Page("reports/benchmarks.qmd", "Benchmarks", in_navigation=False),
+    Page("reports/replication.qmd", "Published vs recomputed", lambda r: not r.replication.empty),
+    Page("reports/releases.qmd", "Releases", in_navigation=False),
     Page("reports/methods.qmd", "Methods"),
     Page("reports/data.qmd", "Data"),
 )
@@ -126,9 +135,9 @@ def prepare(project: Path, release: Release) -> list[str]:
         All pages of the site.
     """
     shown = [page for page in PAGES if page.has_content(release)]
-    links = [{"text": page.text, "href": f"/{page.path}"} for page in shown]
+    links = [{"text": p.text, "href": f"/{p.path}"} for p in shown if p.in_navigation]
     # JSON is YAML. Quarto takes `navigation` for an option of slides and refuses the list.
-    text = json.dumps({"pages": links}, indent=1)
+    text = json.dumps({"pages": links, "release": escape_markdown(release.name)}, indent=1)
     (project / NAVIGATION).write_text(text, encoding="utf-8")
     folder = project / MODEL_FOLDER
     shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairstats._lib.formatting import MINUS, escape_html
+from fairstats.release.contents import output_format
 from fairstats.report.page_output import (
     ACCENT_A,
     BAND,
@@ -19,7 +20,6 @@ from fairstats.report.page_output import (
     INK,
     RULE,
     in_page_colours,
-    output_format,
     save_asset,
     show_html,
     show_markdown,
@@ -28,7 +28,7 @@ from fairstats.report.page_output import (
 # Percent of a panel's width that is free at its left and right edge.
 _EDGE = 3.0
 # Pixels of an average character, on paper.
-_CHARACTER = 5.3
+_CHARACTER = 5.4
 _PAPER_FONT = "Libertinus Serif"
 _LONGEST_NAME = 32
 
@@ -70,11 +70,12 @@ class Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Round values along the axis, at most five."""
+        """Round values along the axis, at most five; a percentage has none above 100."""
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-        step = next((s for s in steps if (self.high - self.low) / s <= 4.5), steps[-1])
+        high = min(self.high, 100.0) if self.unit == "%" else self.high
+        step = next((s for s in steps if (high - self.low) / s <= 4.5), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
-        return [step * n for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
     def grid(self) -> str:
         """The shaded band, the ticks' lines and the zero line."""
@@ -109,6 +110,7 @@ def axis_over(
     note: str,
     band: tuple[float, float] | None = None,
     room: float = 0.28,
+    lead: float = 0.0,
     limits: tuple[float, float] | None = None,
     signed: bool = True,
     unit: str = "",
@@ -121,8 +123,8 @@ def axis_over(
         Every value that is drawn; NaN is skipped.
     key, label, note, band, signed, unit
         See `Axis`. The band and, if `signed`, 0 are on the axis.
-    room : float
-        The share of the range that is added at the right, for labels.
+    room, lead : float
+        The shares of the range that are added at the right and at the left, for labels.
     limits : (float, float), optional
         Values that the axis does not exceed, e.g. 0 and 100 for percentages; `room` may.
     """
@@ -135,7 +137,8 @@ def axis_over(
     low, high = low - pad, high + pad
     if limits is not None:
         low, high = max(low, limits[0]), min(high, limits[1])
-    return Axis(key, label, note, low, high + room * (high - low), band, signed, unit)
+    reach = high - low
+    return Axis(key, label, note, low - lead * reach, high + room * reach, band, signed, unit)
 
 
 @dataclass(frozen=True)
@@ -312,7 +315,10 @@ def chart_html(chart: Chart, *, css_class: str = "") -> str:
     """
     caption = escape_html(chart.caption)
     heads = [f'<th scope="col">{escape_html(chart.heading)}</th>']
-    heads += [f'<th scope="col" class="text">{escape_html(head)}</th>' for head in chart.heads]
+    heads += [
+        f'<th scope="col" class="text t{number}">{escape_html(head)}</th>'
+        for number, head in enumerate(chart.heads)
+    ]
     for number, axis in enumerate(chart.axes):
         scale = f'<svg aria-hidden="true" height="17">{axis.scale()}</svg>'
         heads.append(
@@ -341,7 +347,10 @@ def _row_html(chart: Chart, row: Row) -> str:
     if not row.cells:
         span = 1 + len(chart.heads) + len(chart.axes)
         return f'<tr class="group"><th scope="rowgroup" colspan="{span}">{name}</th></tr>'
-    texts = "".join(f'<td class="text">{escape_html(text)}</td>' for text in row.texts)
+    texts = "".join(
+        f'<td class="text t{number}">{escape_html(text)}</td>'
+        for number, text in enumerate(row.texts)
+    )
     cells = ""
     for number, (axis, cell) in enumerate(zip(chart.axes, row.cells, strict=True)):
         value = "" if math.isnan(cell.value) else f' data-value="{cell.value:.6g}"'
@@ -411,7 +420,7 @@ def _cut(text: str) -> str:
 
 
 def _wide(texts: Sequence[str]) -> float:
-    return _CHARACTER * max(map(len, texts), default=0) + 14
+    return _CHARACTER * max(map(len, texts), default=0) + 9
 
 
 def _line(x1: str, x2: str, y1: str, y2: str, colour: str, width: float) -> str:

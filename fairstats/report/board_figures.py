@@ -1,0 +1,150 @@
+"""The figures of a board as its charts and tables need them: by model, panel and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from fairstats._lib.formatting import number_word
+from fairstats.benchmarks.declaration import Attribute
+from fairstats.benchmarks.terms import BASELINE, PLAIN, POOLED, POOLED_GROUPS
+from fairstats.estimates.table import is_primary_test
+from fairstats.release.contents import Board, Release
+from fairstats.report.findings import pair_note
+
+#: The published table whose rows a board shows if their answers were never released.
+PUBLISHED_TABLE = "fairmedqa-3"
+# More panels than this do not fit next to each other.
+_MOST_PAIRS = 4
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of groups, or all of them together."""
+
+    #: What the page's controls call it: the place of its attribute, or ``"all"``.
+    key: str
+    label: str
+    note: str
+    attribute: str
+    pair: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class BoardFigures:
+    """A board's estimates, indexed.
+
+    Parameters
+    ----------
+    board : Board
+        What is shown.
+    release : Release
+        Gives the published figures without answers, and the number of answers.
+    """
+
+    board: Board
+    release: Release
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, ...], pd.Series]:
+        rows = self.board.estimates
+        rows = rows[(rows["metric"] != "mcnemar") | is_primary_test(rows)]
+        keys = rows[["model", "metric", "attribute", "group_a", "group_b"]].fillna("")
+        return {
+            tuple(key): row
+            for key, (_, row) in zip(keys.itertuples(index=False), rows.iterrows(), strict=True)
+        }
+
+    def row(self, model: str, metric: str, panel: Panel) -> pd.Series | None:
+        """The estimate of a metric for a model and pair; None if it was not asked."""
+        whole = self._rows.get((model, metric, panel.attribute, "", ""))
+        return self._rows.get((model, metric, panel.attribute, *panel.pair), whole)
+
+    @cached_property
+    def attributes(self) -> list[Attribute]:
+        """The varied attributes that were asked, in the benchmark's order."""
+        asked = set(self.board.estimates["attribute"])
+        return [a for a in self.board.benchmark.varied if a.name in asked]
+
+    @cached_property
+    def pairs(self) -> list[Panel]:
+        """One panel per pair of groups."""
+        return [panel for number in range(len(self.attributes)) for panel in self.of(number)]
+
+    def of(self, number: int) -> list[Panel]:
+        """The panels of one attribute, by its place."""
+        attribute = self.attributes[number]
+        return [
+            Panel(f"a{number}", attribute.label, attribute.pair_label(pair), attribute.name, pair)
+            for pair in attribute.pairs
+        ]
+
+    @cached_property
+    def pooled(self) -> Panel | None:
+        """All attributes together; None if there is one pair only."""
+        if POOLED not in set(self.board.estimates["attribute"]):
+            return None
+        label = f"All {number_word(len(self.attributes))}"
+        return Panel("all", label, pair_note(self.board.benchmark), POOLED, POOLED_GROUPS)
+
+    @cached_property
+    def overview(self) -> list[Panel]:
+        """The panels next to each other in the overview; without the pairs if they are many."""
+        if self.pooled is None:
+            return self.pairs
+        return [self.pooled, *(self.pairs if len(self.pairs) <= _MOST_PAIRS else [])]
+
+    @cached_property
+    def neutral(self) -> Panel | None:
+        """The original vignettes against the neutral ones; None if they were not asked."""
+        attribute = self.board.benchmark.attributes.get(BASELINE)
+        if attribute is None or BASELINE not in set(self.board.estimates["attribute"]):
+            return None
+        return Panel("", attribute.label, "", BASELINE, attribute.pairs[0])
+
+    def missing(self, model: str) -> tuple[int, int]:
+        """How many answers of a model are missing, and how many there should be."""
+        own = [e for e in self.release.answers_of(self.board) if e["model"] == model]
+        return sum(e["missing"] for e in own), sum(e["answers"] for e in own)
+
+    def rank(self, model: str) -> str:
+        """The ranks that a model can hold, e.g. ``2–3``."""
+        ranked = self.board.ranked.set_index("model")
+        if model not in ranked.index or len(ranked) < 2:
+            return "–"
+        low, high = (int(ranked.loc[model, name]) for name in ("rank_low", "rank_high"))
+        return f"{low}" if low == high else f"{low}–{high}"
+
+    def snapshot(self, model: str) -> str:
+        """The exact version of a model; empty if it is not known."""
+        own = self.board.estimates.loc[self.board.estimates["model"] == model, "snapshot"]
+        names = [name for name in own.unique() if isinstance(name, str)]
+        return names[0] if len(names) == 1 else ""
+
+    def published(self) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
+        """Models whose answers nobody released, with their published figures.
+
+        Yields
+        ------
+        model : str
+            Its name.
+        figures : dict
+            The published value of each (attribute, metric).
+        """
+        board = self.board
+        if board.strategy != PLAIN:
+            return
+        cells = self.release.table("replication")
+        own = cells[
+            (cells["published"] == PUBLISHED_TABLE)
+            & (cells["benchmark"] == board.benchmark.name)
+            & (cells["benchmark_version"] == board.version)
+            & ~cells["released"].astype(bool)
+            & ~cells["model"].isin(board.models)
+        ]
+        for model, rows in own.groupby("model", sort=False):
+            keys = zip(rows["attribute"], rows["metric"], strict=True)
+            yield str(model), dict(zip(keys, rows["printed_value"], strict=True))

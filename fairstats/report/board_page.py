@@ -1,0 +1,272 @@
+"""The leaderboard: the finding, how sure it is, and the boards with their charts and tables."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pandas as pd
+
+from fairstats._lib.formatting import escape_markdown, level, number_word
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.release.contents import Board, Release, output_format
+from fairstats.report.board import (
+    PUBLISHED,
+    SELECTED,
+    UNRANKED,
+    accuracy_chart,
+    cfr_chart,
+    gap_chart,
+    shift_chart,
+    shifts_of,
+)
+from fairstats.report.board_figures import BoardFigures
+from fairstats.report.board_tables import attribute_table, overview_table
+from fairstats.report.findings import Findings, findings, pair_note, set_label
+from fairstats.report.page_output import (
+    closed,
+    download_links,
+    enclosed,
+    page_root,
+    show_html,
+    show_markdown,
+    show_table,
+)
+from fairstats.report.rank_table import difference_matrix, matrix_caption
+from fairstats.report.row_chart import show_chart
+from fairstats.report.switch import switch, switch_rules
+
+_MEASURES = {
+    "gap": ("Accuracy gap", gap_chart),
+    "cfr": ("Same answer (CFR)", cfr_chart),
+    "groups": ("Accuracy by group", accuracy_chart),
+}
+
+
+def show_leaderboard(release: Release) -> None:
+    """Show the finding and the boards of every benchmark, the most informative first."""
+    boards = groupby(release.boards, key=lambda board: board.benchmark.name)
+    for number, (_, own) in enumerate(boards):
+        of_benchmark = list(own)
+        with enclosed('<div class="benchmark">', "</div>"):
+            _show_finding(of_benchmark[0], release, level=1 if number == 0 else 2)
+            _show_boards(of_benchmark, release, scope=f"boards-{number}")
+
+
+def _show_finding(board: Board, release: Release, *, level: int) -> None:
+    """The headline with its figures, how sure they are, and what to know before reading on."""
+    found, benchmark = findings(board, release), board.benchmark
+    day = pd.Timestamp(release.manifest["created_at"])
+    items = f"{len(benchmark.answer_keys):,} items"
+    kicker = (
+        f"{benchmark.title} benchmark · {items} · release {release.name} · {day.day} {day:%B %Y}"
+    )
+    label = set_label(benchmark, board.version, board.strategy)
+    html = output_format() == "html"
+    entry = "{}\n:   {}\n" if html else "- **{}.** {}"
+    sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in found.sure)
+    title = f"{'#' * level} {escape_markdown(found.headline)}"
+    show_markdown(
+        f"::: kicker\n{escape_markdown(kicker)}\n:::\n\n"
+        f":::: top\n::: finding\n{title}\n\n"
+        f"::: lede\n{escape_markdown(found.figures)}\n:::\n:::\n\n"
+        f"::: sure\n**How sure are we?**\n\n{sure}\n\n"
+        f"::: small\nFor the {escape_markdown(label)}.\n:::\n:::\n::::"
+    )
+    if benchmark.read_first:
+        text = escape_markdown(benchmark.read_first.strip())
+        show_markdown(f"::: note\n**Read this first.** {text}\n:::")
+
+
+def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
+    """All boards of a benchmark, with the controls that choose what is seen of them."""
+    all_figures = [BoardFigures(board, release) for board in boards]
+    sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
+    attributes = {"all": "All"} | {
+        panel.key: panel.label for figures in all_figures for panel in figures.pairs
+    }
+    measures = {key: label for key, (label, _) in _MEASURES.items()}
+    names = {kind: f"{scope}-{kind}" for kind in ("board", "measure", "attribute")}
+    rules = [
+        switch_rules(scope, names["board"], "board", list(sets)),
+        switch_rules(scope, names["measure"], "measure", list(measures)),
+        switch_rules(scope, names["attribute"], "attribute", list(attributes)),
+        # A panel is shown with its attribute, and all of them with all attributes.
+        switch_rules(scope, names["attribute"], "panel", list(attributes)[1:]),
+    ]
+    controls = switch(names["measure"], "Measure", measures)
+    if len(attributes) > 2:
+        controls += switch(names["attribute"], "Attribute", attributes)
+    # The page's script adds search and download; without it, one board needs no further controls.
+    more = "Other vignettes and prompts, search, download" if len(sets) > 1 else "Search, download"
+    others = switch(names["board"], "Vignettes and prompt", sets) if len(sets) > 1 else ""
+    opening = (
+        f'<section class="boards" id="{scope}"><style>{chr(10).join(rules)}</style>'
+        f'<div class="controls">{controls}</div>'
+        f'<details class="more"{"" if others else " hidden"}><summary>{more}</summary>{others}'
+        '<div class="tools"></div></details>'
+    )
+    with enclosed(opening, "</section>"):
+        for number, figures in enumerate(all_figures):
+            with enclosed(f'<div data-board="b{number}">', "</div>"):
+                _show_board(figures, release, name=f"{scope}-b{number}")
+
+
+def _set_name(board: Board) -> str:
+    """The vignettes and the prompt of a board, as a control calls them."""
+    version = board.benchmark.versions.get(board.version, board.version)
+    return f"{version}, {strategy_label(board.strategy)}"
+
+
+def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
+    board, found = figures.board, findings(figures.board, release)
+    paper = output_format() != "html"
+    title = escape_markdown(found.chart_title)
+    if paper:
+        title += f" ({escape_markdown(_set_name(board))})"
+    show_markdown(f"## {title}")
+    for measure, (_, chart) in _MEASURES.items():
+        # Paper has room for one; the figures of the others are in the table.
+        if paper and measure != "gap":
+            continue
+        with enclosed(f'<div data-measure="{measure}">', "</div>"):
+            note = _note(measure, found, release)
+            which = "" if paper else f"{escape_markdown(_set_name(board))}\\. "
+            show_markdown(f"::: small\n{which}{note}\n:::")
+            show_chart(chart(figures, name=f"{name}-{measure}"))
+    show_markdown(f"::: small\n{_key(figures, release)}\n:::")
+    _show_unranked(board)
+    _show_tables(figures, release, name=name)
+    _show_shifts(figures, name=name)
+    if len(board.ranked) > 1:
+        with closed("Which models differ?"):
+            show_table(
+                difference_matrix(board, name=f"{name}-differences"),
+                caption=matrix_caption(release),
+                css_class="differences",
+                download="rank_differences",
+            )
+
+
+def _note(measure: str, found: Findings, release: Release) -> str:
+    """What a chart shows and which direction is better, in Markdown."""
+    benchmark = found.board.benchmark
+    limits = _limits(release)
+    if measure == "gap":
+        better = "less swayed" if benchmark.slanted else "fairer"
+        margin = f"±{100 * benchmark.equivalence_margin:g}"
+        text = (
+            f"Accuracy gap ({pair_note(benchmark)}) with {limits}. Closer to 0 is {better}. "
+            f"Shaded: a gap within {margin} points counts as too small to matter. The limit is a "
+            f"convention of this benchmark, not a clinical threshold. {found.verdicts}"
+        )
+    elif measure == "cfr":
+        text = (
+            "CFR (counterfactual fairness rate): share of pairs with the same answer for both "
+            f"groups, right or wrong, with {limits}. 100% is best."
+        )
+    else:
+        text = "Blue: first group of the pair. Red: second group. The figures are first / second."
+        if BoardFigures(found.board, release).neutral is not None:
+            text += " The upright mark is the accuracy with neutral text."
+    return escape_markdown(text)
+
+
+def _limits(release: Release) -> str:
+    """What the limits of the release's figures are."""
+    if release.policies == ["bounds"]:
+        return "the range over all possible missing answers"
+    return f"its {level(release.alpha)} interval"
+
+
+def _key(figures: BoardFigures, release: Release) -> str:
+    """The marks that appear in the chart, in Markdown."""
+    board, parts = figures.board, []
+    gaps = board.estimates[
+        (board.estimates["metric"] == "accuracy_difference")
+        & board.estimates["attribute"].isin([a.name for a in figures.attributes])
+    ]
+    colours = {SHOWN: "red: disparity", EQUIVALENT: "blue: equivalent", "": "grey: no verdict"}
+    colours[INCONCLUSIVE] = "grey: inconclusive"
+    kinds = [
+        text for verdict, text in colours.items() if verdict in set(gaps["verdict"].fillna(""))
+    ]
+    if len(kinds) > 1:
+        parts.append(f"Gaps: {', '.join(kinds)}.")
+    if len(board.ranked) > 1:
+        sure = level(release.alpha)
+        parts.append(f"Rank: the range that the pairwise tests leave open ({sure} confidence).")
+    if any(True for _ in figures.published()):
+        parts.append(f"{PUBLISHED} as published: no answers were released to check it.")
+    return escape_markdown(" ".join(filter(None, parts)))
+
+
+def _show_unranked(board: Board) -> None:
+    """Why models have no rank; one model's reason is shown at once."""
+    notes = []
+    for model, why in board.why_unranked.items():
+        mark = SELECTED if model in board.benchmark.selected_on else UNRANKED
+        notes.append(escape_markdown(f"{mark} {model} is not ranked: {why}."))
+    if len(notes) == 1:
+        show_markdown(f"::: small\n{notes[0]}\n:::")
+    elif notes:
+        with closed(f"Why {number_word(len(notes))} models are not ranked"):
+            show_markdown("::: small\n" + "\n".join(f"- {note}" for note in notes) + "\n:::")
+
+
+def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
+    board = figures.board
+    which = set_label(board.benchmark, board.version, board.strategy)
+    limits = f"AD and CFR with {_limits(release).replace('its', 'their')}."
+    if output_format() != "html":
+        limits = f"{which}. {limits}"
+    with enclosed('<div data-attribute="all">', "</div>"):
+        show_table(
+            overview_table(figures, name=f"{name}-all"),
+            caption=f"{limits} McNemar p, adjusted: how surprising so uneven a split of right "
+            "answers would be if the group made no difference.",
+            css_class="estimates compact",
+        )
+    for number, attribute in enumerate(figures.attributes):
+        pairs = ", ".join(panel.note for panel in figures.of(number))
+        with enclosed(f'<div data-attribute="a{number}">', "</div>"):
+            show_table(
+                attribute_table(figures, number, name=f"{name}-a{number}"),
+                caption=f"{attribute.label}: {pairs}. {limits} EO: the gap on items the model "
+                "gets right with neutral text. n10 : n01: pairs right for the first group only, "
+                "for the second group only.",
+                css_class="estimates compact",
+            )
+    if output_format() == "html":
+        pdf = f'<a href="{page_root()}leaderboard.pdf">PDF</a>'
+        show_html(
+            f'<p class="downloads">All figures: {download_links("estimates")}. Ranks: '
+            f"{download_links('ranks')}. Leaderboard as {pdf}.</p>"
+        )
+
+
+def _show_shifts(figures: BoardFigures, *, name: str) -> None:
+    """Which group's text moves accuracy, against the neutral text."""
+    chart = shift_chart(figures, name=f"{name}-shift")
+    shifts = shifts_of(figures)
+    if chart is None or shifts is None or len(figures.board.models) < 2:
+        return
+    benchmark: Benchmark = figures.board.benchmark
+    whole = figures.overview[0]
+    both = [values for (_, panel), values in shifts.items() if panel == whole]
+    losing = sum(-second > first for first, second in both)
+    first, second = benchmark.pair_terms
+    n = len(both)
+    models = f"{number_word(losing)} of {number_word(n)} model{'s' * (n > 1)}"
+    title = "Where the gap comes from"
+    if losing == n:
+        models = "the model" if n == 1 else f"all {number_word(n)} models"
+        title = f"Most of the gap is accuracy lost by the {second} group"
+    text = (
+        f"Accuracy minus that with neutral text, in points. The second group of a pair ({second}) "
+        f"loses more than the first ({first}) gains in {models}. Blue: first group. Red: second "
+        "group. These are differences of published accuracies, without an interval."
+    )
+    show_markdown(f"## {escape_markdown(title)}\n\n::: small\n{escape_markdown(text)}\n:::")
+    show_chart(chart)

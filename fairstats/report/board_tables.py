@@ -1,0 +1,245 @@
+"""The tables below a board's chart: all attributes in one, and one per attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    decimal,
+    escape_html,
+    percent,
+    percent_range,
+    point_range,
+    points,
+)
+from fairstats.release.contents import output_format
+from fairstats.report.board import (
+    PUBLISHED,
+    SELECTED,
+    UNRANKED,
+    accuracy_head,
+    original_accuracy,
+)
+from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.page_output import page_root
+from fairstats.report.tables import MARKS, breakable, written_table
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+
+def overview_table(figures: BoardFigures, *, name: str) -> GT:
+    """One row per model: accuracy, AD and CFR of every pair, the extreme p and h, missing answers.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        What is shown.
+    name : str
+        The table's id, unique on the page.
+    """
+    from great_tables import html
+
+    panels = figures.pairs if figures.pairs and len(figures.overview) > 1 else figures.overview
+    rows = []
+    for model in figures.board.ordered:
+        row = _head_cells(figures, model)
+        for number, panel in enumerate(panels):
+            row[f"ad{number}"] = _share(figures.row(model, "ad", panel))
+            row[f"cfr{number}"] = _share(figures.row(model, "cfr", panel))
+        every = [figures.row(model, "cohens_h", panel) for panel in panels]
+        known = [abs(row["estimate"]) for row in every if row is not None]
+        row["h"] = _span(known)
+        row["p"] = _p(max(_p_values(figures, model, panels), default=float("nan")))
+        rows.append(row | {"missing": _missing(figures, model)})
+    for model, values in figures.published():
+        row = {"model": f"{escape_html(breakable(model))} {PUBLISHED}"}
+        row |= dict.fromkeys(("rank", "accuracy", "h", "p", "missing"), "–")
+        for number, panel in enumerate(panels):
+            for metric in ("ad", "cfr"):
+                value = values.get((panel.attribute, metric))
+                row[f"{metric}{number}"] = "–" if value is None else f"{100 * value:.1f}"
+        rows.append(row)
+    labels = {"rank": "Rank", "accuracy": accuracy_head(figures)}
+    ad, cfr = ([f"{metric}{n}" for n in range(len(panels))] for metric in ("ad", "cfr"))
+    labels |= dict(zip(ad, _labels(panels), strict=True))
+    labels |= dict(zip(cfr, _labels(panels), strict=True))
+    labels |= {"h": "Cohen’s |h|", "p": "McNemar p, largest", "missing": "Missing"}
+    table = written_table(
+        rows,
+        labels,
+        name=name,
+        stub="model",
+        heading="Model",
+        html=["model", "accuracy", "p", *ad, *cfr],
+        right=list(labels),
+    )
+    return table.tab_spanner(
+        label=html("AD ↓ <small>accuracy disparity, points</small>"), columns=ad
+    ).tab_spanner(label=html("CFR ↑ <small>same answer, %</small>"), columns=cfr)
+
+
+def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
+    """One row per model and pair of an attribute, with every figure that the verdict rests on.
+
+    Parameters
+    ----------
+    figures : BoardFigures
+        What is shown.
+    number : int
+        The place of the attribute.
+    name : str
+        The table's id, unique on the page.
+    """
+    panels, rows = figures.of(number), []
+    for model in figures.board.ordered:
+        for panel in panels:
+            row = {"model": _head_cells(figures, model)["model"]}
+            if len(panels) > 1:
+                row["model"] += f"<br><small>{escape_html(panel.note)}</small>"
+            rows.append(row | _pair_cells(figures, model, panel))
+    first, second = (
+        (f"Accuracy, {label} %" for label in _group_labels(figures, panels[0]))
+        if len(panels) == 1
+        else ("Accuracy, first group %", "Accuracy, second group %")
+    )
+    labels = {
+        "a": first,
+        "b": second,
+        "gap": "Gap, points",
+        "cfr": "CFR, %",
+        "eo": "EO, points",
+        "h": "Cohen’s h",
+        "discordant": "n10 : n01",
+        "p": "McNemar p, adjusted",
+        "verdict": "Verdict",
+    }
+    known = [key for key in labels if any(key in row for row in rows)]
+    return written_table(
+        rows,
+        {key: labels[key] for key in known},
+        name=name,
+        stub="model",
+        heading="Model",
+        html=["model", *known],
+        right=[key for key in known if key != "verdict"],
+    )
+
+
+def _pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
+    found = {m: figures.row(model, m, panel) for m in ("accuracy_a", "accuracy_b", "cfr", "eo")}
+    cells = {
+        "a": _share(found["accuracy_a"]),
+        "b": _share(found["accuracy_b"]),
+        "cfr": _share(found["cfr"]),
+    }
+    if found["eo"] is not None:
+        cells["eo"] = _share(found["eo"])
+    gap, h = (figures.row(model, m, panel) for m in ("accuracy_difference", "cohens_h"))
+    if gap is not None:
+        value = "" if pd.isna(gap["estimate"]) else points(gap["estimate"])
+        cells["gap"] = _with_limits(value, point_range(gap["ci_low"], gap["ci_high"]))
+        counts = [gap["n10"], gap["n01"]]
+        cells["discordant"] = "" if any(map(pd.isna, counts)) else " : ".join(map(str, counts))
+        cells["verdict"] = _verdict(gap)
+    if h is not None:
+        cells["h"] = decimal(h["estimate"], 2)
+    cells["p"] = _p(max(_p_values(figures, model, [panel]), default=float("nan")))
+    return cells
+
+
+def _verdict(gap: pd.Series) -> str:
+    """The verdict with its mark, or why there is none."""
+    reason = gap["verdict_reason"]
+    if not isinstance(gap["verdict"], str):
+        return "not judged"
+    verdict = str(gap["verdict"])
+    cell = (
+        f'<span class="verdict {verdict}"><span aria-hidden="true">{MARKS[verdict]}</span> '
+        f"{verdict}</span>"
+    )
+    if isinstance(reason, str) and gap["ci_method"] != "bounds":
+        cell += f'<br><small class="said">{escape_html(reason)}</small>'
+    return cell
+
+
+def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
+    board = figures.board
+    name = escape_html(breakable(model))
+    if output_format() == "html":
+        address = f"{page_root()}reports/models/{figures.release.slugs[model]}.html"
+        name = f'<a href="{address}">{name}</a>'
+    if model in board.benchmark.selected_on:
+        name += f" {SELECTED}"
+    elif model in board.why_unranked:
+        name += f" {UNRANKED}"
+    neutral = figures.neutral
+    accuracy = None if neutral is None else figures.row(model, "accuracy_a", neutral)
+    shown = _share(accuracy) if accuracy is not None else original_accuracy(figures, model)
+    return {"model": name, "rank": figures.rank(model), "accuracy": shown}
+
+
+def _share(row: pd.Series | None) -> str:
+    """A share in percent with its limits; the limits alone if it is a range."""
+    if row is None:
+        return "–"
+    low_high = percent_range(row["ci_low"], row["ci_high"])
+    value = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
+    return _with_limits(value, low_high)
+
+
+def _with_limits(value: str, limits: str) -> str:
+    """A figure and its limits: on one line in HTML, on two on paper."""
+    small = f"<small>({limits})</small>" if limits else ""
+    return (" " if output_format() == "html" else "<br>").join(filter(None, (value, small)))
+
+
+def p_cell(p: float) -> str:
+    """A p-value in a table.
+
+    Examples
+    --------
+    >>> p_cell(1e-9), p_cell(0.0312), p_cell(1.0), p_cell(float("nan"))
+    ('< 0.001', '0.031', '1', '–')
+    """
+    if pd.isna(p):
+        return "–"
+    return "<\u00a00.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
+
+
+def _p(p: float) -> str:
+    return escape_html(p_cell(p))
+
+
+def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:
+    # The items were chosen by such a model's answers: its p-value would mean nothing.
+    if model in figures.board.benchmark.selected_on:
+        return []
+    rows = [figures.row(model, "mcnemar", panel) for panel in panels]
+    return [row["p_adjusted"] for row in rows if row is not None and pd.notna(row["p_adjusted"])]
+
+
+def _span(values: list[float]) -> str:
+    known = [value for value in values if pd.notna(value)]
+    if not known:
+        return "–"
+    low, high = decimal(min(known), 2), decimal(max(known), 2)
+    return low if low == high else f"{low}–{high}"
+
+
+def _labels(panels: list[Panel]) -> list[str]:
+    """The panels' headings; the pair too where an attribute has several."""
+    several = {p.label for p in panels if [q.label for q in panels].count(p.label) > 1}
+    return [f"{p.label}: {p.note}" if p.label in several else p.label for p in panels]
+
+
+def _group_labels(figures: BoardFigures, panel: Panel) -> list[str]:
+    groups = figures.board.benchmark.attribute(panel.attribute).groups
+    return [groups[group] for group in panel.pair]
+
+
+def _missing(figures: BoardFigures, model: str) -> str:
+    missing, whole = figures.missing(model)
+    return percent(missing / whole) if whole else "–"

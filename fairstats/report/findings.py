@@ -1,0 +1,340 @@
+"""What a board shows, in sentences made from its figures: the headline, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from fairstats._lib.formatting import level, number_word, p_value, points
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import PLAIN
+from fairstats.estimates.table import is_primary_test
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.release.contents import Board, Release
+
+
+def set_label(benchmark: Benchmark, version: str, strategy: str) -> str:
+    """What readers call an answer set's vignettes and prompt, as plain text."""
+    return f"{benchmark.versions.get(version, version)}, {prompt_label(strategy)}"
+
+
+def prompt_label(strategy: str) -> str:
+    """What readers call a prompt, e.g. ``"plain prompt"``."""
+    if strategy == PLAIN:
+        return "plain prompt"
+    return f"prompt “{strategy_label(strategy)}”"
+
+
+def pair_note(benchmark: Benchmark) -> str:
+    """What a positive difference means, in few words, e.g. ``"privileged − unprivileged"``."""
+    pairs = [(a, pair) for a in benchmark.varied for pair in a.pairs]
+    if len(pairs) == 1:
+        attribute, pair = pairs[0]
+        return attribute.pair_label(pair)
+    return " − ".join(benchmark.pair_terms)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The sentences of one board.
+
+    Parameters
+    ----------
+    board : Board
+        What is described.
+    alpha : float
+        The level of the release's tests.
+    """
+
+    board: Board
+    alpha: float
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The models that the sentences are about: the ranked ones, the best first."""
+        if self.board.why_unranked or not self.board.ranked.empty:
+            return list(self.board.ranked["model"])
+        # Nothing is ranked under bounds.
+        selected = self.board.benchmark.selected_on
+        return [model for model in self.board.models if model not in selected]
+
+    @cached_property
+    def gaps(self) -> pd.DataFrame:
+        """Their accuracy differences, one row per model and pair."""
+        return self._rows("accuracy_difference")
+
+    def _rows(self, metric: str) -> pd.DataFrame:
+        varied = [attribute.name for attribute in self.board.benchmark.varied]
+        rows = self.board.estimates
+        return rows[
+            (rows["metric"] == metric)
+            & rows["attribute"].isin(varied)
+            & rows["model"].isin(self.models)
+        ]
+
+    @property
+    def headline(self) -> str:
+        """The finding in one sentence, without a full stop."""
+        benchmark, n = self.board.benchmark, len(self.models)
+        if n == 0:
+            one = len(self.board.models) == 1
+            who = self.board.models[0] if one else "No model"
+            return f"{who} {'cannot' if one else 'can'} be ranked on {benchmark.title}"
+        if self.gaps["verdict"].isna().all():
+            return f"How answers vary with {benchmark.changes}: no verdict"
+        verdicts = self.gaps.groupby("model")["verdict"]
+        uneven = int(verdicts.agg(lambda own: (own == SHOWN).any()).sum())
+        even = bool((self.gaps["verdict"] == EQUIVALENT).all())
+        if benchmark.slanted:
+            return self._swayed(uneven, even)
+        return self._unequal(uneven, even)
+
+    def _swayed(self, uneven: int, even: bool) -> str:
+        changes, n = self.board.benchmark.changes, len(self.models)
+        if uneven == n:
+            who = self.models[0] if n == 1 else "Every model"
+            return f"{who} can be swayed by {changes}{self._least('{}')}"
+        if uneven:
+            return f"{number_word(uneven).capitalize()} of {n} models can be swayed by {changes}"
+        who = self.models[0] if n == 1 else "any model"
+        if even:
+            who = "No model" if n > 1 else f"{self.models[0]} is not swayed by {changes} by more"
+            start = f"{who} is swayed by {changes} by more" if n > 1 else who
+            return f"{start} than {self._margin} points"
+        return f"It is unclear whether {who} can be swayed by {changes}"
+
+    def _unequal(self, uneven: int, even: bool) -> str:
+        changes, n = self.board.benchmark.changes, len(self.models)
+        possessive = f"{self.models[0]}’s" if n == 1 else "any model’s"
+        if uneven == n:
+            who = possessive if n == 1 else "Every model’s"
+            return f"{who} accuracy depends on {changes}{self._least('{}’s')}"
+        if uneven:
+            count = number_word(uneven).capitalize()
+            return f"{count} of {n} models differ in accuracy with {changes}"
+        if even:
+            who = "No model’s" if n > 1 else possessive
+            verb = "varies" if n > 1 else "does not vary"
+            return f"{who} accuracy {verb} with {changes} by more than {self._margin} points"
+        return f"It is unclear whether {possessive} accuracy depends on {changes}"
+
+    def _least(self, form: str) -> str:
+        """Name the model, or the two, that may be the best."""
+        best = [form.format(model) for model in self._best]
+        if len(self.models) == 1 or len(best) > 2 or len(best) == len(self.models):
+            return ""
+        return f"; {' or '.join(best)} least"
+
+    @property
+    def _best(self) -> list[str]:
+        ranked = self.board.ranked
+        return list(ranked.loc[ranked["may_be_best"].astype(bool), "model"])
+
+    @property
+    def _margin(self) -> str:
+        return f"{100 * self.board.benchmark.equivalence_margin:g}"
+
+    @property
+    def figures(self) -> str:
+        """The finding in numbers, in at most two sentences."""
+        if not self.models:
+            return self._unranked
+        return " ".join(filter(None, (self._changed, self._moved)))
+
+    @property
+    def _unranked(self) -> str:
+        """Why no model has a rank."""
+        reasons = sorted(set(self.board.why_unranked.values()))
+        if len(reasons) > 1 and all("best guess" in reason for reason in reasons):
+            count = number_word(len(self.board.models))
+            return f"The accuracy of all {count} models is too close to guessing to judge them."
+        if len(reasons) == 1:
+            return f"{reasons[0][:1].upper()}{reasons[0][1:]}."
+        count = number_word(len(self.board.models)).capitalize()
+        return f"{count} models were tested. The reason is given with each name below."
+
+    @property
+    def _changed(self) -> str:
+        """How often answers change, for the models with the fewest and the most changes."""
+        changed = 100 * (1 - self._rows("cfr").set_index("model")["estimate"])
+        if changed.empty or changed.isna().any():
+            return ""
+        mean = changed.groupby(level=0).mean().sort_values(kind="stable")
+        benchmark = self.board.benchmark
+        when = "a vignette is rewritten around " if benchmark.slanted else ""
+        verb = "" if benchmark.slanted else " changes"
+        text = f"When {when}{benchmark.changes}{verb}, {self._changes_of(mean.index[0], changed)}"
+        if len(mean) == 1:
+            return f"{text}."
+        least = f", the fewest of {number_word(len(mean))} models"
+        most = self._changes_of(mean.index[-1], changed, short=True)
+        return f"{text}{least}. {most}, the most."
+
+    @staticmethod
+    def _changes_of(model: str, changed: pd.Series, *, short: bool = False) -> str:
+        own = changed.loc[[model]]
+        span = _span(f"{own.min():.0f}", f"{own.max():.0f}")
+        return f"{model} changes {span}" + ("" if short else " answers in 100")
+
+    @property
+    def _moved(self) -> str:
+        """How large the accuracy differences are."""
+        values = self.gaps["estimate"]
+        if values.isna().any():
+            return "Each figure is a range, because missing answers could be anything."
+        if (values > 0).all():
+            size = self._size(values, " percentage points")
+            if self.board.benchmark.slanted:
+                return f"Accuracy is {size} higher where the text was written to help."
+            return f"Accuracy is {size} higher for {self._first_group}."
+        low, high = points(values.min()), points(values.max())
+        note = pair_note(self.board.benchmark)
+        return f"Accuracy differences run from {low} to {high} percentage points ({note})."
+
+    @property
+    def _first_group(self) -> str:
+        benchmark = self.board.benchmark
+        pairs = [(a, pair) for a in benchmark.varied for pair in a.pairs]
+        if len(pairs) == 1:
+            attribute, (first, _) = pairs[0]
+            return f"“{attribute.groups[first]}”"
+        return f"the {benchmark.pair_terms[0]} group of each pair"
+
+    @staticmethod
+    def _size(values: pd.Series, unit: str) -> str:
+        low, high = (points(value, signed=False) for value in (values.min(), values.max()))
+        return _span(low, high) + unit
+
+    @property
+    def chart_title(self) -> str:
+        """What the chart of gaps shows, without a full stop."""
+        values = self.gaps["estimate"]
+        if values.empty or values.isna().any():
+            return "Accuracy gap between groups"
+        if not (values > 0).all():
+            return f"Accuracy gaps run from {points(values.min())} to {points(values.max())} points"
+        size = self._size(values, " points")
+        if self.board.benchmark.slanted:
+            return f"The slant of the text moves accuracy by {size}"
+        return f"Accuracy is {size} higher for {self._first_group}"
+
+    @property
+    def verdicts(self) -> str:
+        """What is true of all gaps, in a sentence or two; exceptions are marked in the chart."""
+        verdicts = self.gaps["verdict"]
+        n = len(verdicts)
+        if n == 0 or verdicts.isna().all():
+            return ""
+        every = "The gap is" if n == 1 else f"All {n} gaps are"
+        if (verdicts == SHOWN).all():
+            a = "a disparity" if n == 1 else "disparities"
+            return f"{every} {a} (adjusted McNemar {self._largest_p})."
+        for verdict in (EQUIVALENT, INCONCLUSIVE):
+            if (verdicts == verdict).all():
+                return f"{every} {verdict}."
+        counts = verdicts.value_counts()
+        named = {SHOWN: "disparities", EQUIVALENT: EQUIVALENT, INCONCLUSIVE: INCONCLUSIVE}
+        parts = [f"{counts[v]} {name}" for v, name in named.items() if v in counts]
+        return f"Of {n} gaps, {', '.join(parts)}."
+
+    @property
+    def _largest_p(self) -> str:
+        rows = self._rows("mcnemar")
+        p = rows.loc[is_primary_test(rows), "p_adjusted"].max()
+        return p_value(p).replace("=", "≤") if p >= 0.001 else p_value(p)
+
+    @property
+    def sure(self) -> list[tuple[str, str]]:
+        """How sure each conclusion is: a degree and a sentence each."""
+        if not self.models:
+            return [("Not sure", "Anything about differences: no model here qualifies for a rank.")]
+        if self.gaps["verdict"].isna().all():
+            return [("Not sure", "There is no test under this policy for missing answers.")]
+        found = [*self._sure_of_gaps(), *self._sure_of_ranks()]
+        if self.board.benchmark.slanted:
+            found.append(
+                ("No basis", "For saying how often real patients would be treated differently.")
+            )
+        return found
+
+    def _sure_of_gaps(self) -> list[tuple[str, str]]:
+        verdicts, n = self.gaps["verdict"], len(self.gaps)
+        margin = f"±{self._margin}-point margin"
+        if (verdicts == SHOWN).all():
+            limit = self.board.benchmark.equivalence_margin
+            outside = (self.gaps["ci_low"] > limit) | (self.gaps["ci_high"] < -limit)
+            real = "The gap is real. It has" if n == 1 else f"The gaps are real. All {n} have"
+            text = f"{real} an adjusted McNemar {self._largest_p}"
+            if outside.all():
+                text += f" and a {level(self.alpha)} interval outside the {margin}"
+            very = outside.all() and self._largest_p.startswith("p\u00a0<")
+            return [("Very sure" if very else "Sure", f"{text}.")]
+        shown, small, unclear = (
+            int((verdicts == v).sum()) for v in (SHOWN, EQUIVALENT, INCONCLUSIVE)
+        )
+        found = []
+        if shown:
+            p = f"adjusted McNemar p at most {self.alpha:g}"
+            found.append(("Sure", f"{_of(shown, n)} a disparity ({p})."))
+        if small:
+            found.append(("Sure", f"{_of(small, n)} too small to matter, within the {margin}."))
+        if unclear:
+            text = f"{_of(unclear, n)} inconclusive: no gap and a gap beyond the {margin} are both "
+            found.append(("Not sure", f"{text}possible."))
+        return found
+
+    def _sure_of_ranks(self) -> list[tuple[str, str]]:
+        ranked, n = self.board.ranked, len(self.models)
+        if n < 2 or ranked.empty:
+            return []
+        best, found = self._best, []
+        last = ranked[ranked["rank_high"] == n]["model"].tolist()
+        if len(best) == n:
+            return [("Not sure", "Which model is best: every ranked model could be.")]
+        if len(best) == 1:
+            text = f"{best[0]} has the smallest average gap"
+            text += f", and {last[0]} the largest." if len(last) == 1 else "."
+            found.append(("Sure", text))
+        else:
+            found.append(("Not sure", f"Which model is best: {_or(best)} could be."))
+        rest = ranked[~ranked["model"].isin(best)]
+        wide = rest[rest["rank_high"] > rest["rank_low"]]
+        if not wide.empty:
+            width = (wide["rank_high"] - wide["rank_low"]).astype(int)
+            row = wide.loc[width.idxmax()]
+            span = f"{ordinal(int(row['rank_low']))} to {ordinal(int(row['rank_high']))}"
+            text = f"The exact order of the rest. {row['model']}, for one, could rank {span}."
+            found.append(("Not sure", text))
+        return found
+
+
+def findings(board: Board, release: Release) -> Findings:
+    """The sentences of a board of a release."""
+    return Findings(board, release.alpha)
+
+
+def ordinal(n: int) -> str:
+    """A place in a ranking.
+
+    Examples
+    --------
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    teen = 10 < n % 100 < 14
+    return f"{n}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+
+
+def _of(count: int, whole: int) -> str:
+    return f"{count} of {whole} gaps {'is' if count == 1 else 'are'}"
+
+
+def _or(names: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
