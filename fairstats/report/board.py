@@ -11,6 +11,7 @@ from fairstats._lib.formatting import level, percent_range, point_range, points
 from fairstats.inference.equivalence import EQUIVALENT, SHOWN
 from fairstats.release.contents import output_format
 from fairstats.report.board_figures import BoardFigures, Panel
+from fairstats.report.findings import set_label
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, page_root
 from fairstats.report.row_chart import (
     Axis,
@@ -271,6 +272,8 @@ def _chart(
     if metric:
         limits = "range" if release.policies == ["bounds"] else f"{level(release.alpha)} CI"
         heads.append(f"{figures.overview[0].label} ({limits})")
+    which = set_label(board.benchmark, board.version, board.strategy)
+    caption = f"{caption}. {board.benchmark.title}, {which}"
     return Chart(name, caption, "Model", axes, tuple(rows), tuple(heads), height=31)
 
 

@@ -202,12 +202,17 @@ def _key(figures: BoardFigures, release: Release) -> str:
     return escape_markdown(" ".join(filter(None, parts)))
 
 
-def _show_unranked(board: Board) -> None:
-    """Why models have no rank; one model's reason is shown at once."""
+def why_unranked(board: Board) -> list[str]:
+    """Why models have no rank, one sentence per model, as plain text."""
     notes = []
     for model, why in board.why_unranked.items():
         mark = SELECTED if model in board.benchmark.selected_on else UNRANKED
-        notes.append(escape_markdown(f"{mark} {model} is not ranked: {why}."))
+        notes.append(f"{mark} {model} is not ranked: {why}.")
+    return notes
+
+
+def _show_unranked(board: Board) -> None:
+    notes = [escape_markdown(note) for note in why_unranked(board)]
     if len(notes) == 1:
         show_markdown(f"::: small\n{notes[0]}\n:::")
     elif notes:
@@ -218,9 +223,9 @@ def _show_unranked(board: Board) -> None:
 def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     board = figures.board
     which = set_label(board.benchmark, board.version, board.strategy)
-    limits = f"AD and CFR with {_limits(release).replace('its', 'their')}."
-    if output_format() != "html":
-        limits = f"{which}. {limits}"
+    if len(release.benchmarks) > 1:
+        which = f"{board.benchmark.title}, {which}"
+    limits = f"{which}. AD and CFR with {_limits(release).replace('its', 'their')}."
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(
             overview_table(figures, name=f"{name}-all"),
@@ -233,9 +238,8 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         with enclosed(f'<div data-attribute="a{number}">', "</div>"):
             show_table(
                 attribute_table(figures, number, name=f"{name}-a{number}"),
-                caption=f"{attribute.label}: {pairs}. {limits} EO: the gap on items the model "
-                "gets right with neutral text. n10 : n01: pairs right for the first group only, "
-                "for the second group only.",
+                caption=f"{attribute.label}: {pairs}. {limits} n10 : n01: pairs right for the "
+                "first group only, for the second group only.",
                 css_class="estimates compact",
             )
     if output_format() == "html":

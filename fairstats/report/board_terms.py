@@ -66,10 +66,13 @@ def terms(release: Release) -> dict[str, str]:
         "answer letter, right or wrong. 100% is best.",
         "Discordant pairs (n10 : n01)": "Pairs that the model gets right for one group only: for "
         "the first group, for the second group.",
-        "EO (equal opportunity) and Cohen’s h": "EO is the gap on items that the model gets right "
-        "with neutral text. Cohen’s h is the gap on the arcsine scale, on which gaps at different "
-        "accuracies can be compared.",
+        "Cohen’s h": "The gap on the arcsine scale, on which gaps at different accuracies can be "
+        "compared.",
     }
+    if (release.estimates["metric"] == "eo").any():
+        found["EO (equal opportunity)"] = (
+            "The gap on items that the model gets right with neutral text."
+        )
     if release.policies == ["bounds"]:
         return found | {
             "Range": "The lowest and highest value that any completion of the missing answers "

@@ -297,9 +297,10 @@ class Findings:
         if len(best) == 1:
             text = f"{best[0]} has the smallest average gap"
             text += f", and {last[0]} the largest." if len(last) == 1 else "."
-            found.append(("Sure", text))
+            found.append(("Sure", text + self._hidden(best)))
         else:
-            found.append(("Not sure", f"Which model is best: {_or(best)} could be."))
+            text = f"Which model is best: {_or(best)} could be."
+            found.append(("Not sure", text + self._hidden(best)))
         rest = ranked[~ranked["model"].isin(best)]
         wide = rest[rest["rank_high"] > rest["rank_low"]]
         if not wide.empty:
@@ -309,6 +310,28 @@ class Findings:
             text = f"The exact order of the rest. {row['model']}, for one, could rank {span}."
             found.append(("Not sure", text))
         return found
+
+    def _hidden(self, best: list[str]) -> str:
+        """What missing answers could hide: a model that refuses makes its own gap small."""
+        rows = self.board.ranked.set_index("model").loc[best]
+        given, worst = rows["estimate"], rows["least_favourable"]
+        hidden = worst > given
+        if not any(
+            points(a) != points(b) for a, b in zip(given[hidden], worst[hidden], strict=True)
+        ):
+            return ""
+        size = self._size(given, " points")
+        if set(self.board.estimates["missing"]) == {"incorrect"}:
+            counted = "with missing answers counted as wrong"
+        else:
+            counted = "on the given answers"
+        return (
+            f" Its average gap is {size} {counted}, and up to "
+            f"{points(worst.max(), signed=False)} if the missing answers were against it."
+            if len(best) == 1
+            else f" Their average gaps are {size} {counted}, and up to "
+            f"{points(worst.max(), signed=False)} if the missing answers were against them."
+        )
 
 
 def findings(board: Board, release: Release) -> Findings:

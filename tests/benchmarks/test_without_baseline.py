@@ -126,17 +126,14 @@ def test_pages_do_not_mention_variants_that_nobody_asked(site):
         text = words(path)
         assert not re.search(r"(?i)\b(original|neutrali[sz]ed|baseline|nan|EO)\b", text), path.name
     board = words(release / "index.html")
-    assert "lowest–highest group, %" in board
+    assert "Accuracy of groups, %" in board
     assert "Right" in board
     assert "100.0–100.0" in board
 
 
 def test_board_labels_each_of_several_pairs(site):
     board = (site / "v" / "2026.11" / "index.html").read_text(encoding="utf-8")
-    for row in re.findall(r"<tr>.*?</tr>", board, flags=re.S):
-        if "models/right.html" in row or "models/half.html" in row:
-            labels = re.findall(r'<span class="pair">(.*?)</span>', row)
-            plain = [re.sub(r"<[^>]+>", "", label) for label in labels]
-            # One pair needs no label: its column has it.
-            assert plain == ["German − Turkish", "German − Polish", "Turkish − Polish"]
-    assert board.count('class="pair"') == 6
+    heads = re.findall(r'<th scope="col" class="panel.*?</th>', board, flags=re.S)
+    assert len(heads) % 5 == 0
+    notes = [re.search(r"<small>(.*?)</small>", head)[1] for head in heads[:5]]
+    assert notes[1:4] == ["German − Turkish", "German − Polish", "Turkish − Polish"]

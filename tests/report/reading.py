@@ -99,39 +99,35 @@ def figures(estimates: pd.DataFrame, **values: str) -> pd.DataFrame:
     return rows[~other].set_index("metric")
 
 
-def board_rows(release: Release) -> dict[tuple[str, ...], str]:
-    """What a PDF's boards have to say of each model, by answer set and model: accuracy, then for
-    each pair difference, limits, CFR and verdict, and how many answers are missing.
+def board_rows(release: Release) -> dict[tuple[str, ...], list[str]]:
+    """The rows of a PDF's boards, by answer set, without the spaces: the overview, then each
+    pair with every figure that its verdict rests on.
     """
     rows = {}
     for keys, own in release.estimates.groupby(list(UNIT_COLUMNS)):
         benchmark = release.benchmarks[keys[0]]
+        pairs = {
+            (attribute.name, *pair): figures(
+                own, attribute=attribute.name, group_a=pair[0], group_b=pair[1]
+            )
+            for attribute in benchmark.varied
+            for pair in attribute.pairs
+        }
         original = figures(own, attribute="baseline").loc["accuracy_a"]
-        text = f"{_share(original)}"
-        for attribute in benchmark.varied:
-            for a, b in attribute.pairs:
-                pair = figures(own, attribute=attribute.name, group_a=a, group_b=b)
-                difference, verdict = pair.loc["accuracy_difference"], "not judged"
-                if isinstance(difference["verdict"], str):
-                    p = pair.loc["mcnemar", "p_adjusted"]
-                    verdict = f"{MARKS[difference['verdict']]}{difference['verdict']},{p_words(p)}"
-                known = (
-                    "range" if pd.isna(difference["estimate"]) else signed(difference["estimate"])
-                )
-                text += (
-                    f"{known}{signed(difference['ci_low'])}to{signed(difference['ci_high'])}"
-                    f"same{_share(pair.loc['cfr'], '%', '({})')}{verdict}"
-                )
-        answers = [
-            entry
-            for entry in release.manifest["answers"]
-            if [entry[c] for c in UNIT_COLUMNS] == [*keys]
-        ]
-        missing, whole = (
-            sum(entry[column] for entry in answers) for column in ("missing", "answers")
-        )
-        rows[keys] = squeezed(f"{text}{100 * missing / whole:.1f}%{missing:,}of{whole:,}")
+        overview = _share(original)
+        for metric in ("ad", "cfr"):
+            overview += "".join(_share(pair.loc[metric]) for pair in pairs.values())
+        rows[keys] = [squeezed(overview), *(squeezed(_pair(pair)) for pair in pairs.values())]
     return rows
+
+
+def _pair(pair: pd.DataFrame) -> str:
+    gap = pair.loc["accuracy_difference"]
+    text = _share(pair.loc["accuracy_a"]) + _share(pair.loc["accuracy_b"])
+    known = "" if pd.isna(gap["estimate"]) else signed(gap["estimate"])
+    text += f"{known}({signed(gap['ci_low'])}to{signed(gap['ci_high'])})"
+    text += _share(pair.loc["cfr"])
+    return text
 
 
 def p_words(p: float) -> str:
@@ -139,7 +135,7 @@ def p_words(p: float) -> str:
     return "p<0.001" if p < 0.001 else "p=1" if p == 1 else f"p={p:.3f}"
 
 
-def _share(row: pd.Series, sign: str = "", limits: str = "{}") -> str:
+def _share(row: pd.Series) -> str:
     """A share in percent with its limits."""
-    known = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}{sign}"
-    return known + limits.format(f"{100 * row['ci_low']:.1f}–{100 * row['ci_high']:.1f}")
+    known = "" if pd.isna(row["estimate"]) else f"{100 * row['estimate']:.1f}"
+    return f"{known}({100 * row['ci_low']:.1f}–{100 * row['ci_high']:.1f})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import shutil
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -73,14 +74,28 @@ def visit(browser, address):
     assert all(url.startswith(address) or url.endswith("/favicon.ico") for url in asked)
 
 
+CHART = '.boards [data-measure="gap"] .chart table'
+
+
 def names(tab):
-    rows = tab.locator(".board table").first.locator("tbody tr:visible > *:first-child")
+    rows = tab.locator(CHART).first.locator("tbody tr:visible > *:first-child")
     return [text.split("\n")[0].lower() for text in rows.all_inner_texts()]
 
 
-def test_a_click_or_the_enter_key_sorts_the_board(visit):
+def chosen(tab, name):
+    """A radio button of the first board."""
+    return tab.locator(".boards").first.get_by_role("radio", name=name, exact=True)
+
+
+def more(tab):
+    """Open the controls that are closed at first."""
+    tab.locator(".boards summary").first.click()
+    return tab.locator(".boards .tools").first
+
+
+def test_chart_is_sorted_by_a_click_or_the_enter_key(visit):
     tab = visit()
-    first = tab.locator(".board table").first
+    first = tab.locator(CHART).first
     before = names(tab)
     model = first.locator("thead button").first
     model.click()
@@ -89,25 +104,75 @@ def test_a_click_or_the_enter_key_sorts_the_board(visit):
     model.focus()
     tab.keyboard.press("Enter")
     assert names(tab) == sorted(before, reverse=True)
-    accuracy = first.locator("thead th", has_text="Accuracy").locator("button")
-    accuracy.click()
-    column = first.locator("tbody td:nth-child(3)").all_inner_texts()
-    figures = [float(text.split("\n")[0]) for text in column]
-    assert len(set(figures)) > 2
-    assert figures == sorted(figures)
+    race = first.locator("thead th", has_text="Race")
+    race.locator("button").click()
+    cells = first.locator('tbody td[data-panel="a0"]')
+    gaps = [float(cell.get_attribute("data-value")) for cell in cells.all()]
+    assert len(set(gaps)) > 2
+    assert gaps == sorted(gaps)
+
+
+def test_table_is_sorted_by_the_column_below_a_common_heading(visit):
+    tab = visit()
+    table = tab.locator('[data-attribute="all"] .compact table').first
+    # The first column of two below "AD".
+    table.locator("thead th", has_text="Race").first.locator("button").click()
+    rows = table.locator("tbody tr")
+    texts = [row.locator("> *").nth(3).inner_text() for row in rows.all()]
+    found = [float(text.split()[0]) for text in texts]
+    assert len(set(found)) > 2
+    assert found == sorted(found)
 
 
 def test_a_model_is_found_by_its_name(visit):
     tab = visit()
     everyone = names(tab)
-    tab.get_by_label("Find a model").first.fill("model 1")
+    box = more(tab).get_by_label("Find a model")
+    box.fill("model 1")
     found = names(tab)
     assert 0 < len(found) < len(everyone)
     assert all("model" in name and "1" in name for name in found)
     status = tab.locator(".tools output").first
     assert status.inner_text() == f"{len(found)} of {len(everyone)} rows"
-    tab.get_by_label("Find a model").first.fill("")
+    box.fill("")
     assert names(tab) == everyone
+
+
+def test_link_keeps_what_was_chosen(visit, address):
+    tab = visit()
+    chosen(tab, "Same answer (CFR)").check(force=True)
+    chosen(tab, "Sex").check(force=True)
+    more(tab).get_by_label("Find a model").fill("model")
+    link = tab.evaluate("location.href").removeprefix(f"{address}/")
+    assert "#" in link
+    again = visit(link)
+    assert chosen(again, "Same answer (CFR)").is_checked()
+    assert chosen(again, "Sex").is_checked()
+    assert again.locator(".tools input").first.input_value() == "model"
+    assert again.locator('[data-measure="cfr"]').first.is_visible()
+    assert again.locator('[data-measure="gap"]').first.is_hidden()
+
+
+def test_table_that_is_shown_is_saved_as_csv(visit):
+    tab = visit(accept_downloads=True)
+    chosen(tab, "Sex").check(force=True)
+    button = more(tab).get_by_role("button", name="Download this table (CSV)")
+    with tab.expect_download() as started:
+        button.click()
+    rows = list(csv.reader(started.value.path().read_text(encoding="utf-8").splitlines()))
+    shown = tab.locator(".compact table:visible").first
+    assert rows[0] == [text.strip() for text in shown.locator("thead th").all_text_contents()]
+    assert len(rows) == 1 + shown.locator("tbody tr").count()
+    # A spreadsheet must not take a name for a formula.
+    assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
+
+
+def test_controls_are_reached_by_the_keyboard(visit):
+    tab = visit()
+    chosen(tab, "Accuracy gap").focus()
+    tab.keyboard.press("ArrowRight")
+    assert chosen(tab, "Same answer (CFR)").is_checked()
+    assert tab.locator('[data-measure="cfr"]').first.is_visible()
 
 
 def test_a_page_is_found_by_its_words(visit):
@@ -138,25 +203,37 @@ def test_the_open_page_is_marked_in_the_navigation(visit, page):
     assert tab.locator("nav [aria-current=page]").all_inner_texts() == ["Leaderboard"]
 
 
-def test_one_attribute_can_be_looked_at(visit):
-    tab = visit()
-    board = tab.locator(".board table").first
-    heads = board.locator("thead th:visible")
+@pytest.mark.parametrize("script", [True, False])
+def test_one_attribute_can_be_looked_at(visit, script):
+    tab = visit(java_script_enabled=script)
+    heads = tab.locator(CHART).first.locator("thead th:visible")
     everything = heads.count()
-    tab.get_by_role("radio", name="Sex").first.check()
-    assert heads.count() == everything - 2
+    chosen(tab, "Sex").check(force=True)
+    assert heads.count() == everything - 3
     shown = " ".join(heads.all_inner_texts())
     assert "Sex" in shown
     assert "Race" not in shown
-    tab.get_by_role("radio", name="All").first.check()
+    assert tab.locator('[data-attribute="a1"]').first.is_visible()
+    assert tab.locator('[data-attribute="all"]').first.is_hidden()
+    chosen(tab, "All").check(force=True)
     assert heads.count() == everything
 
 
 def test_a_board_is_whole_with_scripts_off(visit):
     tab = visit(java_script_enabled=False)
     assert len(names(tab)) > 5
-    assert tab.locator(".tools").count() == 0
-    assert "Race" in tab.locator(".board thead").first.inner_text()
+    assert tab.locator(".tools").first.is_hidden()
+    assert "Race" in tab.locator(CHART).first.locator("thead").inner_text()
+
+
+def test_phone_shows_one_panel_of_the_chart(visit):
+    tab = visit(width=390)
+    panels = tab.locator(CHART).first.locator("thead .panel:visible")
+    assert panels.count() == 1
+    assert "All three" in panels.inner_text()
+    chosen(tab, "Race").check(force=True)
+    assert panels.count() == 1
+    assert "Race" in panels.inner_text()
 
 
 def test_dark_mode_has_dark_paper(visit):
@@ -174,7 +251,7 @@ def test_nothing_is_cut_on_a_narrow_screen(visit, page):
     # What scrolls by itself may be wider than the screen, nothing else.
     cut = tab.evaluate(
         """() => [...document.querySelectorAll("body *")].filter(e =>
-          !e.closest(".table-wrap:not(.board), .plot.wide, math")
+          !e.closest(".table-wrap, .plot.wide, math")
           && e.getBoundingClientRect().right > innerWidth + 1
           && getComputedStyle(e).position !== "absolute").map(e => e.outerHTML.slice(0, 90))"""
     )

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "index.qmd", *(ROOT / "reports").glob("*.qmd")])
-_KNOWN_HEADER = {"title", "page", "root", "execute", "format", "output-divs"}
+_KNOWN_HEADER = {"title", "headline", "page", "root", "execute", "format", "output-divs"}
 _KNOWN_DIVS = {"foot", "kicker", "lede"}
 
 

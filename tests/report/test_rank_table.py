@@ -14,8 +14,12 @@ from fairstats.publishing.badges import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
 from fairstats.report.audit_prose import limitations
-from fairstats.report.board import leaderboard
-from fairstats.report.prose import benchmark_card, board_summary, how_to_read
+from fairstats.report.board_figures import BoardFigures
+from fairstats.report.board_page import why_unranked
+from fairstats.report.board_tables import overview_table
+from fairstats.report.board_terms import terms
+from fairstats.report.findings import findings
+from fairstats.report.prose import benchmark_card
 from fairstats.report.rank_table import difference_matrix, matrix_caption
 
 from .undrawn import undrawn
@@ -89,22 +93,30 @@ def test_matrix_has_a_mark_and_a_p_value_for_every_pair(ranked):
 
 def test_board_shows_the_range_of_ranks(ranked):
     (board,) = ranked.boards
-    rows = rows_of(leaderboard(board, ranked, name="board").as_raw_html())
-    assert [row[1].split()[-1] for row in rows] == ["1–2", "1–2", "3", "–"]
-    assert "not ranked: accuracy" in rows[-1][0]
+    rows = rows_of(overview_table(BoardFigures(board, ranked), name="board").as_raw_html())
+    assert [row[1] for row in rows] == ["1–2", "1–2", "3", "–"]
+    assert rows[-1][0].endswith("†")
+    (reason,) = why_unranked(board)
+    assert reason.startswith("† guesses is not ranked: accuracy")
 
 
-def test_summary_begins_with_the_models_that_may_be_the_best(ranked):
-    (board,) = ranked.boards
-    text = board_summary(board, ranked).replace("\\", "")
-    assert text.startswith("<b>x</b> and fair may have") or text.startswith("fair and <b>x</b> may")
-    assert "One model is not ranked." in text
+def sure(release: Release) -> list[tuple[str, str]]:
+    (board,) = release.boards
+    return findings(board, release).sure
 
 
-def test_summary_names_the_one_best_model(published):
+def test_models_that_may_be_the_best_are_named(ranked):
+    texts = [text for degree, text in sure(ranked) if degree == "Not sure"]
+    both = (
+        "Which model is best: <b>x</b> or fair could be.",
+        "Which model is best: fair or <b>x</b> could be.",
+    )
+    assert any(text in both for text in texts)
+
+
+def test_one_best_model_is_named_as_sure(published):
     made = published({"fair": 0, "unfair": 30})
-    (board,) = made.boards
-    assert board_summary(board, made).startswith("fair has the smallest differences")
+    assert ("Sure", "fair has the smallest average gap, and unfair the largest.") in sure(made)
 
 
 def refusing(benchmark, all_right, folder, models: tuple[str, ...]) -> Release:
@@ -122,32 +134,30 @@ def refusing(benchmark, all_right, folder, models: tuple[str, ...]) -> Release:
     return undrawn(pd.concat(tables), folder, benchmarks=[benchmark])
 
 
-def test_summary_gives_what_missing_answers_could_hide(benchmark, all_right, tmp_path):
+def test_what_missing_answers_could_hide_is_stated(benchmark, all_right, tmp_path):
     made = refusing(benchmark, all_right, tmp_path, ("one",))
     (board,) = made.boards
-    text = board_summary(board, made).replace("\\", "")
-    assert text.startswith("one has the smallest differences")
     least = board.ranked.set_index("model").loc["one", "least_favourable"]
     assert least > 0
-    said = f"they are 0.0 points on the given answers, up to {100 * least:.1f} if the missing"
-    assert f"{said} answers were against it." in text
+    (text,) = [text for _, text in sure(made) if text.startswith("one has the smallest")]
+    assert text.endswith(
+        "Its average gap is 0.0 points on the given answers, and up to "
+        f"{100 * least:.1f} if the missing answers were against it."
+    )
 
 
-def test_summary_of_several_gives_the_largest_hidden_difference(benchmark, all_right, tmp_path):
+def test_largest_hidden_gap_of_several_best_models_is_stated(benchmark, all_right, tmp_path):
     made = refusing(benchmark, all_right, tmp_path, ("one", "two"))
     (board,) = made.boards
     best = board.ranked[board.ranked["may_be_best"].astype(bool)]
     assert set(best["model"]) == {"one", "two"}
-    most = f"up to {100 * best['least_favourable'].max():.1f} if the missing answers"
-    assert f"{most} were against them." in board_summary(board, made).replace("\\", "")
+    most = f"up to {100 * best['least_favourable'].max():.1f} if the missing answers were against"
+    assert any(f"{most} them." in text for _, text in sure(made))
 
 
-def test_summary_without_missing_answers_gives_one_figure(published):
+def test_no_hidden_gap_is_stated_without_missing_answers(published):
     made = published({"fair": 0, "unfair": 30})
-    (board,) = made.boards
-    text = board_summary(board, made).replace("\\", "")
-    assert "On average over the attributes they are 0.0 points." in text
-    assert "missing answers were" not in text
+    assert "missing" not in " ".join(text for _, text in sure(made))
 
 
 def test_card_states_family_and_ranking_limits(benchmark):
@@ -169,12 +179,12 @@ def test_reading_notes_claim_no_limit_that_is_not_declared(ranked, benchmark):
     def notes(**declared: float) -> str:
         other = Release(ranked.path)
         vars(other)["benchmarks"] = {"three": replace(benchmark, **declared)}
-        return how_to_read(other).replace("\\", "")
+        return terms(other)["Rank"]
 
-    assert f"if more than {percent(0.05)} of its answers" in notes()
-    assert f"if more than {percent(0.4)} of its answers" in notes(largest_missing=0.4)
+    assert f"if more than {percent(0.05)} of the answers" in notes()
+    assert f"if more than {percent(0.4)} of the answers" in notes(largest_missing=0.4)
     loose = notes(largest_missing=1.0, lowest_accuracy=0.0)
-    assert "more than" not in loose.partition("listed without a rank if")[2].partition("Missing")[0]
+    assert "more than" not in loose
     assert f"not above {percent(0)} (declared; which is below the best guess" in loose
 
 
@@ -186,17 +196,20 @@ def test_level_is_never_rounded_to_certainty():
 def test_summary_of_models_that_do_not_differ_names_no_leader(published):
     made = published({"one": 2, "two": 3})
     (board,) = made.boards
-    assert "Any of the two ranked models may be the best" in board_summary(board, made)
+    assert len(board.ranked) == 2
+    assert ("Not sure", "Which model is best: every ranked model could be.") in sure(made)
 
 
 def test_board_without_a_ranked_model_gives_the_reasons(unranked):
     (board,) = unranked.boards
     assert board.ranked.empty
     assert board.ordered == ["guesses", "guesses too"]
-    rows = rows_of(leaderboard(board, unranked, name="board").as_raw_html())
+    rows = rows_of(overview_table(BoardFigures(board, unranked), name="board").as_raw_html())
     assert [row[1] for row in rows] == ["–", "–"]
-    assert all("not ranked: accuracy" in row[0] for row in rows)
-    assert board_summary(board, unranked).startswith("No model is ranked")
+    assert all("is not ranked: accuracy" in reason for reason in why_unranked(board))
+    assert (
+        findings(board, unranked).headline == f"No model can be ranked on {board.benchmark.title}"
+    )
     (found,) = leaderboard_document(unranked)["boards"]
     for row in found["rows"]:
         assert row["rank"]["rank"] is None
@@ -211,4 +224,4 @@ def test_reason_is_on_the_badge_and_in_the_audit_report(ranked):
 
 
 def test_reading_notes_explain_ranks(ranked):
-    assert "A missing answer counts against the model" in how_to_read(ranked)
+    assert "A missing answer counts against the model" in terms(ranked)["Rank"]

@@ -19,7 +19,8 @@ from fairstats.estimates.sensitivity import INTERVAL, TEST
 from fairstats.release.contents import Release
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.audit_tables import diagnostics_table, findings_table, verdict_table
-from fairstats.report.board import leaderboard
+from fairstats.report.board_figures import BoardFigures
+from fairstats.report.board_tables import attribute_table, overview_table
 from fairstats.report.change_tables import change_table
 from fairstats.report.flips_section import flip_table
 from fairstats.report.rank_table import difference_matrix
@@ -74,6 +75,10 @@ def release(benchmark, tmp_path_factory) -> Release:
     lost &= answers["group"] != "black"
     answers.loc[lost, ["answer", "status"]] = [None, "unparsed"]
     return undrawn(answers, tmp_path_factory.mktemp("snapshots"), benchmarks=[benchmark])
+
+
+def first_board(release: Release) -> BoardFigures:
+    return BoardFigures(next(release.boards), release)
 
 
 def rows_of(release: Release, table: str, model: str) -> pd.DataFrame:
@@ -160,7 +165,8 @@ def diagnostics(release: Release) -> GT:
 
 
 TABLES: dict[str, Callable[[Release], GT]] = {
-    "leaderboard": lambda release: leaderboard(next(release.boards), release, name="board"),
+    "overview_table": lambda release: overview_table(first_board(release), name="board"),
+    "attribute_table": lambda release: attribute_table(first_board(release), 0, name="race"),
     "difference_matrix": lambda release: difference_matrix(
         next(release.boards), name="differences"
     ),
