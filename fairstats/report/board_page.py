@@ -116,7 +116,7 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
 def _set_name(board: Board) -> str:
     """The vignettes and the prompt of a board, as a control calls them."""
     version = board.benchmark.versions.get(board.version, board.version)
-    return f"{version}, {strategy_label(board.strategy)}"
+    return f"{version[:1].upper()}{version[1:]}, {strategy_label(board.strategy)}"
 
 
 def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:

@@ -352,6 +352,9 @@ def ordinal(n: int) -> str:
 
 
 def _of(count: int, whole: int) -> str:
+    """The subject of a sentence about some of the gaps, with its verb."""
+    if count == whole:
+        return {1: "The gap is", 2: "Both gaps are"}.get(whole, f"All {whole} gaps are")
     return f"{count} of {whole} gaps {'is' if count == 1 else 'are'}"
 
 
