@@ -1,1 +1,1 @@
-"""Tests, intervals, multiplicity and verdicts, all of them functions of counts."""
+"""Tests, intervals, multiplicity and verdicts, all as functions of counts."""

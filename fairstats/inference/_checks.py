@@ -1,7 +1,7 @@
-"""Input checks that the statistics share.
+"""Input checks shared by the statistics.
 
-Every message names the argument, the value that was refused and what it must be. The rules are
-stated positively (``array >= 0``), so NaN is refused by each of them.
+Every message names the argument, the refused value and the allowed values. The rules are stated
+positively (``array >= 0``), so each of them refuses NaN.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Choice = TypeVar("Choice", bound=str)
 
-#: The largest count. Floating point holds every whole number up to 2⁵³, so the sum of a paired
-#: table's four counts is still exact in it; a count beyond is a mistake.
+#: The largest count. Floating point is exact for whole numbers up to 2⁵³, so the sum of the four
+#: counts of a paired table is still exact. A larger count is a mistake.
 MOST = 2**50
-# Limits and sums that were computed may miss the end of their scale by rounding.
+# Rounding can push a computed limit or sum slightly past the end of its scale.
 _ROUNDING = 1e-9
 
 
@@ -58,7 +58,7 @@ def _whole(name: str, value: npt.ArrayLike, least: int, must: str) -> IntArray:
 
 
 def check_parts(name: str, parts: IntArray, whole_name: str, whole: IntArray) -> None:
-    """Refuse parts that are more than their whole, e.g. more successes than trials.
+    """Refuse parts that exceed their whole, e.g. more successes than trials.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def check_parts(name: str, parts: IntArray, whole_name: str, whole: IntArray) ->
 
 
 def check_multiplicity(multiplicity: npt.ArrayLike | None, size: int) -> IntArray:
-    """Return how many times each of `size` things occurs; by default once.
+    """Return how many times each of `size` elements occurs (default: once).
 
     Raises
     ------
     ValueError
-        For counts that are not counts, or not of shape (size,).
+        For invalid counts, or a shape other than (size,).
     """
     if multiplicity is None:
         return np.ones(size, dtype=np.int64)
@@ -101,9 +101,9 @@ def check_numbers(
     kind: str = "number",
     example: str = "0.5",
 ) -> FloatArray:
-    """Return finite numbers from `low` to `high`; with `nan` a missing one is NaN.
+    """Return finite numbers from `low` to `high`; with `nan`, a missing number is NaN.
 
-    With `booleans` the values may be judgements, true where something was reported.
+    With `booleans`, the values may be judgements: true if something was reported.
 
     Raises
     ------
@@ -134,12 +134,12 @@ def check_number(
     nan: bool = False,
     example: str = "0.5",
 ) -> float:
-    """Return one number, as `check_numbers` does several.
+    """Return one number, checked as in `check_numbers`.
 
     Raises
     ------
     ValueError
-        As `check_numbers`, and for several numbers.
+        As `check_numbers`, and for more than one number.
     """
     if np.ndim(value):
         raise ValueError(f"{name}={_shown(value)} must be one number, e.g. {example}")
@@ -149,7 +149,7 @@ def check_number(
 def check_share(
     name: str, value: npt.ArrayLike, *, booleans: bool = False, example: str = "0.12"
 ) -> FloatArray:
-    """Return shares or probabilities, from 0 to 1; with `booleans` also judgements.
+    """Return shares or probabilities, from 0 to 1; with `booleans`, also judgements.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def check_share(
 
 
 def check_p_values(name: str, value: npt.ArrayLike) -> FloatArray:
-    """Return p-values, from 0 to 1; NaN is a test that was not possible.
+    """Return p-values, from 0 to 1; NaN means that the test was not possible.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def check_limits(
     Raises
     ------
     ValueError
-        For a limit outside the scale, and a lower limit above its upper one.
+        For a limit outside the scale, or a lower limit above its upper limit.
     """
 
     def allowed(x: FloatArray) -> BoolArray:
@@ -230,7 +230,7 @@ def check_alpha(alpha: float, *, below: float = 1) -> float:
     Raises
     ------
     ValueError
-        When it is not a number between these.
+        If it is not a number in that range.
     """
     return check_between("alpha", alpha, high=below, example="0.05")
 
@@ -241,7 +241,7 @@ def check_power(power: float) -> float:
     Raises
     ------
     ValueError
-        When it is not a number between 0 and 1.
+        If it is not a number between 0 and 1.
     """
     return check_between("power", power, example="0.8")
 
@@ -254,7 +254,7 @@ def check_between(
     Raises
     ------
     ValueError
-        When it is not, or not one number.
+        If it is outside this range, or is not a single number.
     """
     must = f"lie between {low:g} and {high:g}, e.g. {example}"
     return _one(name, value, must, lambda x: (x > low) & (x < high))
@@ -268,7 +268,7 @@ def check_whole(
     Raises
     ------
     ValueError
-        When it is not, or not one number.
+        If it is outside this range, or is not a single number.
     """
     bound = f"at least {least}" if most == MOST else f"from {least} to {most}"
     must = f"be {bound} and whole, e.g. {example}"
@@ -276,12 +276,12 @@ def check_whole(
 
 
 def check_choice(name: str, value: Choice, choices: Iterable[str]) -> Choice:
-    """Return an option that is among the known ones.
+    """Return an option, refusing unknown ones.
 
     Raises
     ------
     ValueError
-        For another one.
+        For an unknown option.
     """
     known = tuple(choices)
     if not isinstance(value, str) or value not in known:
@@ -293,13 +293,13 @@ def check_choice(name: str, value: Choice, choices: Iterable[str]) -> Choice:
 def check_resampling(
     n_resamples: int, rng: np.random.Generator | int | None
 ) -> np.random.Generator:
-    """Return the source of resamples.
+    """Return the random number generator for resampling.
 
     Raises
     ------
     ValueError
-        Without a source, for one that is neither a seed nor a generator, and for fewer resamples
-        than one.
+        If there is no source, if it is neither a seed nor a generator, or if there are fewer than
+        one resamples.
     """
     if rng is None:
         raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
@@ -308,12 +308,12 @@ def check_resampling(
 
 
 def check_rng(rng: np.random.Generator | int) -> np.random.Generator:
-    """Return a generator of random numbers, from a seed or as it is.
+    """Return a random number generator, given a seed or a generator.
 
     Raises
     ------
     ValueError
-        For what is neither a seed nor a generator.
+        If it is neither a seed nor a generator.
     """
     try:
         if rng is None or isinstance(rng, bool | str | float):
@@ -326,10 +326,10 @@ def check_rng(rng: np.random.Generator | int) -> np.random.Generator:
 
 
 def _numbers(name: str, value: npt.ArrayLike, must: str) -> npt.NDArray[Any]:
-    """Return an array of integers or floating-point numbers; text and booleans are neither."""
+    """Return an array of integers or floating-point numbers, refusing text and booleans."""
     try:
         array = np.asarray(value)
-    except ValueError:  # rows of different lengths
+    except ValueError:  # Rows of different lengths.
         raise ValueError(f"{name}={_shown(value)} must {must}, in an array of one shape") from None
     if array.dtype == object:
         array = _of_objects(name, array, must)
@@ -343,7 +343,7 @@ def _floats(
 ) -> FloatArray:
     given = _numbers(name, value, must)
     array = given.astype(np.float64)
-    # The value is shown as it was given: 2, not 2.0.
+    # Show the value as it was given: 2, not 2.0.
     _refuse(name, given, allowed(array), must)
     return array
 
@@ -357,14 +357,14 @@ def _one(
 
 
 def _of_objects(name: str, array: npt.NDArray[Any], must: str) -> npt.NDArray[Any]:
-    """Return numbers that came as Python objects, such as a nullable column's."""
+    """Return numbers given as Python objects, e.g. from a nullable column."""
     kinds = (int, float, np.integer, np.floating)
     there = np.array(
         [isinstance(cell, kinds) and not isinstance(cell, bool) for cell in array.ravel()],
         dtype=bool,
     ).reshape(array.shape)
     _refuse(name, array, there, must)
-    # No float holds a whole number of 400 digits; it is refused as too large below.
+    # A float cannot hold a whole number of 400 digits; it is refused as too large below.
     cells = [float(cell) if abs(cell) < 1e300 else np.inf for cell in array.ravel()]
     return np.array(cells, dtype=np.float64).reshape(array.shape)
 
@@ -400,6 +400,6 @@ def check_shapes(**arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
     Raises
     ------
     ValueError
-        Names every argument and its shape, if they do not fit each other.
+        Names every argument and its shape, if the shapes do not fit.
     """
     return _broadcast(arrays)

@@ -1,4 +1,4 @@
-"""The bootstrap of counts: exact and without a seed where its law can be computed."""
+"""Bootstrap of counts: exact, without a seed, if the distribution can be computed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ StatisticName = Literal[
     "difference", "accuracy_a", "accuracy_b", "proportion", "cohens_h", "ratio", "odds_ratio"
 ]
 IntArray = npt.NDArray[np.int64]
-#: A function of counts of shape (..., k) that gives an array of shape (...).
+#: A function that maps counts of shape (..., k) to an array of shape (...).
 CountsFunction = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
 
 
 class Law(Protocol):
-    """What an interval is made from: the law of a statistic over resamples."""
+    """The distribution of a statistic over resamples, from which intervals are computed."""
 
     def share_below(self, x: float) -> npt.ArrayLike: ...
     def lower_quantile(self, level: float) -> npt.ArrayLike: ...
@@ -45,7 +45,7 @@ class _Statistic:
 
     of_sums: Callable[..., FloatArray]
     sums: tuple[tuple[int, ...], ...]
-    #: What it can be.
+    #: The range of possible values.
     span: tuple[float, float]
 
     def __call__(self, counts: npt.NDArray[np.int64]) -> FloatArray:
@@ -61,7 +61,7 @@ def _h(a: FloatArray, b: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def _ratio(a: FloatArray, b: FloatArray, n: FloatArray) -> FloatArray:
-    """a / b; infinite where only b is 0, and 1 where both are: neither side is ahead."""
+    """Return a / b: infinite if only b is 0, and 1 if both are 0 (neither group is ahead)."""
     a, b = np.broadcast_arrays(np.asarray(a, dtype=np.float64), b)
     quotient = np.divide(a, b, out=np.full(a.shape, np.inf), where=b > 0)
     return np.where((a == 0) & (b == 0), 1.0, quotient)
@@ -89,58 +89,60 @@ def bootstrap(
     alpha: float = 0.05,
     rng: np.random.Generator | int | None = None,
 ) -> Estimate:
-    """Bootstrap interval of a statistic of paired counts.
+    """Compute a bootstrap interval of a statistic of paired counts.
 
-    Resampling n pairs with replacement draws the counts from Multinomial(n, counts / n), so that
-    no pair is ever handled. For the named statistics the law of the resampled statistic is
-    computed and not simulated: a sum over pairs (difference, accuracies, proportion) is an n-fold
-    convolution of the law of one pair; a function of two sums (Cohen's h, ratios) needs the
-    convolution in the plane.
+    Resampling n pairs with replacement draws the counts from Multinomial(n, counts / n), so single
+    pairs are never handled. For the named statistics, the distribution over resamples is computed,
+    not simulated. A sum over pairs (difference, accuracies, proportion) is an n-fold convolution of
+    the distribution of one pair. A function of two sums (Cohen's h, ratios) needs a convolution in
+    the plane.
 
     Parameters
     ----------
     counts : array_like of int, shape (..., 4)
-        n11, n10, n01, n00: both correct, only a, only b, neither. For ``"proportion"`` shape
-        (..., 2): successes (e.g. pairs with the same letter, for CFR) and failures. For a
-        function any number of categories.
+        n11, n10, n01, n00: both correct, only a, only b, neither. For ``"proportion"``, shape (...,
+        2): successes (e.g. pairs with the same letter, for CFR) and failures. For a function, any
+        number of categories.
     statistic : str or callable
         ``"difference"``: (n10 − n01) / n; ``"accuracy_a"``, ``"accuracy_b"``; ``"proportion"``;
-        ``"cohens_h"``; ``"ratio"``: Acc_a / Acc_b; ``"odds_ratio"``: n10 / n01. Or a function
-        that takes counts of shape (..., k) and gives values of shape (...), vectorised.
+        ``"cohens_h"``; ``"ratio"``: Acc_a / Acc_b; ``"odds_ratio"``: n10 / n01. Or a vectorised
+        function from counts of shape (..., k) to values of shape (...).
     method : {"bca", "percentile", "basic"}
-        Bias-corrected and accelerated; the quantiles of the law; or these reflected at the
-        estimate and cut at the ends of the scale.
+        Bias-corrected and accelerated; the quantiles of the distribution; or these quantiles
+        reflected at the estimate and cut at the ends of the scale.
     n_resamples : "exact" or int
-        The exact law, or this many resamples drawn with `rng`.
+        The exact distribution, or this number of resamples drawn with `rng`.
     alpha : float
         1 − confidence level.
     rng : numpy.random.Generator or int
-        Needed to resample: an interval has to be recomputable.
+        Required for resampling, so that the interval can be reproduced.
 
     Returns
     -------
     Estimate
-        Of the leading shape of `counts`; `ci_method` names what was really used.
+        With the leading shape of `counts`; `ci_method` names the method used.
 
     Raises
     ------
     ValueError
-        For counts of another shape, an unknown statistic or method, a function without
-        `n_resamples`, resampling without `rng`, and an exact law in the plane that is too large
-        (n of some ten thousands and more).
+        For counts of a wrong shape, an unknown statistic or method, a function without
+        `n_resamples`, or resampling without `rng`. Also if an exact distribution in the plane is
+        too large (n of some tens of thousands or more).
 
     Notes
     -----
-    BCa takes the bias correction z0 from P(θ* < θ̂) + P(θ* = θ̂) / 2 and the acceleration from
-    the leave-one-out values, of which counts have at most one a category: a closed form. Its
-    limits and the percentiles are values that the statistic takes: the smallest x with
-    P(θ* ≤ x) ≥ level, and from above alike, so that swapping the groups mirrors the interval.
+    BCa takes the bias correction z0 from P(θ* < θ̂) + P(θ* = θ̂) / 2. It takes the acceleration
+    from the leave-one-out values. Counts have at most one such value per category, so this is a
+    closed form. The limits of BCa and the percentiles are values that the statistic can take: the
+    smallest x with P(θ* ≤ x) ≥ level, and the same from above. So swapping the groups mirrors the
+    interval.
 
-    Where every resample is the same (no discordant pair, all right, all wrong), the estimate
-    infinite or 0 / 0, or a function NaN for some resample, no bootstrap says anything. The
-    interval is then, and `ci_method` says so, Tango's for the difference, Wilson's for shares,
-    the exact conditional one for the odds ratio, the arcsine one for Cohen's h, and for a ratio
-    or a function there is none: NaN. Where BCa is undefined otherwise, it is the percentile one.
+    The bootstrap is not informative if all resamples are the same (no discordant pair, all correct,
+    all wrong). The same holds if the estimate is infinite or 0 / 0, or if a function is NaN for
+    some resample. The interval is then Tango's for the difference and Wilson's for shares. It is
+    the exact conditional interval for the odds ratio and the arcsine interval for Cohen's h. For a
+    ratio or a function it is NaN. `ci_method` names the method. In other cases in which BCa is
+    undefined, the percentile interval is used.
 
     References
     ----------
@@ -220,7 +222,7 @@ def _named(statistic: object, cells: IntArray) -> _Statistic | None:
 def _of_one_sum(
     flat: IntArray, statistic: _Statistic, method: BootstrapMethod, alpha: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, npt.NDArray[np.str_]]:
-    """The exact intervals of all tables at once, for a statistic that is a sum over pairs."""
+    """Return the exact intervals of all tables at once, if the statistic is a sum over pairs."""
     values = np.array(statistic.sums[0])
     n = flat.sum(axis=-1)
     trials = np.maximum(n, 1)
@@ -251,7 +253,7 @@ def _of_one_table(
 def interval_of_law(
     law: Law, estimate: float, acceleration: float, method: BootstrapMethod, alpha: float
 ) -> tuple[float, float, str]:
-    """The limits that a method takes from one law, and the method really used."""
+    """Return the limits that a method takes from a distribution, and the method used."""
     method, alpha = check_choice("method", method, get_args(BootstrapMethod)), check_alpha(alpha)
     levels = _levels(np.asarray(law.share_below(estimate)), acceleration, method, alpha)
     low, high = law.lower_quantile(float(levels.low)), law.upper_quantile(float(1 - levels.high))
@@ -268,7 +270,7 @@ def _law(
     n_resamples: Literal["exact"] | int,
     rng: np.random.Generator | int | None,
 ) -> Law | None:
-    """The law of the resampled statistic; None where all resamples give one value, or NaN."""
+    """Return the distribution over resamples; None if it is a single value or contains NaN."""
     n = int(row.sum())
     if n == 0:
         return None
@@ -296,7 +298,7 @@ def _one_value(values: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class _Levels:
-    """The levels of the law at which the limits lie."""
+    """Probability levels of the two interval limits."""
 
     low: FloatArray
     high: FloatArray
@@ -326,9 +328,10 @@ def _levels(
 
 
 def mean_acceleration(values: IntArray, many: IntArray) -> FloatArray:
-    """The acceleration of a mean: a sixth of the skewness of the mean.
+    """Return the acceleration of a mean: one sixth of the skewness of the mean.
 
-    Leaving out one value moves the mean by its deviation / (n − 1), all by the same factor.
+    Leaving out a value moves the mean by the value's deviation / (n − 1). The factor is the same
+    for all values.
     """
     n = np.maximum(many.sum(axis=-1, keepdims=True), 1)
     deviation = values - (many @ values)[..., None] / n
@@ -338,7 +341,7 @@ def mean_acceleration(values: IntArray, many: IntArray) -> FloatArray:
 
 
 def _acceleration(rows: IntArray, compute: CountsFunction) -> FloatArray:
-    """Σ l³ / (6 (Σ l²)^1.5) over the leave-one-out values, l their mean less each of them."""
+    """Return Σ l³ / (6 (Σ l²)^1.5), with l the mean leave-one-out value minus each such value."""
     left_out = np.zeros(rows.shape)
     for i in range(rows.shape[-1]):
         less = rows - np.eye(rows.shape[-1], dtype=np.int64)[i]
@@ -364,7 +367,7 @@ def _with_fallback(
     method: str,
     source: str,
 ) -> npt.NDArray[np.str_]:
-    """Fill in, in place, the intervals that no bootstrap gives; name every method."""
+    """Fill in, in place, intervals that the bootstrap cannot give; name every method."""
     names = np.array([f"bootstrap {text}, {source}" for text in used], dtype=object)
     for i in np.flatnonzero(used == ""):
         row, n = flat[i], flat[i].sum()

@@ -1,4 +1,4 @@
-"""The mean of numbers between 0 and 1, one an item: overlaps, similarities, shares."""
+"""The mean of numbers between 0 and 1, one per item: overlaps, similarities, shares."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fairstats.inference.bootstrap import BootstrapMethod, interval_of_law, mean
 from fairstats.inference.exact_sums import fine_sum_law
 from fairstats.inference.intervals import wilson
 
-#: Into how many steps the scale from 0 to 1 is cut for the interval: a number of many divisors.
-#: Fractions with denominators 1 to 10, 12, 14, 15, 16, 18, 20, 21, 24, 28 … stay what they are.
+#: Number of steps on the scale from 0 to 1; it has many divisors. So fractions with denominators 1
+#: to 10, 12, 14, 15, 16, 18, 20, 21, 24, 28 … are represented exactly.
 STEPS = 10_080
 
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-12
 
 
@@ -34,23 +34,23 @@ def bounded_mean_interval(
     method: BootstrapMethod = "bca",
     alpha: float = 0.05,
 ) -> Estimate:
-    """Bootstrap interval of the mean of numbers between 0 and 1, without a seed.
+    """Compute a bootstrap interval of the mean of numbers in [0, 1], without a seed.
 
     Parameters
     ----------
     values : array_like of float, shape (k,)
-        One number an item (a cluster is one item), each in [0, 1].
+        One number per item, each in [0, 1]. A cluster is one item.
     multiplicity : array_like of int, shape (k,), optional
-        How many items have each; by default one.
+        Number of items with each value (default: one).
     method : {"bca", "percentile", "basic"}
-        As for `fairstats.bootstrap`.
+        As in `fairstats.bootstrap`.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Estimate
-        The mean of the values as they are, NaN without an item; limits in [0, 1]; `n` is the
+        The mean of the unrounded values (NaN without items). Limits are in [0, 1]; `n` is the
         number of items.
 
     Raises
@@ -60,18 +60,20 @@ def bounded_mean_interval(
 
     Notes
     -----
-    The law of the mean over resamples is computed by Fourier inversion, not simulated. For that
-    the values are rounded to 1 / `STEPS`; the mean rounding error is added to the limits again.
-    A resample's mean then differs from that of the unrounded values by less than 1 / `STEPS`
-    (0.0001), whatever the values, and so does a quantile of the law. The typical effect is the
-    mean of n centred errors, below 0.00003 / √n. Two values have no rounding but that of floating
-    point, as have fractions of the denominators named at `STEPS`.
+    The distribution of the mean over resamples is computed by Fourier inversion, not simulated. For
+    this, the values are rounded to 1 / `STEPS`; the mean rounding error is then added back to the
+    limits. So a resample's mean differs from that of the unrounded values by less than 1 / `STEPS`
+    (0.0001), and so does a quantile of the distribution. The typical effect is the mean of n
+    centred errors, below 0.00003 / √n. If there are only two distinct values, or all are fractions
+    with a denominator listed at `STEPS`, the only rounding is that of floating point.
 
-    Where all items have one value v, no bootstrap says anything. Of the items that were not seen
-    at most a share u then differs, with u Wilson's upper limit for 0 of n, and these could be
-    anything between 0 and 1: the limits are v (1 − u) and v (1 − u) + u, which for v = 1 and
-    v = 0 are Wilson's own. `ci_method` says so. Values that all lie within 1 / `STEPS` are one
-    value, v their mean. Of others, those that differ by less than 1e-12 are one: 0.1 + 0.2 is 0.3.
+    If all items have the same value v, the bootstrap is not informative. At most a share u of the
+    unseen items then differs, with u Wilson's upper limit for 0 of n. Those could have any value
+    between 0 and 1. So the limits are v (1 − u) and v (1 − u) + u. For v = 1 and v = 0 they equal
+    Wilson's limits. `ci_method` records this.
+
+    Values that all lie within 1 / `STEPS` count as one value, v, their mean. In all other cases,
+    values that differ by less than 1e-12 count as equal: 0.1 + 0.2 is 0.3.
 
     References
     ----------
@@ -101,9 +103,9 @@ def bounded_mean_interval(
         return result(float("nan"), 0.0, 1.0, "none (no item)")
     x, place = np.unique(x[many > 0], return_inverse=True)
     many = np.bincount(place, weights=many[many > 0]).astype(np.int64)
-    # A mean lies between its values; floating point does not know.
+    # A mean lies between its extreme values, but rounding can move it outside.
     estimate = min(max(math.fsum(many * x) / n, float(x[0])), float(x[-1]))
-    # On the lattice such a spread would be none, or a whole step that is not there.
+    # On the lattice, such a small spread would become 0 or a whole spurious step.
     if x[-1] - x[0] <= 1 / STEPS + _ROUNDING:
         unlike = float(wilson(0, n, alpha=alpha).high)
         low = estimate * (1 - unlike)
@@ -111,13 +113,13 @@ def bounded_mean_interval(
         return result(estimate, low, low + unlike, name)
     other = np.diff(x, prepend=-1.0) >= _ROUNDING
     x, many = x[other], np.add.reduceat(many, np.flatnonzero(other))
-    # Two values are a lattice of their own.
+    # Two values form a lattice by themselves.
     origin, step = (x[0], x[1] - x[0]) if len(x) == 2 else (0.0, 1 / STEPS)
     whole = np.rint((x - origin) / step).astype(np.int64)
     total = int(many @ whole)
     law = fine_sum_law(n, whole, many / n)
     acceleration = float(mean_acceleration(whole, many))
     low, high, used = interval_of_law(law, total, acceleration, method, alpha)
-    # Taken from the estimate, so that the mean error of rounding does not enter.
+    # Computed from the estimate, so that the mean rounding error cancels.
     low, high = (estimate + (limit - total) * step / n for limit in (low, high))
     return result(estimate, low, high, f"bootstrap {used}, exact")

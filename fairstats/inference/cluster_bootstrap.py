@@ -1,4 +1,4 @@
-"""The bootstrap of whole clusters: an item with all of its answers is what is drawn."""
+"""Bootstrap of whole clusters: items are resampled with all of their answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fairstats.inference.exact_sums import discrete_law, sum_law
 from fairstats.inference.tango import tango
 
 IntArray = npt.NDArray[np.int64]
-# What a pair of each category adds to the sum that the statistic is.
+# Contribution of a pair in each category to the statistic's sum.
 _PER_PAIR = {"difference": (0, 1, -1, 0), "proportion": (1, 0)}
 
 
@@ -41,7 +41,7 @@ def cluster_bootstrap(
     alpha: float = 0.05,
     rng: np.random.Generator | int | None = None,
 ) -> Estimate:
-    """Bootstrap interval where whole clusters are drawn with replacement.
+    """Compute a bootstrap interval by resampling whole clusters with replacement.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def cluster_bootstrap(
         ``"difference"``: Σ (n10 − n01) / Σ n; ``"proportion"``: Σ successes / Σ n; or a function
         of the summed counts, of shape (..., categories).
     multiplicity : array_like of int, shape (k,), optional
-        How many clusters have these counts; by default one.
+        Number of clusters with these counts (default: one).
     method, n_resamples, alpha, rng
-        As for `bootstrap`. The exact law is known for the named statistics where all clusters
-        have the same size; otherwise the statistic is a ratio and has to be resampled.
+        As in `bootstrap`. The exact distribution is known for the named statistics if all clusters
+        have the same size. If sizes differ, the statistic is a ratio and has to be resampled.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def cluster_bootstrap(
     Raises
     ------
     ValueError
-        As `bootstrap`, and for an exact law of clusters of unequal size.
+        As `bootstrap`, and for an exact distribution with clusters of unequal size.
 
     References
     ----------
@@ -132,29 +132,29 @@ def mean_interval(
     method: BootstrapMethod = "bca",
     alpha: float = 0.05,
 ) -> Estimate:
-    """Exact bootstrap interval of the mean of a whole number an item.
+    """Compute an exact bootstrap interval of the mean of one whole number per item.
 
-    E.g. of the change of correct answers between two models, −2 to 2 an item with two groups.
+    An example is the change in correct answers between two models: −2 to 2 per item for two groups.
 
     Parameters
     ----------
     values : array_like of int, shape (k,)
         The values.
     multiplicity : array_like of int, shape (k,), optional
-        How many items have each; by default one.
+        Number of items with each value (default: one).
     largest : int
-        The largest absolute value that an item can have.
+        The largest possible absolute value of an item.
     method : {"bca", "percentile", "basic"}
-        As for `bootstrap`.
+        As in `bootstrap`.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Estimate
-        In ±`largest`; NaN without an item. Where all items have the same value no bootstrap says
-        anything: the interval is then `largest` times Tango's for as many items without a
-        discordant pair, around that value, and `ci_method` says so.
+        In ±`largest`; NaN without items. If all items have the same value, the bootstrap is not
+        informative. The interval is then `largest` times Tango's interval for as many items without
+        a discordant pair, centred on that value. `ci_method` records this.
 
     Raises
     ------
@@ -222,16 +222,16 @@ def resample_clusters(
     n_resamples: int,
     rng: np.random.Generator | int,
 ) -> FloatArray:
-    """A function of the summed counts over resamples of whole clusters."""
+    """Return a function of the summed counts over resamples of whole clusters."""
     k = int(many.sum())
     drawn = np.random.default_rng(rng).multinomial(k, many / k, size=n_resamples)
-    # In floating point, whose products are fast; these whole numbers are exact in it.
+    # Floating point makes the products fast and is exact for these whole numbers.
     totals = (drawn.astype(np.float64) @ cells).astype(np.int64)
     return np.asarray(compute(totals), dtype=np.float64)
 
 
 def cluster_acceleration(cells: IntArray, many: IntArray, compute: CountsFunction) -> float:
-    """The acceleration from leaving out one cluster at a time."""
+    """Return the acceleration from leaving out one cluster at a time."""
     totals = (cells * many[:, None]).sum(axis=0)
     there = (many > 0) & (cells.sum(axis=1) < totals.sum())
     left_out: FloatArray = np.zeros(len(cells))

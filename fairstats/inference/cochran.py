@@ -23,28 +23,28 @@ class CochranResult(Tabular):
 
 
 def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
-    """Cochran's Q test of equal accuracy of k groups over the same items.
+    """Test equal accuracy of k groups on the same items (Cochran's Q).
 
-    Q = (k − 1) (k Σ_g G_g² − T²) / (k T − Σ_i L_i²), with G_g the correct answers of group g, L_i
-    those of item i, and T all of them; χ² with k − 1 degrees of freedom.
+    Q = (k − 1) (k Σ_g G_g² − T²) / (k T − Σ_i L_i²), compared with χ² with k − 1 degrees of
+    freedom. G_g is the number of correct answers of group g, L_i that of item i, and T the total.
 
     Parameters
     ----------
     patterns : array_like of {0, 1}, shape (m, k)
-        Patterns of right and wrong over the k ≥ 2 groups.
+        Patterns of correct (1) and wrong (0) over the k ≥ 2 groups.
     counts : array_like of int, shape (m,)
-        How many items have each.
+        Number of items with each pattern.
 
     Returns
     -------
     CochranResult
-        Where all groups agree on every item the statistic is 0 and p is 1.
+        If all groups agree on every item, the statistic is 0 and p is 1.
 
     Raises
     ------
     ValueError
-        For fewer than two groups, patterns other than of 0 and 1, counts that are not counts, or
-        shapes that do not fit each other.
+        For fewer than two groups, patterns with values other than 0 and 1, invalid counts, or
+        shapes that do not fit.
 
     Notes
     -----
@@ -53,7 +53,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     References
     ----------
     Cochran (1950), Biometrika 37:256-266. `statsmodels.stats.contingency_tables.cochrans_q` takes
-    one row an item; this takes the counts. Checked against it and tests/r/tests.R.
+    one row per item; this function takes counts. Checked against it and tests/r/tests.R.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     (28.0, 2)
     """
     right = np.asarray(patterns)
-    # Right and wrong may come as booleans here; a count may not.
+    # Patterns may be booleans here; counts may not.
     (states,) = check_counts(patterns=right.astype(int) if right.dtype == bool else patterns)
     (many,) = check_counts(counts=counts)
     if states.ndim != 2 or states.shape[1] < 2 or many.shape != states.shape[:1]:
@@ -73,7 +73,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
     if np.any(states > 1):
         raise ValueError(f"patterns holds {states.max()}; it must hold 0 and 1 alone")
     k = states.shape[1]
-    # Python's own whole numbers: squares of billions do not fit into 64 bits.
+    # Python integers: squares of billions do not fit into 64 bits.
     groups = [int(group) for group in many @ states]
     total, items = sum(groups), int(many.astype(object) @ states.sum(axis=1) ** 2)
     spread = k * total - items

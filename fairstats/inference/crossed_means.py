@@ -1,7 +1,7 @@
-"""Means over ratings that are crossed: one item has several raters, one rater several items.
+"""Means of crossed ratings: an item has several raters, and a rater rates several items.
 
-Ratings of one item are alike, and so are those by one rater. What is said of further items and
-further raters has to count with both.
+Ratings of the same item are correlated, and so are ratings by the same rater. Inference about
+further items and raters has to allow for both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairstats.inference._checks import check_alpha, check_between, check_share
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.crossed_variance import Crossing, crossed_variance
 
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-12
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
@@ -40,51 +40,52 @@ def crossed_interval(
     *,
     alpha: float = 0.05,
 ) -> Estimate:
-    """Interval of the mean of ratings, over further items and further raters, without a seed.
+    """Compute an interval of the mean of ratings, for further items and raters, without a seed.
 
     Parameters
     ----------
     values : array_like of float, shape (n,)
-        The ratings, each in [0, 1]; 0 or 1 for what was reported or not.
+        The ratings, each in [0, 1]; use 1 for reported and 0 for not reported.
     items, raters : array_like, shape (n,)
-        The item and the rater of each; a rater may rate an item several times.
+        The item and the rater of each rating. A rater may rate an item several times.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Estimate
-        `n` is the number of ratings. Limits in [0, 1]; without a rating these are the limits.
+        `n` is the number of ratings. Limits are in [0, 1]; without ratings they are 0 and 1.
 
     Raises
     ------
     ValueError
-        For a value outside [0, 1] or NaN, an item or rater that is null, or lengths that differ.
+        For a value outside [0, 1] or NaN, a null item or rater, or different lengths.
 
     Notes
     -----
-    With e the deviations of the n ratings from their mean, S_items = I / (I − 1) Σ_i (Σ e)² / n²
-    over the I items, S_raters alike over the raters and S_cells over the pairs of an item and a
-    rater that has rated it, the variance of the mean is
+    Let e be the deviations of the n ratings from their mean. S_items = I / (I − 1) Σ_i (Σ e)² / n²
+    sums over the I items. S_raters is the same over raters, and S_cells over observed pairs of item
+    and rater. The variance of the mean is
 
         V = max(S_items + S_raters − S_cells, S_items, S_raters, S_cells, n / (n − 1) Σ e² / n²)
 
-    The first is that of two-way clusters; it can be negative by chance, and ratings that happen
-    to balance out are not taken for more information than one-way clusters or independent ratings
-    are. The limits are Wilson's for p (1 − p) / V ratings, with the quantile of Student's t for
-    Satterthwaite's degrees of freedom,
+    The first term is the variance for two-way clusters, which can be negative by chance. The
+    maximum ensures that ratings that balance out by chance count as no more information than
+    one-way clusters or independent ratings. The limits are Wilson's for p (1 − p) / V ratings, with
+    the quantile of Student's t for Satterthwaite's degrees of freedom,
 
         V² / (S_items² / (I − 1) + S_raters² / (R − 1) + S_cells² / (cells − 1)),
 
-    at least min(I, R) − 1 and at most n − 1. Of the methods compared in
-    ``benchmarks/crossed_coverage.py`` it is the narrowest that covers at least 93% wherever raters
-    differ little or not at all. None keeps its level where raters are few and differ widely in a
-    rare event, this one down to 79% in the worst design: five raters do not show how far raters
+    at least min(I, R) − 1 and at most n − 1. ``benchmarks/crossed_coverage.py`` compares several
+    methods. This interval is the narrowest that covers at least 93% whenever raters differ little
+    or not at all. If raters are few and differ widely in a rare event, all methods fall short of
+    their level. This one falls to 79% in the worst design: five raters do not show how far raters
     can differ.
 
-    With one rater nothing is known of how raters differ, with one item nothing of items: the
-    limits then count with items or raters alone, and `ci_method` says so. Where all ratings are
-    equal they are those of `bounded_mean_interval` for as many items (Wilson's for 0 and for 1).
+    One rater gives no information on differences between raters, and one item none on differences
+    between items. The limits then use items or raters alone, and `ci_method` records this. If all
+    ratings are equal, the limits are those of `bounded_mean_interval` for as many items (Wilson's
+    for 0 and for 1).
 
     References
     ----------
@@ -118,22 +119,22 @@ def crossed_interval(
 def crossed_test(
     values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike, *, null: float
 ) -> CrossedTest:
-    """Whether the mean of ratings is `null`, over further items and further raters.
+    """Test whether the mean of ratings is `null`, for further items and raters.
 
-    The test that `crossed_interval` inverts: p is below alpha exactly where the interval of that
-    alpha leaves out `null`.
+    This is the test that `crossed_interval` inverts: p is below alpha exactly if the interval of
+    that alpha excludes `null`.
 
     Parameters
     ----------
     values, items, raters
-        As for `crossed_interval`.
+        As in `crossed_interval`.
     null : float
-        The mean that is tested, in (0, 1).
+        The mean under the null hypothesis, in (0, 1).
 
     Returns
     -------
     CrossedTest
-        Its p_value is NaN without a rating, and else above 0.
+        Its p_value is NaN without ratings, and above 0 in all other cases.
 
     Raises
     ------
@@ -142,17 +143,17 @@ def crossed_test(
 
     Notes
     -----
-    The score test: with p̂ the mean and V its variance as for `crossed_interval`,
+    This is the score test. With p̂ the mean and V its variance as in `crossed_interval`,
 
         t = (p̂ − p₀) / √(V p₀ (1 − p₀) / (p̂ (1 − p̂)))
 
-    with the degrees of freedom there. Where all ratings have one value v, z² is the I items times
-    v / p₀ − 1, or (1 − v) / (1 − p₀) − 1 where v is below p₀; for v = 1 and 0 that is the score
-    test of a rate. Where v is p₀, p is 1.
+    with the same degrees of freedom. If all ratings have one value v, z² is the number of items I
+    times v / p₀ − 1, or times (1 − v) / (1 − p₀) − 1 if v is below p₀. For v = 1 and 0 that is the
+    score test of a rate. If v equals p₀, p is 1.
 
     References
     ----------
-    As for `crossed_interval`; against which it is tested.
+    As in `crossed_interval`, against which it is tested.
 
     Examples
     --------
@@ -169,7 +170,7 @@ def crossed_test(
     alike = _alike(x, crossing)
     if alike:
         beyond = p / null if p > null else (1 - p) / (1 - null)
-        # Rounding leaves a little less than 1 of what is `null`.
+        # Rounding can leave a result slightly below 1 if the value equals `null`.
         z = float(np.sign(p - null) * np.sqrt(alike[0] * max(beyond - 1, 0.0)))
         return _tested(z, float("inf"), f"score {alike[1]}")
     spread = crossed_variance((x - p) / len(x), crossing)
@@ -187,34 +188,34 @@ def _checked(
 
 
 def _mean(x: FloatArray) -> float:
-    # A mean lies between its values; floating point does not know.
+    # A mean lies between its extreme values, but rounding can move it outside.
     return float(np.clip(x.mean(), x.min(), x.max()))
 
 
 def _alike(x: FloatArray, crossing: Crossing) -> tuple[int, str] | None:
-    """Of how many observations the ratings are, and why; None where they show how they vary."""
+    """Return how many observations the ratings amount to, and why; None if the ratings vary."""
     if np.ptp(x) <= _ROUNDING:
         return crossing.n_items, "over items (all ratings are equal)"
     if crossing.n_items == 1 and crossing.n_raters == 1:
-        # However often one rater has rated one item, it is one observation.
+        # Repeated ratings of one item by one rater count as one observation.
         return 1, "(one item, one rater)"
     return None
 
 
 def _named(method: str, by: str) -> str:
-    """The method with what its variance was used for before what is said in brackets."""
+    """Return the method's name, with the variance's source inserted before any brackets."""
     head, bracket, rest = method.partition(" (")
     return f"{head}, {by}{bracket}{rest}"
 
 
 def _tested(t: float, df: float, method: str) -> CrossedTest:
-    # With degrees of freedom without end Student's law is the normal one.
+    # With infinite degrees of freedom, Student's t is the normal distribution.
     p = max(2 * float(stats.t.sf(abs(t), df)), _LEAST_P)
     return CrossedTest(t, df, p, method)
 
 
 def wilson_limits(p: float, variance: float, quantile: float) -> tuple[float, float]:
-    """Wilson's limits for the number of observations that would give p this variance."""
+    """Return Wilson's limits for the number of observations that would give p this variance."""
     n = p * (1 - p) / variance
     centre = (p + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
     half = quantile * np.sqrt(variance + quantile**2 / (4 * n**2)) / (1 + quantile**2 / n)

@@ -1,4 +1,4 @@
-"""The variance of what is estimated from ratings that are crossed, over items and raters."""
+"""Variance, over items and raters, of estimates from crossed ratings."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pandas as pd
 from fairstats._lib.result_objects import FloatArray
 
 IntArray = npt.NDArray[np.int64]
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """Of which item and by which rater each rating is, as numbers from 0.
+    """The item and the rater of each rating, as numbers from 0.
 
     Attributes
     ----------
     items, raters : ndarray of int, shape (n,)
         The numbers.
     n_items, n_raters : int
-        How many there are.
+        The numbers of items and raters.
     """
 
     items: IntArray
@@ -34,12 +34,12 @@ class Crossing:
 
     @classmethod
     def of(cls, items: npt.ArrayLike, raters: npt.ArrayLike, n: int) -> Crossing:
-        """The crossing of n ratings by names.
+        """Build the crossing of n ratings from names.
 
         Raises
         ------
         ValueError
-            For an item or a rater that is null, or more or fewer than n.
+            For a null item or rater, or a length other than n.
         """
         numbers = []
         for name, labels in (("items", items), ("raters", raters)):
@@ -53,7 +53,7 @@ class Crossing:
         return cls(of_items, of_raters, n_items, n_raters)
 
     def totals(self, of: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The sums over each item's ratings, each rater's, and each rater's of each item."""
+        """Return the sums over each item's ratings, each rater's, and each rater's of each item."""
         cell = np.unique(self.items * self.n_raters + self.raters, return_inverse=True)[1]
         items = np.bincount(self.items, of, self.n_items)
         raters = np.bincount(self.raters, of, self.n_raters)
@@ -70,15 +70,15 @@ class CrossedVariance:
 
 
 def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVariance:
-    """The variance of an estimate over further items and further raters.
+    """Compute the variance of an estimate over further items and further raters.
 
     Parameters
     ----------
     influence : ndarray of float, shape (n,)
-        By how much each rating moves the estimate, 0 in sum: (x − mean) / n of a mean, the scores
-        times the inverse information of a model's parameter.
+        How far each rating moves the estimate, with sum 0. For a mean, (x − mean) / n; for a
+        model's parameter, the scores times the inverse information.
     crossing : Crossing
-        Of which item and by which rater each is; at least two of the one or the other.
+        The item and the rater of each rating, with at least two items or at least two raters.
 
     Returns
     -------
@@ -86,9 +86,10 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
 
     Notes
     -----
-    With S_items = I / (I − 1) Σ_i (Σ influence)² over the I items, S_raters and S_cells alike,
-    the largest of S_items + S_raters − S_cells (two-way clusters), of these three parts and of
-    n / (n − 1) Σ influence²; Satterthwaite's degrees of freedom, as `crossed_interval` says.
+    S_items = I / (I − 1) Σ_i (Σ influence)² over the I items; S_raters and S_cells are defined in
+    the same way. The variance is the largest of S_items + S_raters − S_cells (two-way clusters),
+    these three parts, and n / (n − 1) Σ influence². The degrees of freedom are Satterthwaite's, as
+    in `crossed_interval`.
 
     References
     ----------
@@ -109,13 +110,13 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
     both = of_items + of_raters - of_cells
     variance = max(both, of_items, of_raters, of_cells, single)
     spread = sum(part**2 / df for part, df in parts)
-    # Where ratings balance out in every cell they are independent ones.
+    # If ratings balance out in every cell, treat them as independent.
     df = variance**2 / spread if spread > (variance * _ROUNDING) ** 2 else n - 1.0
     df = max(min(df, n - 1.0), min(n_items, n_raters) - 1.0)
     return CrossedVariance(variance, df, "two-way clusters")
 
 
 def cluster_variance(totals: FloatArray) -> tuple[float, int]:
-    """The cluster-robust variance of a sum over clusters, and its degrees of freedom."""
+    """Return the cluster-robust variance of a sum over clusters, and its degrees of freedom."""
     k = len(totals)
     return float(totals @ totals) * k / max(k - 1, 1), max(k - 1, 1)

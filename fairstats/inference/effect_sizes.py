@@ -1,4 +1,4 @@
-"""Effect sizes of a paired difference with their intervals: Cohen's h and the odds ratio."""
+"""Effect sizes of a paired difference with intervals: Cohen's h and the odds ratio."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from fairstats.inference.square_and_add import (
 
 
 def odds_ratio(n10: npt.ArrayLike, n01: npt.ArrayLike, *, alpha: float = 0.05) -> Estimate:
-    """Conditional odds ratio of paired answers, n10 / n01, with its exact interval.
+    """Compute the conditional odds ratio of paired answers, n10 / n01, with its exact interval.
 
-    How many times likelier a discordant pair is to be answered correctly for a alone. Given
-    n10 + n01 the count n10 is binomial with odds equal to the odds ratio, so that the limits are
-    those of Clopper and Pearson's interval, as odds.
+    In a discordant pair, the odds that a rather than b is correct. Given n10 + n01, the count n10
+    is binomial with odds equal to the odds ratio. So the limits are those of Clopper and Pearson's
+    interval, expressed as odds.
 
     Parameters
     ----------
     n10, n01 : array_like of int
-        Pairs where only a, and where only b, is correct.
+        Pairs in which only a is correct, and pairs in which only b is correct.
     alpha : float
-        1 − confidence level; the coverage is at least that.
+        1 − confidence level. The interval is conservative: its coverage is at least that level.
 
     Returns
     -------
     Estimate
-        In [0, ∞]: infinite where n01 = 0 < n10. Without a discordant pair NaN, with limits 0 and
-        ∞. `n` is the number of discordant pairs.
+        In [0, ∞]: infinite if n01 = 0 < n10. Without a discordant pair, NaN with limits 0 and ∞.
+        `n` is the number of discordant pairs.
 
     Raises
     ------
     ValueError
-        When a count is negative, not whole, not finite, above 2⁵⁰ or not a number, or alpha is
+        If a count is negative, not whole, not finite, above 2⁵⁰ or not a number, or alpha is
         outside (0, 1).
 
     References
@@ -85,31 +85,31 @@ def cohens_h_interval(
     design_effect: npt.ArrayLike = 1.0,
     copies: npt.ArrayLike = 1.0,
 ) -> Interval:
-    """Confidence interval for Cohen's h of two paired accuracies.
+    """Compute a confidence interval for Cohen's h of two paired accuracies.
 
-    Square-and-add on the arcsine scale: Wilson's limits of each accuracy are carried to
-    2 arcsin √p, and their distances from the estimates added as lengths of correlated estimates,
-    with φ of the pairs, corrected for continuity.
+    This is square-and-add on the arcsine scale. Wilson's limits of each accuracy are transformed to
+    2 arcsin √p. Their distances from the estimates are added as lengths of correlated estimates.
+    The correlation is φ of the pairs, corrected for continuity.
 
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
         The pairs with both answers.
     correct_a, n_a, correct_b, n_b : array_like of int, optional
-        Each group's correct answers and answers, where they are more than those of the pairs.
+        Each group's correct answers and all its answers, if there are more than in the pairs.
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.sign_flip`.
+        Factor by which clustering (several answers per item) multiplies the variance; the counts
+        are divided by it. See `fairstats.inference.sign_flip`.
     copies : array_like of float
-        In how many pairs each answer is, if several samples are paired with each other. The
+        Number of pairs that share an answer, if several samples are paired with each other. The
         continuity correction of φ is then that of n / copies pairs.
 
     Returns
     -------
     Interval
-        In [−π, π], which are the limits where a group has no answer.
+        In [−π, π]; these are the limits if a group has no answers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Verdicts: is a disparity, is it too small to matter, or can neither be said."""
+"""Verdicts: disparity, equivalence (too small to matter), or inconclusive."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ def verdict(
     margin: npt.ArrayLike,
     alpha: float = 0.05,
 ) -> npt.NDArray[np.str_]:
-    """The verdict on a signed difference at the margin δ.
+    """Return the verdict on a signed difference, given the equivalence margin δ.
 
     Parameters
     ----------
     p_adjusted : array_like of float
-        p-values of the test of no difference, adjusted over their family, in [0, 1]; NaN if no
-        test was possible.
+        p-values of the test of no difference, adjusted over their family, in [0, 1]. NaN if the
+        test was not possible.
     low, high : array_like of float
-        Limits of the 1 − 2α interval, shares in [−1, 1] (2 percentage points are 0.02): lying
+        Limits of the 1 − 2α interval, shares in [−1, 1] (2 percentage points are 0.02). An interval
         inside ±δ is the same as both one-sided tests rejecting at level α. NaN if there is no
         interval; the difference is then never equivalent.
     margin : array_like of float
         The margin δ, a share in (0, 1).
     alpha : float
-        The level of either decision, in (0, 0.5).
+        The level of both decisions, in (0, 0.5).
 
     Returns
     -------
     ndarray of str
-        ``"equivalent"`` where the interval lies inside ±δ, also when the difference is not zero;
-        else ``"disparity"`` where p is at most α; else ``"inconclusive"``, as where p is
-        NaN.
+        ``"equivalent"`` if the interval is inside ±δ, even if the difference is not zero. If not,
+        ``"disparity"`` if p is at most α. In all other cases ``"inconclusive"``, also if p is NaN.
 
     Raises
     ------
@@ -72,5 +71,5 @@ def verdict(
     p, low, high, delta = check_shapes(p_adjusted=p, low=low, high=high, margin=delta)
     inside = (low > -delta) & (high < delta)
     judged = np.where(inside, EQUIVALENT, np.where(p <= alpha, SHOWN, INCONCLUSIVE))
-    # Without a test there was nothing to judge.
+    # Without a test, the comparison is inconclusive.
     return np.where(np.isnan(p), INCONCLUSIVE, judged)

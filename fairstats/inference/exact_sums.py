@@ -1,8 +1,9 @@
-"""Exact laws of sums of independent draws from a few whole numbers.
+"""Exact distributions of sums of independent draws from a few whole numbers.
 
-Resampling n pairs with replacement makes a sum of n draws from the observed table, so that the
-bootstrap law of such a sum need not be simulated. It is computed here by inverting its
-characteristic function φ(t)ⁿ on the window that holds all but a negligible part of it.
+Resampling n pairs with replacement sums n draws from the observed table, so the bootstrap
+distribution of such a sum need not be simulated. It is computed here by inverting its
+characteristic function φ(t)ⁿ. The inversion uses a window that contains all but a negligible part
+of the distribution.
 """
 
 from __future__ import annotations
@@ -25,32 +26,32 @@ from fairstats.inference._checks import (
 
 IntArray = npt.NDArray[np.int64]
 
-# Two levels that differ by less are the same level: the inversion is good to about 1e-14.
+# Levels that differ by less are treated as equal: the inversion is accurate to about 1e-14.
 _LEVEL_ROUNDING = 1e-12
 _LEAST_LEVEL = 1e-13
-# Where a quantile is looked for beside its first guess.
+# Steps from the first guess at which a quantile is looked for.
 _NEAR = np.arange(-2, 3)
-# The largest grid of a law in the plane, 64 MB of complex numbers.
+# The largest grid for a distribution in the plane: 64 MB of complex numbers.
 _LARGEST_GRID = 2**22
 
 
 @dataclass(frozen=True)
 class SumLaw:
-    """The law of a sum of n independent draws, one law for each element of n.
+    """Distribution of a sum of n independent draws, one distribution per element of n.
 
     Attributes
     ----------
     centre, half : ndarray of int
-        The window: all but a negligible part of the law lies within `half` of `centre`.
+        The window: all but a negligible part of the distribution is within `half` of `centre`.
     mean, deviation, skewness : ndarray
-        Of the sum.
+        Mean and variance of the sum.
     nodes, weights : ndarray
-        The frequencies t at which the inversion has to be summed, on the last axis, and there
-        φ(t)ⁿ relative to `centre` over 1 − exp(−it), from a geometric series.
+        The frequencies t of the inversion, on the last axis. The weights are φ(t)ⁿ relative to
+        `centre`, divided by 1 − exp(−it), from a geometric series.
     start : ndarray
-        What that sum is at the window's lower end.
+        The value of that sum at the lower end of the window.
     support : (ndarray of int, ndarray of int)
-        The smallest and the largest value of the sum.
+        The smallest and the largest possible sum.
     """
 
     centre: IntArray
@@ -64,7 +65,7 @@ class SumLaw:
     support: tuple[IntArray, IntArray]
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        """P(sum ≤ x), to about 1e-14."""
+        """Return P(sum ≤ x), accurate to about 1e-14."""
         x = np.asarray(x, dtype=np.int64)
         steps = np.minimum(np.maximum(x - self.centre, -self.half - 1), self.half)
         # The inversion formula, summed over the window up to x.
@@ -74,19 +75,19 @@ class SumLaw:
         return np.minimum(np.maximum(share, 0.0), 1.0)
 
     def share_below(self, x: npt.ArrayLike) -> FloatArray:
-        """P(sum < x) + P(sum = x) / 2."""
+        """Return P(sum < x) + P(sum = x) / 2."""
         both = np.asarray(x, dtype=np.int64)[..., None] - np.arange(2)
         return np.asarray(self._beside.cdf(both).sum(axis=-1) / 2)
 
     def lower_quantile(self, level: npt.ArrayLike) -> IntArray:
-        """The smallest x with P(sum ≤ x) ≥ level."""
+        """Return the smallest x with P(sum ≤ x) ≥ level."""
         level = _reached_level(level)
         return self._on_support(self._smallest(level, self._guess(level), from_above=False))
 
     def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
-        """The largest x with P(sum ≥ x) ≥ level."""
+        """Return the largest x with P(sum ≥ x) ≥ level."""
         level = _reached_level(level)
-        # One below the smallest from which on less than the level is left.
+        # One below the smallest x whose upper tail is below the level.
         found = self._smallest(level, self._guess(1 - level), from_above=True)
         return self._on_support(found - 1)
 
@@ -97,13 +98,13 @@ class SumLaw:
         return 1 - self.cdf(x - 1) < level if from_above else self.cdf(x) >= level
 
     def _guess(self, level: npt.ArrayLike) -> IntArray:
-        """The quantile but for a step or two, by Cornish and Fisher's expansion."""
+        """Return the quantile, accurate to a step or two, by the Cornish-Fisher expansion."""
         z = special.ndtri(np.minimum(np.maximum(level, 1e-12), 1 - 1e-12))
         near = self.mean + self.deviation * (z + self.skewness * (z**2 - 1) / 6)
         return np.rint(near).astype(np.int64)
 
     def _smallest(self, level: FloatArray, guess: IntArray, *, from_above: bool) -> IntArray:
-        """The smallest x at which a condition that stays true becomes true."""
+        """Return the smallest x from which on a condition stays true."""
         near = guess[..., None] + _NEAR
         there = self._beside._reached(near, level[..., None], from_above)
         found = near[..., 0] + there.argmax(axis=-1)
@@ -112,7 +113,7 @@ class SumLaw:
 
     @cached_property
     def _beside(self) -> SumLaw:
-        """The same law with one axis more, for several values at once."""
+        """Return the same distribution with one more axis, for several values at once."""
         fields = {name: getattr(self, name)[..., None] for name in ("centre", "half", "start")}
         nodes = {name: getattr(self, name)[..., None, :] for name in ("nodes", "weights")}
         return replace(self, **fields, **nodes)
@@ -128,19 +129,19 @@ class SumLaw:
 
 
 def _reached_level(level: npt.ArrayLike) -> FloatArray:
-    """The level less rounding, and never so small that rounding alone would reach it."""
+    """Return the level minus rounding error, but too large to be reached by rounding alone."""
     return np.maximum(np.asarray(level, dtype=np.float64) - _LEVEL_ROUNDING, _LEAST_LEVEL)
 
 
 def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> SumLaw:
-    """The law of the sum of n draws from `values`.
+    """Compute the distribution of the sum of n draws from `values`.
 
     Parameters
     ----------
     n : array_like of int
-        Numbers of draws, at least 1.
+        Number of draws, at least 1.
     values : array_like of int, shape (k,)
-        What one draw can be.
+        The possible values of one draw.
     probabilities : array_like of float, shape (..., k)
         Their probabilities, for each element of n.
 
@@ -155,8 +156,8 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
 
     Notes
     -----
-    The cost does not grow with n: of the window's frequencies only those below a few standard
-    deviations of φⁿ are more than rounding.
+    The cost does not grow with n. Only frequencies below a few standard deviations of φⁿ contribute
+    more than rounding error.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
     p = np.broadcast_to(p, (*n.shape, len(values)))
     mean, second, third = np.moveaxis(p @ (values[:, None] ** np.arange(1, 4)), -1, 0)
     variance = np.maximum(second - mean**2, 0.0)
-    # Steps are counted from a whole number near the mean, where φ(t)ⁿ loses no digits.
+    # Count steps from a whole number near the mean, where φ(t)ⁿ loses no digits.
     origin = np.rint(mean).astype(np.int64)
     centre = n * origin + np.rint(n * (mean - origin)).astype(np.int64)
     half = _half_window(n, variance, int(values.max() - values.min()))
@@ -201,16 +202,16 @@ def sum_law(n: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLik
 
 
 def _half_window(n: IntArray, variance: FloatArray, span: int) -> IntArray:
-    """How far from its mean a sum can be, but for a probability below 1e-19.
+    """Return the largest distance of a sum from its mean, except with probability below 1e-19.
 
-    Bernstein's inequality, P(|S − nμ| > x) ≤ 2 exp(−x² / (2nσ² + 2 span x / 3)), is below that at
-    x = 12 √(nσ²) + 30 span for every n and σ.
+    Bernstein's inequality is P(|S − nμ| > x) ≤ 2 exp(−x² / (2nσ² + 2 span x / 3)). At x = 12 √(nσ²)
+    + 30 span it is below that probability for every n and σ.
     """
     return np.ceil(12 * np.sqrt(n * variance) + 30 * max(span, 1)).astype(np.int64)
 
 
 def _fine_half_window(variance: float, span: int) -> int:
-    """The same, but for a probability below 1e-14 and as narrow as Bernstein's inequality allows.
+    """Return the same for a probability below 1e-14, as narrow as Bernstein's inequality allows.
 
     x² = c (2 nσ² + 2 span x / 3) with c = 33.
     """
@@ -219,10 +220,10 @@ def _fine_half_window(variance: float, span: int) -> int:
 
 
 def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArray:
-    """The frequency from which |φ(t)|ⁿ is below exp(−40).
+    """Return the frequency from which on |φ(t)|ⁿ is below exp(−40).
 
-    |φ(t)|² = 1 − 2 Σ p_i p_j (1 − cos((v_i − v_j) t)) over all two values; those that differ by
-    1 alone, with q the sum of their p_i p_j, give |φ(t)|ⁿ ≤ exp(−n q (1 − cos t)).
+    |φ(t)|² = 1 − 2 Σ p_i p_j (1 − cos((v_i − v_j) t)) over all pairs of values. Let q be the sum of
+    p_i p_j over the pairs that differ by 1. These pairs alone give |φ(t)|ⁿ ≤ exp(−n q (1 − cos t)).
     """
     by_one = np.abs(values[:, None] - values) == 1
     q = ((p @ by_one) * p).sum(axis=-1) / 2
@@ -231,8 +232,8 @@ def _highest_frequency(n: IntArray, values: IntArray, p: FloatArray) -> FloatArr
 
 
 def _power(less_one: npt.NDArray[np.complex128], n: IntArray) -> tuple[FloatArray, FloatArray]:
-    """|φⁿ| and the angle of φⁿ, from φ − 1; no digit is lost where φ is close to 1."""
-    with np.errstate(divide="ignore"):  # φ = 0 has the logarithm −∞, and the power 0
+    """Return |φⁿ| and the angle of φⁿ, from φ − 1, without losing digits if φ is close to 1."""
+    with np.errstate(divide="ignore"):  # The logarithm of φ = 0 is −∞, and its power is 0.
         log = np.log1p(np.maximum(2 * less_one.real + np.abs(less_one) ** 2, -1.0)) / 2
     angle = np.arctan2(less_one.imag, 1 + less_one.real)
     return np.asarray(np.exp(n * log)), np.asarray(n * angle, dtype=np.float64)
@@ -240,31 +241,31 @@ def _power(less_one: npt.NDArray[np.complex128], n: IntArray) -> tuple[FloatArra
 
 @dataclass(frozen=True)
 class DiscreteLaw:
-    """A law on finitely many numbers in ascending order, with the probability up to each."""
+    """Distribution on finitely many numbers in ascending order, with cumulative probabilities."""
 
     values: FloatArray
     cumulative: FloatArray
 
     def share_below(self, x: float) -> float:
-        """P(value < x) + P(value = x) / 2."""
+        """Return P(value < x) + P(value = x) / 2."""
         up_to = np.concatenate([[0.0], self.cumulative])
         below, through = np.searchsorted(self.values, [_less(x), _more(x)])
         return float(up_to[below] + up_to[through]) / 2
 
     def lower_quantile(self, level: float) -> float:
-        """The smallest value with P(≤ it) ≥ level."""
+        """Return the smallest value with P(≤ value) ≥ level."""
         at = int(np.searchsorted(self.cumulative, level - _LEVEL_ROUNDING))
         return float(self.values[min(at, len(self.values) - 1)])
 
     def upper_quantile(self, level: float) -> float:
-        """The largest value with P(≥ it) ≥ level."""
+        """Return the largest value with P(≥ value) ≥ level."""
         from_there_on = 1 - np.concatenate([[0.0], self.cumulative[:-1]])
         reached = np.flatnonzero(from_there_on >= level - _LEVEL_ROUNDING)
         return float(self.values[reached[-1]] if reached.size else self.values[0])
 
 
 def discrete_law(values: FloatArray, probabilities: FloatArray | None = None) -> DiscreteLaw:
-    """The law of values with these probabilities, by default of equal ones."""
+    """Build the distribution of values with these probabilities (default: equal ones)."""
     order = np.argsort(values, kind="stable")
     if probabilities is None:
         cumulative = np.arange(1, len(values) + 1) / len(values)
@@ -272,7 +273,7 @@ def discrete_law(values: FloatArray, probabilities: FloatArray | None = None) ->
         cumulative = np.cumsum(probabilities[order])
         cumulative = cumulative / cumulative[-1]
     ordered = values[order]
-    # Equal values are one value, also where they differ by rounding alone.
+    # Merge equal values, including those that differ only by rounding.
     last = np.append(ordered[1:] > _more(ordered[:-1]), True)
     return DiscreteLaw(ordered[last], cumulative[last])
 
@@ -290,21 +291,21 @@ def _rounding(x: npt.ArrayLike) -> FloatArray:
 
 
 def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> DiscreteLaw:
-    """The law of the sum of n draws from numbers that are far apart on a fine lattice.
+    """Compute the distribution of the sum of n draws from widely spaced numbers on a fine lattice.
 
     Parameters
     ----------
     n : int
         Number of draws, at least 1.
     values : array_like of int, shape (k,)
-        What one draw can be.
+        The possible values of one draw.
     probabilities : array_like of float, shape (k,)
         Their probabilities.
 
     Returns
     -------
     DiscreteLaw
-        On every whole number of the window that holds all but a negligible part of it.
+        Covers every whole number of the window that contains all but a negligible part.
 
     Raises
     ------
@@ -313,9 +314,9 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
 
     Notes
     -----
-    `sum_law` looks at each frequency for each value, which is best for a few small numbers; here
-    one Fourier transform takes all of them. Its cost grows with the window, some 16 standard
-    deviations of the sum.
+    `sum_law` evaluates each frequency for each value, which suits a few small numbers. This
+    function uses one Fourier transform for all of them. Its cost grows with the window, about 16
+    standard deviations of the sum.
 
     Examples
     --------
@@ -331,7 +332,7 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
             f"values and probabilities must have one shape (k,); got {values.shape} and {p.shape}"
         )
     lowest = int(values.min())
-    # Steps that all values share are one step.
+    # A common factor of all steps is one step.
     unit = max(int(np.gcd.reduce(values - lowest)), 1)
     values = (values - lowest) // unit
     mean, span = float(p @ values), int(values.max())
@@ -339,16 +340,16 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
     centre = round(n * mean)
     low, high = max(0, centre - half), min(n * span, centre + half)
     size = fft.next_fast_len(high - low + 1, real=True)
-    # Draws are counted from a whole number near the mean, where φ(t)ⁿ loses least.
+    # Count draws from a whole number near the mean, where φ(t)ⁿ loses fewest digits.
     origin = round(mean)
     draw = np.zeros(size)
     np.add.at(draw, (values - origin) % size, p)
     less_one = fft.rfft(draw) - 1
-    # Of the frequencies few are more than rounding: |φ|ⁿ below exp(−45) adds nothing.
+    # Few frequencies exceed rounding error: |φ|ⁿ below exp(−45) contributes nothing.
     squared_less_one = 2 * less_one.real + less_one.real**2 + less_one.imag**2
     few = np.flatnonzero(squared_less_one > np.expm1(-90 / n))
     magnitude, phase = _power(less_one[few], np.asarray(n))
-    # The sum's lowest value comes first; whole turns are left out while numbers are whole.
+    # The sum's lowest value comes first. Remove whole turns while numbers are still whole.
     turns = few * ((low - n * origin) % size) % size
     wave = np.zeros(len(less_one), dtype=np.complex128)
     wave[few] = magnitude * np.exp(1j * (phase + 2 * np.pi / size * turns))
@@ -361,26 +362,26 @@ def fine_sum_law(n: int, values: npt.ArrayLike, probabilities: npt.ArrayLike) ->
 def plane_law(
     n: int, first: IntArray, second: IntArray, probabilities: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """The joint law of two sums of n draws.
+    """Compute the joint distribution of two sums of n draws.
 
     Parameters
     ----------
     n : int
         Number of draws, at least 1.
     first, second : ndarray of int, shape (k,)
-        What a draw adds to either sum.
+        Contribution of a draw to each sum.
     probabilities : ndarray, shape (k,)
         Probabilities of the draws.
 
     Returns
     -------
     (ndarray of int, ndarray of int, ndarray)
-        The sums' values, as a column and a row, and the matrix of their probabilities.
+        The values of the sums, as a column and a row, and the matrix of their probabilities.
 
     Raises
     ------
     ValueError
-        Where the grid would have more than 4 million points (n of some ten thousands).
+        If the grid would have more than 4 million points (n of some tens of thousands).
     """
     axes, halves = [], []
     for values in (first, second):
@@ -398,7 +399,7 @@ def plane_law(
         )
     t1, t2 = (2 * np.pi * fft.fftfreq(size) for size in sizes)
     t1 = t1[:, None]
-    # Frequencies run the other way than in the discrete Fourier transform.
+    # The sign convention is opposite to that of the discrete Fourier transform.
     drawn = sum(
         p * np.expm1(-1j * (t1 * x + t2 * y))
         for p, x, y in zip(probabilities, first, second, strict=True)

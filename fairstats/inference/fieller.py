@@ -1,4 +1,4 @@
-"""The quotient of two estimates that rest on the same items, by Fieller's theorem."""
+"""Ratio of two estimates from the same items, by Fieller's theorem."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fairstats.inference._checks import check_alpha, check_number
 
 @dataclass(frozen=True)
 class Ratio:
-    """A quotient with its limits; all NaN where its denominator is not clearly other than 0.
+    """A ratio with its limits; all NaN if the denominator is not significantly different from 0.
 
     Attributes
     ----------
     estimate, ci_low, ci_high : float
-        The quotient and its limits.
+        The ratio and its limits.
     ci_level : float
         The confidence level.
     """
@@ -37,23 +37,24 @@ def fieller(
     covariance: float,
     alpha: float = 0.05,
 ) -> Ratio:
-    """The quotient of two estimates that are jointly normal.
+    """Compute the ratio of two jointly normal estimates, with limits.
 
-    The limits are all ρ for which numerator − ρ denominator does not differ from 0 at level alpha.
+    The limits enclose all ρ for which numerator − ρ denominator does not differ from 0 at level
+    alpha.
 
     Parameters
     ----------
     numerator, denominator : float
         The estimates.
     variance_numerator, variance_denominator, covariance : float
-        Of the estimates.
+        Variances and covariance of the estimates.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Ratio
-        NaN if one of the estimates, variances or covariance is.
+        NaN if an estimate, a variance or the covariance is NaN.
 
     Raises
     ------
@@ -63,8 +64,8 @@ def fieller(
 
     Notes
     -----
-    Where the denominator does not differ from 0 at level alpha, the ρ that agree with the data are
-    no interval, and nothing is given.
+    If the denominator does not differ from 0 at level alpha, the ρ that agree with the data do not
+    form an interval. The result is then NaN.
 
     References
     ----------
@@ -92,7 +93,7 @@ def fieller(
         return Ratio(math.nan, math.nan, math.nan, 1 - alpha)
     middle = numerator * denominator - z2 * covariance
     least = numerator**2 - z2 * variance_numerator
-    # Of a covariance matrix it is not negative, but for floating point.
+    # Not negative for a covariance matrix, except by rounding.
     half = math.sqrt(max(middle**2 - square * least, 0.0))
     return Ratio(
         numerator / denominator, (middle - half) / square, (middle + half) / square, 1 - alpha

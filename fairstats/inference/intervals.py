@@ -18,7 +18,7 @@ from fairstats.inference._checks import (
 )
 
 ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys"]
-# What statsmodels calls them.
+# The names in statsmodels.
 _STATSMODELS = {"wilson": "wilson", "clopper_pearson": "beta", "jeffreys": "jeffreys"}
 
 
@@ -30,31 +30,31 @@ def proportion_interval(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Interval:
-    """Confidence interval for a proportion, e.g. an accuracy or CFR.
+    """Compute a confidence interval for a proportion, e.g. an accuracy or CFR.
 
     Parameters
     ----------
     successes, n : array_like of int
         Number of successes out of n; broadcast against each other.
     method : {"wilson", "clopper_pearson", "jeffreys"}
-        Wilson's score interval; the exact one, which covers at least 1 − alpha and often far
-        more; the equal-tailed interval of the posterior under Jeffreys' prior Beta(½, ½).
+        Wilson's score interval; the exact interval, which covers at least 1 − alpha and often far
+        more; or the equal-tailed posterior interval under Jeffreys' prior Beta(½, ½).
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.sign_flip`.
+        Factor by which clustering (several answers per item) multiplies the variance; the counts
+        are divided by it. See `fairstats.inference.sign_flip`.
 
     Returns
     -------
     Interval
-        Limits in [0, 1]; the lower is 0 without a success and the upper 1 without a failure. With
-        n = 0 nothing is known and they are 0 and 1.
+        Limits in [0, 1]. The lower limit is 0 without a success, and the upper limit is 1 without a
+        failure. With n = 0 they are 0 and 1.
 
     Raises
     ------
     ValueError
-        When there are more successes than trials, a count is not one, alpha is outside (0, 1), a
+        If there are more successes than trials, a count is invalid, alpha is outside (0, 1), a
         design effect is not positive, or the method is unknown.
 
     References
@@ -81,7 +81,7 @@ def proportion_interval(
     low, high = proportion_confint(
         successes / effect, np.maximum(n, 1) / effect, alpha=alpha, method=_STATSMODELS[method]
     )
-    # The closed forms leave rounding noise beside an exact 0 or 1.
+    # The closed forms leave rounding error near an exact 0 or 1.
     low = np.where(successes == 0, 0.0, np.clip(low, 0.0, 1.0))
     high = np.where(successes == n, 1.0, np.clip(high, 0.0, 1.0))
     return Interval(np.asarray(low), np.asarray(high), 1 - alpha, method)
@@ -94,12 +94,12 @@ def wilson(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Interval:
-    """Wilson's score interval for a proportion: `proportion_interval` by its default method.
+    """Compute Wilson's score interval for a proportion (the default of `proportion_interval`).
 
     Parameters
     ----------
     successes, n, alpha, design_effect
-        As for `proportion_interval`.
+        As in `proportion_interval`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def wilson(
     Raises
     ------
     ValueError
-        As for `proportion_interval`.
+        As in `proportion_interval`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Tests on the letters of paired answers: do the groups get other letters, right or wrong?"""
+"""Tests on the letters of paired answers: do groups get different letters, right or wrong?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LetterTestResult(Tabular):
 
 
 def bowker(table: npt.ArrayLike) -> LetterTestResult:
-    """Bowker's test of symmetry: does a change from A to B happen as often as from B to A?
+    """Test symmetry (Bowker): is a change from A to B as frequent as one from B to A?
 
     χ² = Σ_{i<j} (n_ij − n_ji)² / (n_ij + n_ji).
 
@@ -34,19 +34,19 @@ def bowker(table: npt.ArrayLike) -> LetterTestResult:
     Returns
     -------
     LetterTestResult
-        With one degree of freedom for each two letters between which an answer changed; without
-        any change the statistic is 0 and p is 1.
+        One degree of freedom for each pair of letters between which an answer changed. Without any
+        change, the statistic is 0 and p is 1.
 
     Raises
     ------
     ValueError
-        For a table that is not square, or counts that are none.
+        For a table that is not square, or invalid counts.
 
     References
     ----------
-    Bowker (1948), JASA 43:572-574. `statsmodels.stats.contingency_tables.SquareTable` always
-    counts k (k − 1) / 2 degrees of freedom, and is undefined for letters that never change;
-    checked against it and against R's ``mcnemar.test`` where all letters do.
+    Bowker (1948), JASA 43:572-574. `statsmodels.stats.contingency_tables.SquareTable` always uses k
+    (k − 1) / 2 degrees of freedom, and is undefined for letters that never change. Checked against
+    it, and against R's ``mcnemar.test``, for tables in which all letters change.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def bowker(table: npt.ArrayLike) -> LetterTestResult:
     >>> float(result.statistic.round(4)), int(result.df)
     (2.6667, 1)
     """
-    # In floating point: squares of billions do not fit into 64 bits.
+    # Use floating point: squares of billions do not fit into 64 bits.
     cells = _square(table).astype(np.float64)
     upper = np.triu_indices(cells.shape[-1], 1)
     there = cells[..., *upper]
@@ -68,7 +68,7 @@ def bowker(table: npt.ArrayLike) -> LetterTestResult:
 
 
 def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
-    """Stuart and Maxwell's test of equal margins: is each letter given to both groups as often?
+    """Test equal margins (Stuart-Maxwell): is each letter given equally often to both groups?
 
     χ² = d' S⁻¹ d with d_i = n_i. − n_.i and S its covariance under equal margins,
     S_ii = n_i. + n_.i − 2 n_ii and S_ij = −(n_ij + n_ji).
@@ -81,19 +81,19 @@ def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
     Returns
     -------
     LetterTestResult
-        The degrees of freedom are the rank of S: k − 1 where all letters are connected by
-        changes. Without any change the statistic is 0 and p is 1.
+        The degrees of freedom are the rank of S: k − 1 if all letters are connected by changes.
+        Without any change, the statistic is 0 and p is 1.
 
     Raises
     ------
-    ValueError
+    For a table that is not square, or invalid counts.
         For a table that is not square, or counts that are none.
 
     References
     ----------
-    Stuart (1955), Biometrika 42:412-416; Maxwell (1970), British Journal of Psychiatry
-    116:651-655. `statsmodels.stats.contingency_tables.SquareTable.homogeneity` fails on a letter
-    that is never given; checked against it where none is, and against tests/r/tests.R.
+    Stuart (1955), Biometrika 42:412-416; Maxwell (1970), British Journal of Psychiatry 116:651-655.
+    `statsmodels.stats.contingency_tables.SquareTable.homogeneity` fails if a letter is never given.
+    Checked against it for tables without such letters, and against tests/r/tests.R.
 
     Examples
     --------

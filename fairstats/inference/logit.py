@@ -9,21 +9,21 @@ import numpy.typing as npt
 
 from fairstats._lib.result_objects import FloatArray
 
-# A direction along which the likelihood rises by less is none: the linear programme's rounding.
+# A smaller rise of the likelihood is rounding error of the linear programme.
 _NO_RISE = 1e-6
 _SINGULAR = 1e-10
 
 
 @dataclass(frozen=True)
 class ChoiceFit:
-    """The maximum of a logit model's likelihood.
+    """Maximum of the likelihood of a logit model.
 
     Attributes
     ----------
     params : ndarray, shape (p,)
-        The estimates; of those that fit alike the shortest.
+        The estimates; the shortest vector of those that fit equally well.
     information : ndarray, shape (p, p)
-        Minus the second derivatives there.
+        Minus the second derivatives at the maximum.
     scores : ndarray, shape (n, p)
         The first derivatives of each choice.
     """
@@ -34,24 +34,25 @@ class ChoiceFit:
 
 
 def diverging_direction(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray | None:
-    """Along what the likelihood of choices rises without end; None where it has a maximum.
+    """Find a direction along which the likelihood rises without bound; None if it has a maximum.
 
     Parameters
     ----------
     features : ndarray, shape (n, alternatives, p)
-        What each alternative of each choice is described by.
+        Description of each alternative of each choice.
     chosen : ndarray of int, shape (n,)
-        Which was chosen.
+        The chosen alternative.
 
     Returns
     -------
     ndarray, shape (p,), or None
-        A direction d with x(chosen)·d ≥ x(other)·d in all choices and > in one.
+        A direction d with x(chosen)·d ≥ x(other)·d in all choices and > in at least one.
 
     Notes
     -----
-    A linear programme finds the direction with the largest sum of such differences, |d| ≤ 1: no
-    iteration has to diverge first, and no threshold on a standard error decides.
+    A linear programme finds the direction with the largest sum of such differences, given |d| ≤ 1.
+    So no iteration has to diverge first, and the result does not depend on a threshold for a
+    standard error.
 
     References
     ----------
@@ -71,26 +72,27 @@ def diverging_direction(features: FloatArray, chosen: npt.NDArray[np.int64]) -> 
 
 
 def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> FloatArray | None:
-    """Find along which terms yes and no are separated; None if a logistic regression has a maximum.
+    """Find a direction that separates yes from no; None if a logistic regression has a maximum.
 
     Parameters
     ----------
     design : ndarray, shape (n, p)
         The terms of each answer, with a column of ones for the intercept. Columns are best centred
-        and scaled, so that neither origin nor unit decides what counts as rounding.
+        and scaled, so that rounding does not depend on origin or unit.
     yes : ndarray of bool, shape (n,)
         Which answers are yes.
 
     Returns
     -------
     ndarray, shape (p,), or None
-        A direction d with x·d ≥ 0 where the answer is yes, ≤ 0 where it is no, and not 0 in one.
+        A direction d with x·d ≥ 0 if the answer is yes, ≤ 0 if it is no, and not 0 for at least
+        one.
 
     Notes
     -----
-    This is the one rule for separation, also quasi-complete separation: no fit is needed. The
-    standard errors of a fit that diverges do not show it, since robust ones shrink where fitted
-    probabilities reach 0 or 1.
+    This is the only rule for separation, including quasi-complete separation, and needs no fit. The
+    standard errors of a diverging fit do not show it: robust ones shrink as fitted probabilities
+    reach 0 or 1.
 
     References
     ----------
@@ -101,7 +103,7 @@ def separating_direction(design: FloatArray, yes: npt.NDArray[np.bool_]) -> Floa
 
 
 def rank_of_choices(features: FloatArray, chosen: npt.NDArray[np.int64]) -> int:
-    """How many parameters the choices tell of."""
+    """Return the number of parameters that the choices identify."""
     rows = _behind(features, chosen).reshape(-1, features.shape[-1])
     return int(np.linalg.matrix_rank(np.unique(rows, axis=0)))
 
@@ -114,9 +116,9 @@ def fit_choices(
     Parameters
     ----------
     features, chosen
-        As for `diverging_direction`, which has to be None.
+        As in `diverging_direction`, which must return None.
     weights : ndarray, shape (n,), optional
-        How often each choice was made; by default once.
+        Number of times that each choice was made (default: once).
 
     Returns
     -------
@@ -125,12 +127,12 @@ def fit_choices(
     Raises
     ------
     ValueError
-        When Newton's method does not arrive.
+        If Newton's method does not converge.
 
     Notes
     -----
-    Newton's method with halved steps; the likelihood is concave. Parameters that do not change
-    it (the mean strength of models) stay 0 by the pseudo-inverse.
+    This is Newton's method with step halving; the likelihood is concave. Parameters that do not
+    affect it (the mean strength of models) stay 0 through the pseudo-inverse.
     """
     behind = _behind(features, chosen)
     many = np.ones(len(chosen)) if weights is None else weights
@@ -150,7 +152,7 @@ def fit_choices(
         if np.abs(step).max() < 1e-10:
             return ChoiceFit(theta, information, scores)
         size = 1.0
-        # At the maximum only rounding tells two values apart: they count as equal.
+        # At the maximum, values that differ only by rounding count as equal.
         worse = value + 1e-12 * abs(value)
         with np.errstate(over="ignore"):
             while size > 1e-6 and not deviance(theta + size * step) <= worse:
@@ -161,25 +163,25 @@ def fit_choices(
 
 
 def influence_on_params(fit: ChoiceFit, scores: FloatArray) -> FloatArray:
-    """By how much each choice moves the estimates, to first order: s I⁻¹.
+    """Return how far each choice moves the estimates, to first order: s I⁻¹.
 
     Parameters
     ----------
     fit : ChoiceFit
         The fit.
     scores : ndarray, shape (n, p)
-        The first derivatives of the choices that are asked about.
+        The first derivatives of these choices.
 
     Returns
     -------
     ndarray, shape (n, p)
-        As squares of sums of these, variances have no rounding below 0.
+        Variances computed as sums of squares of these cannot be negative through rounding.
     """
     bread = np.linalg.pinv(fit.information, rcond=_SINGULAR, hermitian=True)
     return np.asarray(scores @ bread)
 
 
 def _behind(features: FloatArray, chosen: npt.NDArray[np.int64]) -> FloatArray:
-    """What each alternative is described by, less what the chosen one is."""
+    """Return each alternative's description minus that of the chosen alternative."""
     taken = features[np.arange(len(chosen)), chosen]
     return np.asarray(features - taken[:, None, :])

@@ -1,4 +1,4 @@
-"""Do marks that two raters set on the same items stand at the same places of an item?"""
+"""Do two raters set marks at the same places of an item?"""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fairstats.inference._checks import check_alpha, check_integers
 
 IntArray = npt.NDArray[np.int64]
 
-#: The exact law of a stratum is computed up to so many steps; beyond, all strata together are
-#: large enough for the normal law.
+#: Largest number of steps for the exact distribution of a stratum. Above it, all strata together
+#: are large enough for the normal distribution.
 EXACT_STEPS = 3_000_000
 _EXTREME = 40.0
 
@@ -27,20 +27,20 @@ class MatchedPatterns:
     Attributes
     ----------
     matched : int
-        Places at which both sides bear the same mark.
+        Places with the same mark on both sides.
     expected : float
-        What is expected where the places in an item are independent.
+        Expected number, if the places in an item are independent.
     odds_ratio, ci_low, ci_high : float
-        By how much a match multiplies the odds, 1 under independence; NaN, 0 and infinity where
-        the margins leave nothing open.
+        Factor by which a match multiplies the odds; 1 under independence. NaN, 0 or infinity if the
+        margins determine it.
     ci_level : float
         The confidence level.
     p_value : float
         Two-sided: twice the smaller tail.
     ci_method, test : str
-        What was used.
+        The method used.
     n, n_informative : int
-        Items, and those in a stratum in which the number of matches is open.
+        Items, and items in a stratum in which the number of matches can vary.
     """
 
     matched: int
@@ -58,7 +58,7 @@ class MatchedPatterns:
 
 @dataclass(frozen=True)
 class _Stratum:
-    """Items of one kind: how many have each pattern on either side, and the matches of two."""
+    """Items of one kind: the number with each pattern on either side, and the matches."""
 
     scores: IntArray
     first: IntArray
@@ -70,7 +70,7 @@ class _Stratum:
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Mean and variance over all permutations (Hoeffding 1951)."""
+        """Return mean and variance over all permutations (Hoeffding 1951)."""
         n = self.first.sum()
         rows = self.scores @ self.second / n
         columns = self.first @ self.scores / n
@@ -83,18 +83,18 @@ class _Stratum:
 def matched_patterns(
     first: npt.ArrayLike, second: npt.ArrayLike, *, alpha: float = 0.05
 ) -> MatchedPatterns:
-    r"""Test whether the marks of two sides stand at the same places, given each item's marks.
+    r"""Test whether the marks of two sides are at the same places, given each item's marks.
 
-    Items are stratified by their marks on either side, wherever in the item these stand. Under the
-    null hypothesis the patterns of the second side are permuted over the items of a stratum; the
-    statistic is the number of places with the same mark on both sides. An odds ratio ψ gives a
-    table of patterns with m matches a probability proportional to ψ\ :sup:`m` times that under
-    the null hypothesis.
+    Items are stratified by their marks on each side, regardless of the places. Under the null
+    hypothesis, the patterns of the second side are permuted over the items of a stratum. The
+    statistic is the number of places with the same mark on both sides. An odds ratio ψ multiplies
+    the null probability of a table of patterns with m matches by a factor proportional to ψ\
+    :sup:`m`.
 
     Parameters
     ----------
     first, second : array_like of int, shape (items, places)
-        The mark of each place; 0 for none.
+        The mark of each place; 0 if it has no mark.
     alpha : float
         1 − confidence level.
 
@@ -105,24 +105,24 @@ def matched_patterns(
     Raises
     ------
     ValueError
-        For arrays that are not of one shape (items, places), or not whole.
+        For arrays that do not have one shape (items, places), or are not whole.
 
     Notes
     -----
-    Where the log odds of a mark are an item's number plus a place's number (Rasch's model), the
-    places of an item's marks, given how many there are, do not depend on the item's number: items
-    may differ as they like in how prone they are, on either side, and places as well. What is left
-    is what belongs to this place of this item. An item without a mark, or with the same mark
-    everywhere, on either side says nothing.
+    Suppose that the log odds of a mark are a parameter of the item plus one of the place (Rasch's
+    model). Given how many marks an item has, their places then do not depend on the item's
+    parameter. So items and places may differ in how prone they are to marks, on either side. The
+    test concerns only what is specific to this place of this item. An item is not informative if it
+    has no mark, or the same mark everywhere, on either side.
 
-    The law is exact: each stratum's is the multivariate hypergeometric one, summed over its
-    tables, and their convolution is that of the sum. A stratum with more than `EXACT_STEPS` steps
-    of computation turns the whole test into the normal one with the exact mean E and variance V,
-    and the odds ratio into Peto's exp((m − E) / V). The limits are exact, as Clopper and Pearson's.
+    The distribution is exact. Within a stratum it is multivariate hypergeometric, summed over the
+    tables. The strata are combined by convolution. If a stratum needs more than `EXACT_STEPS`
+    steps, the whole test uses the normal distribution with the exact mean E and variance V. The
+    odds ratio is then Peto's exp((m − E) / V). The limits are exact, like Clopper and Pearson's.
 
-    With two places and one kind of mark this is the exact Cochran-Mantel-Haenszel test over 2×2
-    tables. A table's two matches on its diagonal count apart there: the common odds ratio is the
-    square of this one.
+    With two places and one kind of mark, this is the exact Cochran-Mantel-Haenszel test over 2×2
+    tables. There, the two matches on a table's diagonal count separately: the common odds ratio is
+    the square of this one.
 
     References
     ----------
@@ -195,19 +195,19 @@ def _strata(first: IntArray, second: IntArray) -> list[_Stratum]:
 
 
 def _merged(stratum: _Stratum) -> _Stratum:
-    """Patterns that match alike are one."""
+    """Merge patterns with the same matches."""
     rows, place = np.unique(stratum.scores, axis=0, return_inverse=True)
     first = np.bincount(place.ravel(), weights=stratum.first).astype(np.int64)
     columns, place = np.unique(rows, axis=1, return_inverse=True)
     second = np.bincount(place.ravel(), weights=stratum.second).astype(np.int64)
-    # The patterns that the law remembers are the fewer ones.
+    # Keep the smaller set of patterns as the state.
     if len(second) > len(first):
         return _Stratum(columns.T, second, first)
     return _Stratum(columns, first, second)
 
 
 def _steps(stratum: _Stratum) -> float:
-    """An upper bound of the steps of `_law`."""
+    """Return an upper bound of the number of steps of `_law`."""
     states = float(np.prod(stratum.second[:-1] + 1.0))
     free = len(stratum.second) - 1
     ways = [float(special.binom(many + free, free)) for many in stratum.first[:-1]]
@@ -218,10 +218,10 @@ def _steps(stratum: _Stratum) -> float:
 
 
 def _law(stratum: _Stratum) -> FloatArray:
-    """The probability of each number of matches, from 0."""
+    """Return the probability of each number of matches, from 0."""
     scores, first, second = stratum.scores, stratum.first, stratum.second
     length = int(first @ scores.max(axis=1)) + 1
-    # The columns that are left are a state; the last one follows from the others.
+    # The remaining column totals are the state; the last one follows from the others.
     radix = np.concatenate([[1], np.cumprod(second[:-2] + 1)]).astype(np.int64)[: len(second) - 1]
     states = {int(second[:-1] @ radix): np.eye(1, length)[0]}
     left = int(second.sum())
@@ -246,7 +246,7 @@ def _law(stratum: _Stratum) -> FloatArray:
 
 
 def _allocations(columns: IntArray, many: int) -> IntArray:
-    """Every way to take `many` from the columns."""
+    """Return every way to take `many` from the columns."""
     sizes = (np.minimum(columns[:-1], many) + 1).tolist()
     grid = np.indices(sizes).reshape(len(sizes), -1).T
     last = many - grid.sum(axis=1)
@@ -259,7 +259,7 @@ def _log_binomial(n: IntArray, k: IntArray) -> FloatArray:
 
 
 def _exact(matched: int, law: FloatArray, alpha: float) -> tuple[float, float, float, float]:
-    """Estimate, limits and p-value from the law under independence."""
+    """Return estimate, limits and p-value from the distribution under independence."""
     values = np.flatnonzero(law)
     with np.errstate(divide="ignore"):
         log_law = np.log(law[values])
@@ -286,7 +286,7 @@ def _exact(matched: int, law: FloatArray, alpha: float) -> tuple[float, float, f
 
 
 def _odds(rising: Callable[[float], float]) -> float:
-    """Where a function of the log odds that rises is 0."""
+    """Return the root of an increasing function of the log odds."""
     log_odds = optimize.brentq(rising, -_EXTREME, _EXTREME, xtol=1e-12)
     return float(np.exp(log_odds))
 

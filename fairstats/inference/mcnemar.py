@@ -29,35 +29,36 @@ def mcnemar(
 ) -> McNemarResult:
     """Test whether two paired proportions are equal, from the discordant counts.
 
-    Under the null hypothesis a discordant pair falls on either side with probability 1/2, so that
-    given n = n10 + n01 the count n10 is Binomial(n, 1/2). All p-values are two-sided.
+    Under the null hypothesis, a discordant pair favours either group with probability 1/2. So,
+    given n = n10 + n01, the count n10 is Binomial(n, 1/2). All p-values are two-sided.
 
     Parameters
     ----------
     n10, n01 : array_like of int
-        Pairs where only a, and where only b, is correct. Broadcast against each other.
+        Pairs in which only a is correct, and pairs in which only b is correct; broadcast against
+        each other.
     method : {"midp", "exact", "asymptotic", "asymptotic_cc"}
-        ``midp``: the exact p-value less the probability of the observed table; ``exact``: twice
-        the smaller binomial tail, at most 1; ``asymptotic``: χ² = (n10 − n01)² / n with 1 degree
-        of freedom; ``asymptotic_cc``: the same with (\\|n10 − n01\\| − 1)².
+        ``midp``: the exact p-value minus the probability of the observed table; ``exact``: twice
+        the smaller binomial tail, at most 1; ``asymptotic``: χ² = (n10 − n01)² / n with 1 degree of
+        freedom; ``asymptotic_cc``: the same with (\\|n10 − n01\\| − 1)².
 
     Returns
     -------
     McNemarResult
-        ``statistic`` is min(n10, n01) for ``midp`` and ``exact``, else χ².
+        ``statistic`` is min(n10, n01) for ``midp`` and ``exact``, and χ² for the other methods.
 
     Raises
     ------
     ValueError
-        When a count is negative, not whole, not finite, above 2⁵⁰ or not a number, or the method
-        is unknown.
+        If a count is negative, not whole, not finite, above 2⁵⁰ or not a number, or the method is
+        unknown.
 
     Notes
     -----
-    With no discordant pair, and wherever n10 = n01, p is 1 and χ² is 0; no continuity correction
-    is applied there, since it would turn perfect balance into evidence. At n10 = n01 some authors'
-    mid-p is 1 less half the probability of the table (½ with no discordant pair); twice the
-    smaller mid-p tail is 1, which is what is given here.
+    If n10 = n01, also without any discordant pair, p is 1 and χ² is 0. No continuity correction is
+    applied in that case, since it would turn perfect balance into evidence. For n10 = n01, some
+    authors define the mid-p as 1 minus half the probability of the table (½ with no discordant
+    pair). This function returns twice the smaller mid-p tail, which is 1.
 
     References
     ----------
@@ -77,11 +78,11 @@ def mcnemar(
     n, fewer = n10 + n01, np.minimum(n10, n01)
     if method in ("midp", "exact"):
         tail = stats.binom.cdf(fewer, n, 0.5)
-        # Twice the tail less the observed table, as a sum: a difference of two numbers that
-        # underflow can fall below 0.
+        # Twice the tail minus the observed table, computed as a sum. A difference of two numbers
+        # that underflow can fall below 0.
         p_value = tail + (stats.binom.cdf(fewer - 1, n, 0.5) if method == "midp" else tail)
         statistic = fewer.astype(np.float64)
-        # Where n10 = n01 both tails hold the middle and rounding may leave the sum beside 1.
+        # If n10 = n01, both tails contain the middle, and rounding can move the sum away from 1.
         p_value = np.where(n10 == n01, 1.0, np.minimum(p_value, 1.0))
     else:
         correction = 1.0 if method == "asymptotic_cc" else 0.0

@@ -1,4 +1,4 @@
-"""The mean of a number an item that may be below 0, such as a difference between two variants."""
+"""The mean of one number per item that may be below 0, e.g. a difference between two variants."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from fairstats.inference.intervals import wilson
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """The mean of an item's numbers, with limits and the test of 0 that fit each other.
+    """Mean of the items' numbers, with matching limits and test of 0.
 
     Attributes
     ----------
     estimate, ci_low, ci_high : float
-        The mean, NaN without an item, and its limits.
+        The mean (NaN without items) and its limits.
     ci_level : float
         The confidence level.
     ci_method, test : str
-        What was used.
+        The method used.
     p_value : float
-        Two-sided; 1 where there is nothing to test.
+        Two-sided; 1 if there is nothing to test.
     n : int
-        Items.
+        Number of items.
     """
 
     estimate: float
@@ -43,14 +43,14 @@ class MeanDifference:
 def mean_difference(
     differences: npt.ArrayLike, *, largest: float = np.inf, alpha: float = 0.05
 ) -> MeanDifference:
-    """The mean of one number an item, by Student's t.
+    """Compute the mean of one number per item, with limits and test by Student's t.
 
     Parameters
     ----------
     differences : array_like of float, shape (n,)
-        One number an item, e.g. a measure of group a's variant minus that of group b's.
+        One number per item, e.g. a measure of group a's variant minus that of group b's.
     largest : float
-        The largest absolute value that an item can have; infinite where it has no bound.
+        The largest possible absolute value of an item; infinite if unbounded.
     alpha : float
         1 − confidence level.
 
@@ -66,12 +66,12 @@ def mean_difference(
 
     Notes
     -----
-    Student's t is close for many items, whatever their law; for few it supposes one not far from
-    normal. Where all n items have one value v, t says nothing. At most a share u of items then
-    differs, with u Wilson's upper limit for 0 of n, and these could be anything within ±`largest`:
-    the limits are v (1 − u) ± u `largest`, and p is the level at which they reach 0. Without a
-    bound there are no limits (NaN), and p is 2 / 2ⁿ, the share of sign patterns as extreme. For
-    v = 0 it is 1.
+    Student's t is accurate for many items, whatever their distribution. For few items it assumes a
+    roughly normal distribution. If all n items have one value v, t is not informative. At most a
+    share u of items then differs, with u Wilson's upper limit for 0 of n. Those could have any
+    value within ±`largest`. So the limits are v (1 − u) ± u `largest`, and p is the level at which
+    they reach 0. Without a bound, the limits are NaN, and p is 2 / 2ⁿ, the share of sign patterns
+    that are as extreme. For v = 0, p is 1.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def mean_difference(
             np.nan, -largest, largest, 1 - alpha, "none (no item)", 1.0, "none (no item)", 0
         )
     mean = float(values.mean())
-    # What differs by floating point alone does not differ.
+    # Differences from rounding alone do not count.
     if n > 1 and float(np.ptp(values)) > 1e-12 * max(1.0, abs(mean)):
         result = stats.ttest_1samp(values, 0.0)
         limits = result.confidence_interval(1 - alpha)

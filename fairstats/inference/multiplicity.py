@@ -24,18 +24,18 @@ _METHODS = ("holm", "hommel", "bh", "by")
 def adjust_pvalues(p_values: npt.ArrayLike, *, method: AdjustMethod = "holm") -> FloatArray:
     """Adjust p-values over the family they form.
 
-    Holm's step-down procedure controls the probability of any false rejection in the family
-    without an assumption on how the tests depend on each other; that is why it is the default:
-    the models of a benchmark answer the same items.
+    Holm's step-down procedure controls the probability of any false rejection in the family. It
+    makes no assumption on how the tests depend on each other. It is the default because the models
+    of a benchmark answer the same items.
 
     Parameters
     ----------
     p_values : array_like of float
-        The family. NaN (no test was possible) stays NaN and does not count.
+        The family. NaN (the test was not possible) stays NaN and does not count.
     method : {"holm", "hommel", "bh", "by"}
         Holm and Hommel control the probability of any false rejection, Hommel under positive
-        dependence; Benjamini-Hochberg (positive dependence) and Benjamini-Yekutieli (any) the
-        expected share of false ones among the rejections.
+        dependence. Benjamini-Hochberg (positive dependence) and Benjamini-Yekutieli (any
+        dependence) control the expected share of false rejections among the rejections.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def adjust_pvalues(p_values: npt.ArrayLike, *, method: AdjustMethod = "holm") ->
     Raises
     ------
     ValueError
-        When the method is unknown or a p-value lies outside [0, 1].
+        If the method is unknown or a p-value is outside [0, 1].
 
     References
     ----------
@@ -83,7 +83,7 @@ def _adjusted(p: FloatArray, method: AdjustMethod) -> FloatArray:
 
 @dataclass(frozen=True)
 class MaxTResult(Tabular):
-    """Result of `max_t`: statistic, p_value (of each test alone) and p_adjusted, one a test."""
+    """Result of `max_t`: statistic, p_value (unadjusted) and p_adjusted, one per test."""
 
     statistic: FloatArray
     p_value: FloatArray
@@ -97,27 +97,27 @@ def max_t(
     n_resamples: int = 9999,
     rng: np.random.Generator | int,
 ) -> MaxTResult:
-    """Step-down max-T adjustment of tests that share their items.
+    """Adjust tests that share their items by the step-down max-T procedure.
 
-    Models answer the same items, so that their tests are correlated, and Holm's correction asks
-    for more than it needs. Here the items are flipped, each with all of its tests at once, which
-    keeps that correlation: an item's differences all keep or all change their sign.
+    Models answer the same items, so their tests are correlated and Holm's correction is stricter
+    than necessary. This procedure flips items, each with all of its tests at once. An item's
+    differences all keep or all change their sign, which preserves the correlation.
 
     Parameters
     ----------
     differences : array_like of int, shape (items, tests)
-        Each item's difference in each test, e.g. correct for a minus correct for b; 0 where the
-        item is not part of a test.
+        Each item's difference in each test, e.g. correct for a minus correct for b; 0 if the item
+        is not part of a test.
     n_resamples : int
         Number of random flips.
     rng : numpy.random.Generator or int
-        Source or seed of the flips.
+        Generator or seed of the flips.
 
     Returns
     -------
     MaxTResult
-        ``statistic`` is Σ d / √(Σ d²), and 0 with p-values of 1 where a test has no difference.
-        A p-value is at least 1 / (n_resamples + 1), never 0.
+        ``statistic`` is Σ d / √(Σ d²). If all differences of a test are 0, it is 0 with p-values of
+        1. A p-value is at least 1 / (n_resamples + 1), never 0.
 
     Raises
     ------
@@ -127,8 +127,8 @@ def max_t(
 
     Notes
     -----
-    Items with the same differences are flipped together by one binomial number, so that their
-    number does not enter the cost.
+    Items with the same differences are flipped together by one binomial number, so the cost does
+    not depend on how many there are.
 
     References
     ----------
@@ -146,20 +146,20 @@ def max_t(
     if d.ndim != 2:
         raise ValueError(f"differences must have shape (items, tests); got {d.shape}")
     whole, many = np.unique(d, axis=0, return_counts=True)
-    # In floating point: squares of billions do not fit into 64 bits.
+    # Use floating point: squares of billions do not fit into 64 bits.
     kinds = whole.astype(np.float64)
     scale = np.sqrt(np.maximum(many @ kinds**2, 1))
     statistic = many @ kinds / scale
     flips = 2 * generator.binomial(many, 0.5, (n_resamples, len(many))) - many
     flipped = np.abs(flips @ kinds) / scale
     size = np.abs(statistic)
-    # A flip that gives the observed value counts as one as far out.
+    # A flip that gives the observed value counts as at least as extreme.
     reached = flipped >= size - 1e-9
     alone = (1 + reached.sum(axis=0)) / (n_resamples + 1)
 
     order = np.argsort(-size, kind="stable")
     adjusted, highest = np.empty(len(size)), 0.0
-    # Backwards, the largest statistic of the tests that are still in question.
+    # Backwards: the largest statistic of the tests that are still to be decided.
     maxima = np.maximum.accumulate(flipped[:, order][:, ::-1], axis=1)[:, ::-1]
     for place, test in enumerate(order):
         p = (1 + (maxima[:, place] >= size[test] - 1e-9).sum()) / (n_resamples + 1)

@@ -32,7 +32,7 @@ def difference_interval(
     method: DifferenceMethod = "tango",
     alpha: float = 0.05,
 ) -> Interval:
-    """Confidence interval for p_a − p_b from paired counts.
+    """Compute a confidence interval for p_a − p_b from paired counts.
 
     Parameters
     ----------
@@ -40,25 +40,25 @@ def difference_interval(
         Pairs with both correct, only a, only b, neither; broadcast against each other.
     method : {"tango", "bonett_price", "newcombe", "wald", "bootstrap"}
         Tango's score interval; Wald's with one pair added to each discordant count; Newcombe's
-        square-and-add of two Wilson intervals; Wald's own, for comparison only: it is a point
-        without discordant pairs; the exact BCa bootstrap (see `bootstrap`).
+        square-and-add of two Wilson intervals; unmodified Wald, for comparison only, since without
+        discordant pairs it is a single point; the exact BCa bootstrap (see `bootstrap`).
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Interval
-        Limits in [−1, 1], which they are where there is no pair.
+        Limits in [−1, 1]; without pairs they are −1 and 1.
 
     Raises
     ------
     ValueError
-        For a count that is not one, alpha outside (0, 1), or an unknown method.
+        For an invalid count, alpha outside (0, 1), or an unknown method.
 
     Notes
     -----
-    Near 0 discordance, which is where a fair model is, Wald's and the bootstrap's can fall far
-    below their level; the page on methods tabulates the true coverage of all, by enumeration.
+    If discordance is near 0, as for a fair model, Wald's and the bootstrap interval can fall far
+    below their level. The methods page tabulates the true coverage of all methods, by enumeration.
 
     References
     ----------
@@ -132,44 +132,44 @@ def partly_paired_interval(
     design_effect: npt.ArrayLike = 1.0,
     copies: npt.ArrayLike = 1.0,
 ) -> Interval:
-    """Interval for the difference of two accuracies that share only some of their items.
+    """Compute an interval for the difference of two accuracies that share only some items.
 
-    Where answers are missing, each group's accuracy rests on its own answers. Newcombe's
-    square-and-add then holds with the correlation of the two *estimates*, φ n / √(n_a n_b): φ
-    that of the n pairs with both answers, n_a and n_b each group's answers.
+    If answers are missing, each group's accuracy uses all answers of that group. Newcombe's
+    square-and-add then holds with the correlation of the two *estimates*, φ n / √(n_a n_b). Here φ
+    is that of the n pairs with both answers; n_a and n_b are the numbers of answers of the groups.
 
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
         The pairs with both answers.
     correct_a, n_a, correct_b, n_b : array_like of int
-        Each group's correct answers and answers, those of the pairs among them.
+        Each group's correct answers and all its answers, including those of the pairs.
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.sign_flip`.
+        Factor by which clustering (several answers per item) multiplies the variance; the counts
+        are divided by it. See `fairstats.inference.sign_flip`.
     copies : array_like of float
-        In how many pairs each answer is, if several samples are paired with each other. The
+        Number of pairs that share an answer, if several samples are paired with each other. The
         continuity correction of φ is then that of n / copies pairs.
 
     Returns
     -------
     Interval
-        In [−1, 1], around correct_a / n_a − correct_b / n_b; −1 to 1 where a group has no answer.
+        In [−1, 1], around correct_a / n_a − correct_b / n_b; −1 and 1 if a group has no answers.
 
     Raises
     ------
     ValueError
-        If a group's answers (or its correct answers, or its wrong ones) are fewer than those of
-        the pairs; for a count that is not one, alpha outside (0, 1), or a design effect that is
-        not positive.
+        If a group has fewer answers, correct answers or wrong answers than its pairs have. Also for
+        an invalid count, alpha outside (0, 1), or a design effect that is not positive.
 
     Notes
     -----
-    With no answer missing it is Newcombe's interval; without any pair it is Newcombe's for two
-    independent groups (his method 10 of the companion paper, without correction). An answer is
-    taken to be missing whatever it would have been; the policy ``bounds`` supposes nothing.
+    If no answer is missing, it is Newcombe's interval. Without any pair, it is Newcombe's for two
+    independent groups (method 10 of his companion paper, without correction). Missingness is
+    assumed not to depend on what the answer would have been; the policy ``bounds`` makes no such
+    assumption.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Power of McNemar's test, exactly: every table it could see is counted, none is drawn."""
+"""Exact power of McNemar's test, by enumerating all possible tables."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from fairstats.inference.mcnemar import McNemarMethod, mcnemar
 
 IntArray = npt.NDArray[np.int64]
 
-# From so many discordant pairs on the normal law gives the power to three digits.
+# From this number of discordant pairs on, the normal distribution gives the power to three digits.
 _LARGEST_EXACT = 20_000
 
 # Beyond 9 standard deviations a binomial count has a probability below 1e-16.
 _DEVIATIONS = 9
-# To how much a detectable difference is found.
+# Accuracy of a detectable difference.
 _PRECISION = 1e-6
 
 
@@ -39,36 +39,37 @@ def power_mcnemar(
     alpha: float = 0.05,
     method: McNemarMethod = "midp",
 ) -> FloatArray:
-    """The probability that McNemar's test rejects at level alpha.
+    """Compute the probability that McNemar's test rejects at level alpha.
 
-    The number m of discordant pairs is Binomial(n, p10 + p01), and given m the count n10 is
-    Binomial(m, p10 / (p10 + p01)); the rejection regions of all m are summed.
+    The number m of discordant pairs is Binomial(n, p10 + p01). Given m, the count n10 is
+    Binomial(m, p10 / (p10 + p01)). The probabilities of the rejection regions of all m are summed.
 
     Parameters
     ----------
     n : array_like of int
         Number of pairs.
     p10, p01 : array_like of float
-        Probabilities that only a, and only b, is correct; broadcast against n.
+        Probabilities that only a is correct, and that only b is correct; broadcast against n.
     alpha : float
         Level of the two-sided test.
     method : str
-        As for `mcnemar`.
+        As in `mcnemar`.
 
     Returns
     -------
     ndarray
-        In [0, 1]. With p10 = p01 it is the test's true level; 0 where nothing is discordant.
+        In [0, 1]. With p10 = p01 it is the true level of the test. It is 0 if no pair can be
+        discordant.
 
     Raises
     ------
     ValueError
-        For p10 or p01 outside [0, 1] or a sum of both above 1, a count that is not one, alpha
-        outside (0, 1), or an unknown method.
+        For p10 or p01 outside [0, 1], a sum of both above 1, an invalid count, alpha outside (0,
+        1), or an unknown method.
 
     Notes
     -----
-    Where more than 20,000 discordant pairs are expected, Miettinen's normal approximation.
+    If more than 20,000 discordant pairs are expected, Miettinen's normal approximation is used.
 
     References
     ----------
@@ -89,7 +90,7 @@ def power_mcnemar(
 
 
 def _probabilities(p10: npt.ArrayLike, p01: npt.ArrayLike) -> dict[str, FloatArray]:
-    """The probabilities of discordant pairs, checked."""
+    """Return the probabilities of discordant pairs, checked."""
     shares = {
         "p10": check_share("p10", p10, example="0.08"),
         "p01": check_share("p01", p01, example="0.04"),
@@ -108,7 +109,7 @@ def _critical(alpha: float, method: McNemarMethod) -> _Critical:
 
 
 class _Critical:
-    """Up to which min(n10, n01) the test of m discordant pairs rejects, kept for every m so far."""
+    """Largest min(n10, n01) at which the test of m discordant pairs rejects, cached for every m."""
 
     def __init__(self, alpha: float, method: McNemarMethod) -> None:
         self.alpha, self.method = alpha, method
@@ -121,7 +122,7 @@ class _Critical:
         return self.known[m[0] : m[-1] + 1]
 
     def _found(self, m: IntArray) -> FloatArray:
-        """By halving: p rises with min(n10, n01), up to 1 at m / 2. −1 where nothing rejects."""
+        """Find it by bisection: p rises with min(n10, n01). −1 if the test never rejects."""
         low, high = np.full(m.shape, -1), (m + 1) // 2
         while np.any(high - low > 1):
             middle = (low + high) // 2
@@ -134,7 +135,7 @@ class _Critical:
 
 def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
     psi = min(p10 + p01, 1.0)
-    # A probability that small overflows in the binomial's code, and rejects nothing.
+    # A probability this small overflows in the binomial code; the test never rejects.
     if psi < 1e-300 or n == 0:
         return 0.0
     if n * psi > _LARGEST_EXACT:
@@ -143,7 +144,7 @@ def _power(n: int, p10: float, p01: float, critical: _Critical) -> float:
 
 
 def _normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
-    """Miettinen (1968), Biometrics 24:339-352: p10 − p01 has variance (ψ − δ²) / n."""
+    """Return Miettinen's (1968) power, Biometrics 24:339-352: Var(p10 − p01) = (ψ − δ²) / n."""
     z, spread = stats.norm.isf(alpha / 2), np.sqrt(max(psi - difference**2, 1e-300))
     far, near = difference * np.sqrt(n), z * np.sqrt(psi)
     return float(stats.norm.cdf((far - near) / spread) + stats.norm.cdf((-far - near) / spread))
@@ -151,7 +152,7 @@ def _normal_power(n: int, psi: float, difference: float, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class _Regions:
-    """The numbers of discordant pairs, how probable each is, and up to which count it rejects."""
+    """Numbers of discordant pairs, their probabilities, and the largest count that rejects."""
 
     m: IntArray
     probability: FloatArray
@@ -165,7 +166,7 @@ def _regions(n: int, psi: float, critical: _Critical) -> _Regions:
 
 
 def _rejected(regions: _Regions, share: float) -> float:
-    """The probability to reject where a discordant pair favours a with probability `share`."""
+    """Return the probability of rejecting if a discordant pair favours a with this probability."""
     below = special.bdtr(regions.critical, regions.m, share)
     above = special.bdtr(regions.critical, regions.m, 1 - share)
     power = regions.probability @ np.where(regions.critical >= 0, below + above, 0.0)
@@ -180,31 +181,31 @@ def samplesize_mcnemar(
     alpha: float = 0.05,
     method: McNemarMethod = "midp",
 ) -> int:
-    """The number of items with which McNemar's test reaches a power.
+    """Compute the number of items with which McNemar's test reaches a given power.
 
     Parameters
     ----------
     p10, p01 : float
-        Probabilities that only a, and only b, is correct; different from each other, in [0, 1],
-        with a sum of at most 1.
+        Probabilities that only a is correct, and that only b is correct. They must differ, be in
+        [0, 1], and sum to at most 1.
     power : float
         The power to reach, in (0, 1): 80% is 0.8.
     alpha : float
         Level of the two-sided test.
     method : str
-        As for `mcnemar`.
+        As in `mcnemar`.
 
     Returns
     -------
     int
-        The smallest n from which on, for 100 further items, the exact power does not fall below
-        `power`; the power of a discrete test rises in a saw-tooth.
+        The smallest n for which the exact power stays at or above `power` for the next 100 values
+        of n. The power of a discrete test rises in a saw-tooth.
 
     Raises
     ------
     ValueError
-        If p10 = p01, since no number of items can show a difference of 0; for p10 or p01 outside
-        [0, 1] or a sum above 1; for power or alpha outside (0, 1); for an unknown method.
+        If p10 = p01, since no number of items can show a difference of 0. Also for p10 or p01
+        outside [0, 1] or a sum above 1, power or alpha outside (0, 1), or an unknown method.
 
     References
     ----------
@@ -233,7 +234,7 @@ def samplesize_mcnemar(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    # Halving ends at one tooth of the saw: look at those around it.
+    # Bisection ends at one tooth of the saw-tooth; check the neighbouring ones.
     start = max(1, high - 100)
     reached = [enough(n) for n in range(start, high + 201)]
     for i in range(len(reached) - 101, -1, -1):
@@ -250,7 +251,7 @@ def minimum_detectable_difference(
     alpha: float = 0.05,
     method: McNemarMethod = "midp",
 ) -> FloatArray:
-    """The smallest \\|p10 − p01\\| that McNemar's test of n items shows with that power.
+    """Compute the smallest \\|p10 − p01\\| that McNemar's test detects with the given power.
 
     Parameters
     ----------
@@ -258,28 +259,28 @@ def minimum_detectable_difference(
         Number of pairs.
     discordant : array_like of float
         The share of discordant pairs, p10 + p01, in [0, 1]. A difference cannot exceed it: for
-        larger ones the share is taken to be the difference itself.
+        larger differences, the share is taken to be the difference.
     power : float
         The power to reach, in (0, 1): 80% is 0.8.
     alpha : float
         Level of the two-sided test.
     method : str
-        As for `mcnemar`.
+        As in `mcnemar`.
 
     Returns
     -------
     ndarray
-        In (0, 1], to 1e-6; NaN where n is so small that no difference is shown with that power.
+        In (0, 1], accurate to 1e-6; NaN if n is too small to detect any difference with that power.
 
     Raises
     ------
     ValueError
-        For a count that is not one, a share outside [0, 1], power or alpha outside (0, 1), or an
-        unknown method.
+        For an invalid count, a share outside [0, 1], power or alpha outside (0, 1), or an unknown
+        method.
 
     References
     ----------
-    Duffy (1984), Biometrics 40:1005-1015, for the exact power that is solved for.
+    Duffy (1984), Biometrics 40:1005-1015, for the exact power, which is solved for the difference.
 
     Examples
     --------
@@ -297,7 +298,7 @@ def minimum_detectable_difference(
 
 
 def _smallest(n: int, psi: float, power: float, critical: _Critical) -> float:
-    # The largest difference there is: every pair is discordant, and to one side.
+    # The largest possible difference: every pair is discordant, in the same direction.
     if n == 0 or float(mcnemar(n, 0, method=critical.method).p_value) > critical.alpha:
         return float("nan")
     low, high = 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Ranks with their uncertainty: the ranks that a model can hold."""
+"""Ranks with their uncertainty: the set of ranks that a model can have."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RankSets(Tabular):
     Attributes
     ----------
     rank : ndarray of int
-        The rank by the estimate, 1 the best; equal estimates share the better rank.
+        The rank by the estimate, with 1 the best; equal estimates share the better rank.
     rank_low, rank_high : ndarray of int
-        The best and the worst rank that the comparisons leave possible.
+        The best and the worst rank that are compatible with the comparisons.
     """
 
     rank: IntArray
@@ -33,31 +33,32 @@ class RankSets(Tabular):
 def rank_sets(
     estimates: npt.ArrayLike, p_adjusted: npt.ArrayLike, *, alpha: float = 0.05
 ) -> RankSets:
-    """Simultaneous confidence sets for the ranks of models that were compared in pairs.
+    """Compute simultaneous confidence sets for the ranks of models compared in pairs.
 
-    A model's best possible rank is 1 plus the number of models shown to be better; its worst the
-    number of models minus those shown to be worse. With p-values adjusted over all comparisons,
-    all sets hold the true ranks at once with probability 1 − alpha.
+    A model's best possible rank is 1 plus the number of models shown to be better. Its worst
+    possible rank is the number of models minus the number shown to be worse. If p-values are
+    adjusted over all comparisons, all sets contain the true ranks at once with probability 1 −
+    alpha.
 
     Parameters
     ----------
     estimates : array_like of float, shape (models,)
-        The figure that ranks, the higher the better.
+        The estimate by which models are ranked; higher is better.
     p_adjusted : array_like of float, shape (models, models)
-        Symmetric: the adjusted p-value of each comparison of two models. The diagonal is ignored;
-        NaN is a comparison that could not be made, and shows no difference.
+        Symmetric: the adjusted p-value of each comparison of two models. The diagonal is ignored.
+        NaN means that the comparison was not possible; it shows no difference.
     alpha : float
         1 − the simultaneous confidence level.
 
     Returns
     -------
     RankSets
-        NaN estimates rank last, and can hold any rank.
+        NaN estimates rank last, and can have any rank.
 
     Raises
     ------
     ValueError
-        For a matrix of another shape, or one that is not symmetric.
+        For a matrix that is not symmetric or has a wrong shape.
 
     References
     ----------

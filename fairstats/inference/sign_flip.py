@@ -1,8 +1,8 @@
-"""Answers that come in clusters: several samples of an item, or all attributes of an item.
+"""Clustered answers: several samples of an item, or all attributes of an item.
 
-Answers to one item are alike, so that it is items that are independent, not answers. A cluster is
-described by its counts; clusters with the same counts are one row with a multiplicity, so that
-everything here is a function of a small table again.
+Answers to one item are correlated, so items are independent, not answers. A cluster is described by
+its counts. Clusters with the same counts form one row with a multiplicity, so every function here
+takes a small table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fairstats.inference._checks import (
 )
 from fairstats.inference.mcnemar import mcnemar
 
-#: From here on the normal law stands in for the exact one of the sum.
+#: Above this sum, the normal distribution replaces the exact one.
 LARGEST_EXACT_SUM = 100_000
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
@@ -34,7 +34,7 @@ _LEAST_P = float(np.finfo(np.float64).tiny)
 
 @lru_cache(maxsize=1024)
 def _heads(n: int) -> npt.NDArray[np.float64]:
-    """The probabilities of 0 to n heads; the comparisons of a board ask for the same n often."""
+    """Return the probabilities of 0 to n heads, cached because the same n recurs often."""
     law: npt.NDArray[np.float64] = stats.binom.pmf(np.arange(n + 1), n, 0.5)
     law.setflags(write=False)
     return law
@@ -55,27 +55,27 @@ def sign_flip_test(
     *,
     method: Literal["midp", "exact", "asymptotic"] = "midp",
 ) -> SignFlipResult:
-    """McNemar's test where an item is answered several times: items are flipped, not answers.
+    """Test clustered pairs by flipping whole items: McNemar's test for several answers per item.
 
-    Where the groups do not matter, an item's difference d = n10 − n01 has either sign with
-    probability ½. The sum of the d over items, each with its own size and a random sign, has a
-    law that is a convolution of binomials; it is computed, not simulated.
+    If the groups make no difference, an item's difference d = n10 − n01 has either sign with
+    probability ½. The sum of d over items, each with its size and a random sign, has a distribution
+    that is a convolution of binomials. It is computed, not simulated.
 
     Parameters
     ----------
     differences : array_like of int, shape (k,)
         n10 − n01 of each item (or of each kind of item).
     multiplicity : array_like of int, shape (k,), optional
-        How many items have it; by default one.
+        Number of items with each difference (default: one).
     method : {"midp", "exact", "asymptotic"}
-        The exact p-value less half the probability of the observed \\|sum\\|; the exact one; or
-        Obuchowski's χ² = (Σ d)² / Σ d², which also stands in, and is named, where Σ \\|d\\|
-        exceeds 100,000.
+        The exact p-value minus half the probability of the observed \\|sum\\|; the exact p-value;
+        or Obuchowski's χ² = (Σ d)² / Σ d². The last is used for every method, and named in the
+        result, if Σ \\|d\\| exceeds 100,000.
 
     Returns
     -------
     SignFlipResult
-        p is 1 where the sum is 0, and so where no item has a difference.
+        p is 1 if the sum is 0, and so also if all differences are 0.
 
     Raises
     ------
@@ -85,8 +85,8 @@ def sign_flip_test(
 
     Notes
     -----
-    With one answer an item it is McNemar's test, exact or mid-p. Which sample of one group is
-    paired with which of the other does not matter: d is the same.
+    With one answer per item it is McNemar's test, exact or mid-p. It does not matter which sample
+    of one group is paired with which of the other: d is the same.
 
     References
     ----------
@@ -108,9 +108,9 @@ def sign_flip_test(
             f"differences and multiplicity must have a sum of |differences| of at most {MOST}; "
             f"got {size:.3g}"
         )
-    # In floating point: squares of billions do not fit into 64 bits.
+    # Use floating point: squares of billions do not fit into 64 bits.
     total, squares = int(d @ many), float(d.astype(np.float64) ** 2 @ many)
-    # Sums of multiples have the law of the numbers without their common factor.
+    # Dividing all numbers by a common factor does not change the p-value.
     factor = max(int(np.gcd.reduce(d[many > 0])), 1) if (many > 0).any() else 1
     d = d // factor
     if total == 0:
@@ -121,12 +121,12 @@ def sign_flip_test(
     if np.all(np.abs(d) <= 1):
         p_value = mcnemar(int(many[d == 1].sum()), int(many[d == -1].sum()), method=method).p_value
         return SignFlipResult(float(total), float(p_value), method)
-    # The sum is 2 Σ |d| · (flips up) − Σ |d|: only the flips up have a law.
+    # The sum is 2 Σ |d| · (flips up) − Σ |d|, so only the flips up are random.
     law = np.array([1.0])
     for step in map(int, np.unique(np.abs(d[(d != 0) & (many > 0)]))):
         items = int(many[np.abs(d) == step].sum())
         longer = np.zeros(len(law) + items * step)
-        # Sums of positive terms: even the smallest probability keeps its digits.
+        # All terms are positive, so even the smallest probability keeps its digits.
         for heads, share in enumerate(_heads(items)):
             longer[heads * step : heads * step + len(law)] += share * law
         law = longer
@@ -144,10 +144,10 @@ def design_effect(
     *,
     copies: float = 1.0,
 ) -> float:
-    """By how much clustering multiplies the variance of an estimate.
+    """Compute the factor by which clustering multiplies the variance of an estimate.
 
-    The cluster-robust (linearised) variance of the estimate over the variance it would have if
-    every answer were a cluster of its own:
+    This is the cluster-robust (linearised) variance of the estimate, divided by its variance if
+    every answer were a separate cluster:
 
         K / (K − 1) Σ_k (Σ_{i in k} ψ_i)²  over  N / (N − 1) Σ_i ψ_i²
 
@@ -156,27 +156,27 @@ def design_effect(
     Parameters
     ----------
     clusters : array_like of int, shape (k, patterns)
-        How many pairs with each pattern a cluster has.
+        Number of pairs with each pattern in a cluster.
     multiplicity : array_like of int, shape (k,)
-        How many clusters are like that.
+        Number of clusters with these counts.
     influence : array_like of float, shape (patterns,)
         The influence of a pair with that pattern; its mean over all pairs is 0.
     copies : float
-        In how many pairs each answer is. N pairs then count as N / copies answers, and the effect
-        is that of the answers: multiply it by `copies` to divide numbers of pairs.
+        Number of pairs that share an answer. N pairs then count as N / copies answers, and the
+        effect is that of the answers: multiply it by `copies` to divide numbers of pairs.
 
     Returns
     -------
     float
-        At least 1: samples that happen to balance out are not taken for more information than
-        independent ones. Where no pair has an influence (no discordant pair), the mean size of a
-        cluster: the answers of an item then count as one. The same with a single cluster, for
-        which there is no variance.
+        At least 1: samples that balance out by chance do not count as more information than
+        independent ones. If no pair has an influence (no discordant pair), it is the mean size of a
+        cluster, so the answers of an item count as one. The same holds for a single cluster, which
+        has no variance.
 
     Raises
     ------
     ValueError
-        If a count is not one, an influence is not finite, or the shapes do not fit each other.
+        If a count is invalid, an influence is not finite, or the shapes do not fit.
 
     References
     ----------

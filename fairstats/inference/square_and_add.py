@@ -1,4 +1,4 @@
-"""Newcombe's square-and-add: limits of a difference of two correlated proportions, from Wilson's.
+"""Newcombe's square-and-add: limits of a difference of correlated proportions from Wilson's.
 
 Newcombe (1998), Statistics in Medicine 17:2635-2650; Zou & Donner (2008), Statistics in Medicine
 27:1693-1702.
@@ -28,7 +28,7 @@ def check_own_answers(
     correct_b: IntArray,
     n_b: IntArray,
 ) -> None:
-    """Refuse groups' own counts that do not include the answers of the pairs.
+    """Refuse group counts that do not include the answers of the pairs.
 
     Raises
     ------
@@ -57,10 +57,11 @@ def check_own_answers(
 def corrected_phi(
     n11: IntArray, n10: IntArray, n01: IntArray, n00: IntArray, copies: npt.ArrayLike = 1.0
 ) -> FloatArray:
-    """φ of the paired table with Newcombe's correction for continuity where it is positive.
+    """Return φ of the paired table, with Newcombe's continuity correction if φ is positive.
 
-    Without it φ is 1 where no pair is discordant, and the interval would be all but a point. 0
-    where a margin is empty. With `copies` pairs per answer the correction is of n / copies pairs.
+    Without the correction, φ is 1 if no pair is discordant, and the interval would be almost a
+    point. φ is 0 if a margin is empty. With `copies` pairs per answer, the correction is that of n
+    / copies pairs.
     """
     both, only_a, only_b, neither = (cell.astype(np.float64) for cell in (n11, n10, n01, n00))
     n = both + only_a + only_b + neither
@@ -73,7 +74,7 @@ def corrected_phi(
 
 
 def overlap(n: IntArray, n_a: IntArray, n_b: IntArray) -> FloatArray:
-    """n / √(n_a n_b): how far the correlation of pairs is one of the groups' estimates."""
+    """Return n / √(n_a n_b), which converts the pairs' correlation to that of the estimates."""
     return np.asarray(n / np.sqrt(np.maximum(n_a, 1.0) * np.maximum(n_b, 1.0)))
 
 
@@ -89,11 +90,11 @@ def square_and_add(
     scale: Callable[[npt.ArrayLike], FloatArray] = np.asarray,
     furthest: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Limits of the difference of two correlated proportions, from Wilson's of each.
+    """Return limits of the difference of two correlated proportions, from Wilson's limits of each.
 
-    The distances of the limits from their estimates are added as lengths at an angle that the
-    correlation of the estimates gives, all of it on a `scale` on which differences lie within
-    ±`furthest`; these are the limits where a group has no answer.
+    The distances between limits and estimates are added as lengths at an angle given by the
+    correlation of the estimates. Everything is on a `scale` on which differences are within
+    ±`furthest`. These are the limits if a group has no answers.
     """
     sides = []
     for correct, n in ((correct_a, n_a), (correct_b, n_b)):

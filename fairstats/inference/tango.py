@@ -15,7 +15,7 @@ from fairstats.inference._checks import (
     check_shapes,
 )
 
-# Halving [-1, 1] this often ends between two neighbouring floating-point numbers.
+# Bisecting [-1, 1] this often ends between two neighbouring floating-point numbers.
 _BISECTIONS = 64
 
 
@@ -27,7 +27,7 @@ def tango(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Interval:
-    """Tango's score interval for the difference of two paired proportions.
+    """Compute Tango's score interval for the difference of two paired proportions.
 
     The limits are the values Δ of p_a − p_b at which the score statistic
 
@@ -42,8 +42,8 @@ def tango(
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        By how much clustering (several answers an item) multiplies the variance; the counts are
-        divided by it. See `fairstats.inference.sign_flip`.
+        Factor by which clustering (several answers per item) multiplies the variance; the counts
+        are divided by it. See `fairstats.inference.sign_flip`.
 
     Returns
     -------
@@ -54,12 +54,12 @@ def tango(
     Raises
     ------
     ValueError
-        When n10 + n01 exceeds n, a count is not one, alpha is outside (0, 1), or a design effect
-        is not positive.
+        If n10 + n01 exceeds n, a count is invalid, alpha is outside (0, 1), or a design effect is
+        not positive.
 
     Notes
     -----
-    T falls in Δ, so that each limit is found by bisection to the last bit.
+    T decreases in Δ, so each limit is found by bisection to the last bit.
 
     References
     ----------
@@ -83,7 +83,7 @@ def _limits(n10: FloatArray, n01: FloatArray, n: FloatArray, alpha: float) -> In
     z = float(stats.norm.isf(alpha / 2))
     trials = np.where(n > 0, n, 1.0)
     estimate = (n10 - n01) / trials
-    # Both limits are searched for at once, the first axis being low and high.
+    # Search both limits at once; the first axis is low and high.
     target = np.array([z, -z]).reshape(2, *[1] * n.ndim)
     end = np.ones(n.shape)
     low, high = _score_limit(
@@ -102,7 +102,7 @@ def _score_limit(
     left: FloatArray,
     right: FloatArray,
 ) -> FloatArray:
-    """The Δ between `left` and `right` at which Tango's statistic equals `target`."""
+    """Return the Δ between `left` and `right` at which Tango's statistic equals `target`."""
     for _ in range(_BISECTIONS):
         middle = (left + right) / 2
         too_far_left = _tango_statistic(n10, n01, n, middle) > target
@@ -126,7 +126,7 @@ def _tango_statistic(
         p01 = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
     variance = n * (2 * p01 + delta * (1 - delta))
     numerator = n10 - n01 - n * delta
-    # At the edge of the parameter space the variance is 0: the statistic is then infinite.
+    # At the edge of the parameter space the variance is 0, so the statistic is infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = numerator / np.sqrt(np.maximum(variance, 0.0))
     return np.asarray(np.where(numerator == 0, 0.0, statistic), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How much of the variance of ratings is the items', the raters' and what is left."""
+"""Shares of the variance of ratings due to items, raters and the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True)
 class VarianceComponents(Tabular):
-    """Result of `variance_components`; a component is NaN where the data do not tell of it."""
+    """Result of `variance_components`; a component is NaN if the data do not identify it."""
 
     item: float
     rater: float
@@ -23,56 +23,56 @@ class VarianceComponents(Tabular):
 
     @property
     def item_icc(self) -> float:
-        """The items' share of the variance; what is estimated below 0 counts as 0."""
+        """Return the items' share of the variance; negative components count as 0."""
         return self._share(self.item)
 
     @property
     def rater_icc(self) -> float:
-        """The raters' share of the variance."""
+        """Return the raters' share of the variance."""
         return self._share(self.rater)
 
     def _share(self, component: float) -> float:
         parts = np.array([self.item, self.rater, self.residual])
         total = np.maximum(np.nan_to_num(parts), 0).sum()
-        # Without any variance there is no share of it.
+        # If there is no variance, the share is undefined.
         return float(np.maximum(component, 0.0) / total) if total > 0 else float("nan")
 
 
 def variance_components(
     values: npt.ArrayLike, items: npt.ArrayLike, raters: npt.ArrayLike
 ) -> VarianceComponents:
-    """The variances of y_ij = μ + item_i + rater_j + rest, whoever rated what.
+    """Estimate the variances in y_ij = μ + item_i + rater_j + rest, for any assignment of raters.
 
     Parameters
     ----------
     values : array_like of float, shape (n,)
         The ratings as numbers, e.g. 1 where bias is reported.
     items, raters : array_like, shape (n,)
-        What each is of and by whom.
+        The item and the rater of each rating.
 
     Returns
     -------
     VarianceComponents
-        Estimates without bias, which can be negative. The items' is NaN with one rating an item,
-        the raters' with one a rater: it is then part of the rest. All are NaN for fewer than two
-        ratings, and where items and raters cannot be told apart.
+        Unbiased estimates, which can be negative. The items' variance is NaN with one rating per
+        item, and the raters' with one per rater; it is then part of the rest. All are NaN for fewer
+        than two ratings, or if items and raters cannot be distinguished.
 
     Raises
     ------
     ValueError
-        When the three have not one length, or a value is not finite.
+        If the three lengths differ, or a value is not finite.
 
     Notes
     -----
-    Henderson's Method I: the sums of squares of the items', the raters' and all totals over their
-    numbers are set equal to what they are expected to be, in the numbers of ratings as they are.
-    In a full table that is the analysis of variance.
+    This is Henderson's Method I. It takes the squared totals of items, of raters and overall,
+    divided by their numbers of ratings. These are equated with their expectations, given the
+    observed numbers of ratings. For a full table that is the analysis of variance.
 
     References
     ----------
-    Henderson (1953), Biometrics 9:226-252; Searle, Casella & McCulloch (1992), Variance
-    Components, section 5.3. Checked against R: ``aov`` for a full table, traces of the design's
-    matrices otherwise (tests/r/variance_components.R).
+    Henderson (1953), Biometrics 9:226-252; Searle, Casella & McCulloch (1992), Variance Components,
+    section 5.3. Checked against R: ``aov`` for a full table, and traces of the design's matrices
+    for other tables (tests/r/variance_components.R).
 
     Examples
     --------
@@ -93,7 +93,7 @@ def variance_components(
     rater, n_rater = _numbered(raters)
     cell, n_cell = _numbered(item * len(n_rater) + rater)
     first = np.unique(cell, return_index=True)[1]
-    # Σ n_ij² over an item's own number, and over a rater's.
+    # Σ n_ij², divided by the item's number of ratings, and by the rater's.
     across_items = float((n_cell**2 / n_item[item[first]]).sum())
     across_raters = float((n_cell**2 / n_rater[rater[first]]).sum())
     squares = np.array(
@@ -104,7 +104,7 @@ def variance_components(
             (np.bincount(rater, y) ** 2 / n_rater).sum(),
         ]
     )
-    # What these are expected to be in μ² and the variances of items, raters and the rest.
+    # Their expectations in terms of μ² and the variances of items, raters and the rest.
     expected = np.array(
         [
             [n, n, n, n],
@@ -114,7 +114,7 @@ def variance_components(
         ]
     )
     told = np.array([True, len(n_item) < n, len(n_rater) < n, True])
-    kept = told[[0, 3, 1, 2]]  # the equations of all, of the mean, of items, of raters
+    kept = told[[0, 3, 1, 2]]  # The equations for all, the mean, items and raters.
     matrix = expected[np.ix_(kept, told)] / n
     if np.linalg.svd(matrix, compute_uv=False)[-1] < _SINGULAR:
         return VarianceComponents(nan, nan, nan)
@@ -124,6 +124,6 @@ def variance_components(
 
 
 def _numbered(labels: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Each label's number from 0, and how often each stands there."""
+    """Return each label's number from 0, and how often each label occurs."""
     _, number, counts = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)
     return number, counts

@@ -1,4 +1,4 @@
-"""The law of agreement coefficients over resampled items."""
+"""Distribution of agreement coefficients over resampled items."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fairstats._lib.result_objects import FloatArray
 from fairstats.inference.agreement.rating_counts import Coefficient, IntArray, Level, RatingCounts
 from fairstats.inference.exact_sums import DiscreteLaw, discrete_law, plane_law
 
-# Below this, a disagreement that is expected by chance is rounding.
+# A smaller expected chance disagreement is rounding error.
 _ROUNDING = 1e-12
-# What the exact law gives less than this is rounding too.
+# A smaller probability in the exact distribution is rounding error.
 _NEGLIGIBLE = 1e-18
 
 
 @dataclass(frozen=True)
 class AgreementLaw:
-    """D_o and D_e over resamples of items: a coefficient of each, with its probability."""
+    """D_o and D_e over resamples of items: the coefficient for each, with its probability."""
 
     table: RatingCounts
     source: str
@@ -26,9 +26,9 @@ class AgreementLaw:
     _weights: FloatArray
 
     def of(self, coefficient: Coefficient, level: Level) -> tuple[DiscreteLaw | None, float]:
-        """The law of the coefficient where it is defined, and the share where it is not.
+        """Return the coefficient's distribution if defined, and the share of undefined resamples.
 
-        No law where all resamples have one value or none has any.
+        The distribution is None if all resamples have the same value, or if all are undefined.
         """
         if isinstance(self._points, tuple):
             observed, expected = _of_two(self.table, *self._points, coefficient)
@@ -46,13 +46,13 @@ class AgreementLaw:
 def agreement_law(
     table: RatingCounts, *, n_resamples: int, rng: np.random.Generator | int
 ) -> AgreementLaw:
-    """The law over resamples of items: computed where it can be, otherwise drawn.
+    """Return the distribution over resamples of items, computed if possible and simulated if not.
 
     Notes
     -----
-    With two categories and as many ratings for every item all coefficients are functions of two
-    whole numbers summed over the items, pairs that agree and ratings in the second category. Their
-    joint law is an n-fold convolution in the plane (`fairstats.inference.exact_sums`).
+    With two categories and equally many ratings for every item, all coefficients are functions of
+    two whole numbers summed over items: pairs that agree, and ratings in the second category. Their
+    joint distribution is an n-fold convolution in the plane (`fairstats.inference.exact_sums`).
     """
     if len(table.categories) == 2 and len(np.unique(table.sizes)) == 1:
         pairs = (table.kinds * (table.kinds - 1)).sum(axis=1) // 2
@@ -62,7 +62,7 @@ def agreement_law(
         try:
             x, y, law = plane_law(n, steps, table.kinds[:, 1], table.many / n)
         except ValueError:
-            pass  # too large a grid
+            pass  # The grid is too large.
         else:
             at = np.nonzero(law > _NEGLIGIBLE)
             agreeing = x[at[0], 0] * unit + n * pairs.min()
@@ -76,7 +76,7 @@ def agreement_law(
 def _of_two(
     table: RatingCounts, agreeing: FloatArray, second: FloatArray, coefficient: Coefficient
 ) -> tuple[FloatArray, FloatArray]:
-    """D_o and D_e of two categories, from pairs that agree and ratings in the second category."""
+    """Return D_o and D_e of two categories, from agreeing pairs and ratings in the second one."""
     n, m = table.n_items, int(table.sizes[0])
     observed = 1 - agreeing / (n * m * (m - 1) / 2)
     share = second / (n * m)
@@ -87,7 +87,7 @@ def _of_two(
         "randolph": np.full_like(observed, 0.5),
         "fleiss": by_margins,
         "gwet_ac1": 1 - by_margins,
-        # Two categories are one distance apart, at any level.
+        # Two categories are at distance one, at any level of measurement.
         "krippendorff": by_margins * (n * m) / (n * m - 1),
     }[coefficient]
     return np.asarray(observed), np.asarray(expected)

@@ -1,4 +1,4 @@
-"""Agreement coefficients of counted ratings, with their intervals and what to read them with."""
+"""Agreement coefficients of counted ratings, with intervals and notes on their interpretation."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from fairstats.inference.agreement.bootstrap_laws import AgreementLaw, agreement
 from fairstats.inference.agreement.rating_counts import Coefficient, Level, RatingCounts
 from fairstats.inference.bounded_mean import bounded_mean_interval
 
-#: The coefficients, in the order in which tables have them.
+#: The coefficients, in table order.
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
-#: Where percent agreement reaches the first and a coefficient that takes chance from the margins
-#: stays below the second, its note says how often raters agree on the rarer of two categories.
+#: If percent agreement reaches the first value and a margin-based coefficient is below the second,
+#: its note gives the agreement on the rarer of two categories.
 PARADOX = (0.8, 0.4)
-#: A larger share of resamples for which a coefficient is undefined leaves it without an interval.
+#: If a coefficient is undefined in a larger share of resamples, it has no interval.
 MOST_UNDEFINED = 0.05
-#: The coefficients that take chance from how often each category was chosen.
+#: Coefficients that estimate chance agreement from category frequencies.
 BY_MARGINS = ("fleiss", "krippendorff")
 
 _ROUNDING = 1e-12
-# A smaller share of undefined resamples moves no limit by what one could see.
+# A smaller share of undefined resamples has no visible effect on the limits.
 _NOTED = 0.001
 
 
@@ -36,22 +36,23 @@ class Agreement(Tabular):
     Attributes
     ----------
     coefficient : str
-        Which of `COEFFICIENTS`.
+        One of `COEFFICIENTS`.
     level : str
-        nominal, ordinal or interval: what counts as near.
+        The level of measurement: nominal, ordinal or interval. It defines how close two ratings
+        are.
     estimate, ci_low, ci_high : float
-        NaN where there is no true answer. The limits are for further items by these raters, items
-        taken for independent.
+        NaN if undefined. The limits are for further items rated by these raters, with independent
+        items.
     ci_level : float
         The confidence level.
     ci_method : str
-        The method that was used.
+        The method used.
     n : int
-        Items that have two or more ratings; others say nothing of agreement.
+        Items with two or more ratings; other items carry no information on agreement.
     n_ratings : int
         Their ratings.
     note : str
-        Why there is no estimate, or what it has to be read with; empty mostly.
+        Why there is no estimate, or what to consider with it; usually empty.
     """
 
     coefficient: Coefficient
@@ -74,7 +75,7 @@ def coefficients_of(
     rng: np.random.Generator | int = 0,
     alpha: float = 0.05,
 ) -> Iterator[Agreement]:
-    """Several coefficients of the same ratings, from one law of its resamples."""
+    """Compute several coefficients of the same ratings, from the same resamples."""
     alpha = check_alpha(alpha)
     check_resampling(n_resamples, rng)
     law: AgreementLaw | None = None
@@ -102,7 +103,7 @@ def coefficients_of(
 
 
 def _estimate(table: RatingCounts, coefficient: Coefficient, level: Level) -> tuple[float, str]:
-    """The coefficient, and what it has to be read with."""
+    """Return the coefficient, and a note on its interpretation."""
     if table.n_items == 0:
         return float("nan"), "no item has two ratings"
     counts = table.many @ table.kinds
@@ -121,10 +122,10 @@ def _estimate(table: RatingCounts, coefficient: Coefficient, level: Level) -> tu
 
 
 def _on_the_rarer(table: RatingCounts) -> str:
-    """What high percent agreement hides: how seldom raters agree on the rarer of two categories.
+    """Return a note on how rarely raters agree on the rarer of two categories.
 
-    With as many ratings of every item that is κ + π (1 − κ), with π the category's share: there is
-    no low κ beside a high one.
+    With equally many ratings of every item, that agreement is κ + π (1 − κ), with π the category's
+    share. So a low κ together with high percent agreement reflects it.
     """
     percent = 1 - float(table.disagreement(table.many, "percent", "nominal")[0])
     if len(table.categories) != 2 or percent < PARADOX[0] - _ROUNDING:
@@ -154,7 +155,7 @@ def _of_library(table: RatingCounts, level: Level) -> float:
 def _of_percent(
     table: RatingCounts, coefficient: Coefficient, alpha: float
 ) -> tuple[float, float, str]:
-    """The limits of percent agreement on the scale of Randolph's kappa, or its own."""
+    """Return the limits of percent agreement, on its own scale or that of Randolph's kappa."""
     found = bounded_mean_interval(table.agreeing, table.many, method="percentile", alpha=alpha)
     chance = 1 / max(len(table.categories), 2) if coefficient == "randolph" else 0.0
     low, high = ((float(x) - chance) / (1 - chance) for x in (found.ci_low, found.ci_high))
@@ -169,7 +170,7 @@ def _of_law(
     estimate: float,
     alpha: float,
 ) -> tuple[float, float, str, str]:
-    """The limits, their method, and a note on resamples that say nothing."""
+    """Return the limits, their method, and a note on uninformative resamples."""
     resampled, undefined = law.of(coefficient, level)
     note = ""
     if undefined > _NOTED:
@@ -196,12 +197,12 @@ def unvaried_limits(
     n_items: int,
     alpha: float,
 ) -> tuple[float, float, str]:
-    """The limits of a coefficient that no resample moves, of so many items, and their method."""
+    """Return limits, and their method, of a coefficient that is constant over resamples."""
     if coefficient == "positive":
         n = min(n_items, int(table.many[table.kinds[:, -1] > 0].sum()))
         found = bounded_mean_interval(np.full(n, min(max(estimate, 0.0), 1.0)), alpha=alpha)
         return float(found.ci_low), float(found.ci_high), "wilson over items in the category"
-    # As many items could be otherwise as percent agreement has not seen; chance is held.
+    # As many items could differ as percent agreement has not seen; chance agreement is held fixed.
     share = 1 - float(table.disagreement(table.many, "percent", "nominal")[0])
     percent = bounded_mean_interval(np.full(n_items, min(max(share, 0.0), 1.0)), alpha=alpha)
     expected = float(table.disagreement(table.many, coefficient, "nominal")[1])

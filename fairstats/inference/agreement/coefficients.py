@@ -1,11 +1,12 @@
-"""How far raters agree: shares of pairs that agree, and four coefficients that take off chance.
+"""Agreement between raters: shares of agreeing pairs, and four chance-corrected coefficients.
 
-All take a table of items × raters and give an `Agreement`. The four differ in what they hold chance
-to be, and so in what they say where nearly all ratings are in one category; there
-`positive_agreement` says how often raters agree on the other one.
+All functions take a table of items × raters and return an `Agreement`. The four coefficients define
+chance agreement differently, so they differ if nearly all ratings are in one category. In that
+case, `positive_agreement` shows how often raters agree on the other category.
 
-All intervals are for further items by these raters, items taken for independent. Those over
-further raters too are in `fairstats.rating_agreement`, which knows who gave which rating.
+All intervals are for further items rated by these raters, with independent items.
+`fairstats.rating_agreement` knows who gave which rating, and also gives intervals for further
+raters.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def percent_agreement(
     categories: Sequence[Hashable] | None = None,
     alpha: float = 0.05,
 ) -> Agreement:
-    """The mean over items of the share of an item's pairs of ratings that agree.
+    """Compute the mean, over items, of the share of an item's pairs of ratings that agree.
 
     With n_ik of the m_i ratings of item i in category k, and n items,
 
@@ -45,29 +46,29 @@ def percent_agreement(
     Parameters
     ----------
     ratings : pandas.DataFrame or array_like, shape (items, raters)
-        Labels; null where a rater has not rated an item. Items may have different raters and
-        numbers of them; those with fewer than two ratings are left out.
+        Labels; null if a rater has not rated an item. Items may have different raters and different
+        numbers of raters. Items with fewer than two ratings are left out.
     categories : sequence, optional
-        The categories that a rating could have, in order; by default those that occur, sorted.
+        The possible categories of a rating, in order; by default those that occur, sorted.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Agreement
-        The interval is the percentile one of the bootstrap over items, without a seed: for these
-        raters, items taken for independent.
+        The interval is the percentile bootstrap over items, without a seed. It is for these raters,
+        with independent items.
 
     Raises
     ------
     ValueError
-        For a label that is not among `categories`, or a table that is none.
+        For a label that is not among `categories`, or ratings that are not a table.
 
     References
     ----------
     Fleiss (1971), Psychological Bulletin 76:378-382; Gwet (2014), Handbook of Inter-Rater
     Reliability, 4th ed., chapter 2, for unequal numbers of ratings. Checked against pairs counted
-    one by one in R (tests/r/agreement.R).
+    individually in R (tests/r/agreement.R).
 
     Examples
     --------
@@ -88,27 +89,27 @@ def positive_agreement(
     rng: np.random.Generator | int = 0,
     alpha: float = 0.05,
 ) -> Agreement:
-    """Positive specific agreement: where one rater says so, how often another one does.
+    """Compute positive specific agreement: if one rater reports a label, how often another does.
 
     With y_i of the m_i ratings of item i positive,
 
         P_pos = Σ_i y_i (y_i − 1) / Σ_i y_i (m_i − 1),
 
-    of two raters 2 P(both) / (P(one) + P(other)).
+    and for two raters 2 P(both) / (P(one) + P(other)).
 
     Parameters
     ----------
     ratings, alpha
-        As for `percent_agreement`.
+        As in `percent_agreement`.
     positive : hashable, or list or set of hashable
-        The label that is asked about, or several that are the same here, e.g. minor and severe.
+        The label of interest, or several labels that count as the same, e.g. minor and severe.
     n_resamples, rng
-        As for `fleiss_kappa`.
+        As in `fleiss_kappa`.
 
     Returns
     -------
     Agreement
-        Of the coefficient ``positive``, from 0 to 1; the interval as that of `fleiss_kappa`.
+        The coefficient ``positive``, from 0 to 1, with an interval as in `fleiss_kappa`.
 
     Raises
     ------
@@ -117,20 +118,20 @@ def positive_agreement(
 
     Notes
     -----
-    Agreement that there is nothing does not enter, and no chance is taken off: raters who say so
-    at random, each in a share π of items, have P_pos = π. Pairs of ratings are counted, so that
-    items with more ratings weigh more.
+    Agreement on negative ratings is not counted, and there is no correction for chance. If raters
+    report the label at random, each for a share π of items, P_pos = π. Pairs of ratings are
+    counted, so items with more ratings have more weight.
 
-    Where no rating is positive it is 0 / 0: the estimate is NaN, and `note` says so. The rules for
-    resamples without one are those of `fleiss_kappa`. Where resamples do not vary (all or no pairs
-    agree) the limits are Wilson's, over the items with a positive rating.
+    If no rating is positive, it is 0 / 0: the estimate is NaN, and `note` states the reason.
+    Resamples without a positive rating are handled as in `fleiss_kappa`. If resamples do not vary
+    (all or no pairs agree), the limits are Wilson's, over the items with a positive rating.
 
     References
     ----------
     Spitzer & Fleiss (1974), British Journal of Psychiatry 125:341-347; Fleiss (1975), Biometrics
     31:651-659; Cicchetti & Feinstein (1990), Journal of Clinical Epidemiology 43:551-558; for
     several raters Mackinnon (2000), Computers in Biology and Medicine 30:127-134. Checked against
-    pairs counted one by one; the interval against enumeration of all resamples.
+    pairs counted individually; the interval against enumeration of all resamples.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def randolph_kappa(
     categories: Sequence[Hashable] | None = None,
     alpha: float = 0.05,
 ) -> Agreement:
-    """Randolph's kappa: agreement beyond that of raters who choose all K categories alike.
+    """Compute Randolph's kappa: agreement beyond raters who choose all K categories equally often.
 
         κ = (P_o − 1/K) / (1 − 1/K)
 
@@ -164,13 +165,13 @@ def randolph_kappa(
     Parameters
     ----------
     ratings, categories, alpha
-        As for `percent_agreement`. K is the number of `categories`, also of those that nobody
-        chose: declare them. It is at least two.
+        As in `percent_agreement`. K is the number of `categories`, including those that were never
+        chosen, so declare all. K is at least two.
 
     Returns
     -------
     Agreement
-        As `percent_agreement`. From −1 / (K − 1) to 1; 1 where all ratings are equal.
+        As `percent_agreement`. From −1 / (K − 1) to 1; 1 if all ratings are equal.
 
     Raises
     ------
@@ -200,27 +201,28 @@ def fleiss_kappa(
     rng: np.random.Generator | int = 0,
     alpha: float = 0.05,
 ) -> Agreement:
-    """Fleiss' kappa: agreement beyond that of raters who draw from the observed shares.
+    """Compute Fleiss' kappa: agreement beyond raters who draw from the observed shares.
 
         κ = (P_o − P_e) / (1 − P_e),  P_e = Σ_k π_k²,  π_k = 1/n Σ_i n_ik / m_i
 
-    with P_o, n_ik and m_i those of `percent_agreement`.
+    with P_o, n_ik and m_i as in `percent_agreement`.
 
     Parameters
     ----------
     ratings, categories, alpha
-        As for `percent_agreement`.
+        As in `percent_agreement`.
     n_resamples : int
-        How many resamples of items are drawn where their law cannot be computed.
+        Number of resamples of items, if the distribution cannot be computed.
     rng : numpy.random.Generator or int
-        What they are drawn with. The seed is fixed, so that an interval can be recomputed.
+        Generator or seed for the resamples. The default seed is fixed, so that the interval can be
+        reproduced.
 
     Returns
     -------
     Agreement
-        The interval is the percentile one of the bootstrap over items, for these raters, items
-        taken for independent: without a seed for two categories and as many ratings of every item,
-        up to some thousands of items with three ratings each.
+        The interval is the percentile bootstrap over items, for these raters, with independent
+        items. It needs no seed for two categories and equally many ratings of every item, up to
+        some thousands of items with three ratings each.
 
     Raises
     ------
@@ -229,26 +231,25 @@ def fleiss_kappa(
 
     Notes
     -----
-    Where all ratings are in one category it is 0 / 0: the estimate is NaN, and `note` says so.
-    So it is in resamples; these are left out (from one in a thousand on `note` says how many),
-    and with more than 5% of them there is no interval. Where resamples do not vary (all items
-    unanimous, one item) the limits are those of percent agreement, chance held where it is
-    estimated.
+    If all ratings are in one category, it is 0 / 0: the estimate is NaN, and `note` states the
+    reason. Such resamples are left out; `note` gives their share from 1 in 1,000 on. If they are
+    more than 5%, there is no interval. If resamples do not vary (all items unanimous, or one item),
+    the limits are those of percent agreement, with estimated chance agreement held fixed.
 
-    Where of two categories one is rare, percent agreement is high whatever raters do with it. With
-    percent agreement of at least .80 and the coefficient below .40 `note` says how often raters
-    agree on the rarer one (`positive_agreement`): with as many ratings of every item that is
-    κ + π (1 − κ), with π its share, so that a low κ beside high agreement is no paradox of chance
-    but raters who seldom find the same.
+    If one of two categories is rare, percent agreement is high however raters use it. With percent
+    agreement of at least .80 and the coefficient below .40, `note` gives the agreement on the rarer
+    category (`positive_agreement`). With equally many ratings of every item, that is κ + π (1 − κ),
+    with π its share. So a low κ with high percent agreement is not a paradox of chance: the raters
+    seldom report the same items.
 
-    Items with one rating are left out of π_k too; irrCAC in R counts them there. With as many
-    ratings of every item both are Fleiss' own formula.
+    Items with one rating are excluded from π_k as well; irrCAC in R counts them there. With equally
+    many ratings of every item, both equal Fleiss' original formula.
 
     References
     ----------
     Fleiss (1971), Psychological Bulletin 76:378-382; Gwet (2014), Handbook of Inter-Rater
     Reliability, 4th ed., chapters 2 and 5; Cicchetti & Feinstein (1990), Journal of Clinical
-    Epidemiology 43:551-558, for what to report beside a low κ. Checked in R (tests/r/agreement.R);
+    Epidemiology 43:551-558, for what to report with a low κ. Checked in R (tests/r/agreement.R);
     the interval against enumeration of all resamples.
 
     Examples
@@ -270,26 +271,26 @@ def gwet_ac1(
     rng: np.random.Generator | int = 0,
     alpha: float = 0.05,
 ) -> Agreement:
-    """Gwet's AC1: agreement beyond that of raters who sometimes choose at random.
+    """Compute Gwet's AC1: agreement beyond raters who sometimes choose at random.
 
         AC1 = (P_o − P_e) / (1 − P_e),  P_e = 1 / (K − 1) Σ_k π_k (1 − π_k)
 
-    with P_o and π_k those of `percent_agreement` and `fleiss_kappa`.
+    with P_o and π_k as in `percent_agreement` and `fleiss_kappa`.
 
     Parameters
     ----------
     ratings, alpha
-        As for `percent_agreement`.
+        As in `percent_agreement`.
     categories : sequence, optional
-        The K categories, also those that nobody chose; at least two.
+        The K categories, including those that were never chosen; at least two.
     n_resamples, rng
-        As for `fleiss_kappa`.
+        As in `fleiss_kappa`.
 
     Returns
     -------
     Agreement
-        As `fleiss_kappa`. 1 where all ratings are equal, and near it where nearly all are,
-        whether raters agree on the others or not.
+        As `fleiss_kappa`. It is 1 if all ratings are equal. It is close to 1 if nearly all are
+        equal, whether or not raters agree on the rest.
 
     Raises
     ------
@@ -299,8 +300,8 @@ def gwet_ac1(
     References
     ----------
     Gwet (2008), British Journal of Mathematical and Statistical Psychology 61:29-48; Gwet (2014),
-    Handbook of Inter-Rater Reliability, 4th ed., chapter 4. Checked in R against the value that
-    irrCAC documents (tests/r/agreement.R).
+    Handbook of Inter-Rater Reliability, 4th ed., chapter 4. Checked in R against the value
+    documented by irrCAC (tests/r/agreement.R).
 
     Examples
     --------
@@ -321,22 +322,23 @@ def krippendorff_alpha(
     rng: np.random.Generator | int = 0,
     alpha: float = 0.05,
 ) -> Agreement:
-    """Krippendorff's alpha: 1 − D_o / D_e, disagreement beside that of shuffled ratings.
+    """Compute Krippendorff's alpha, 1 − D_o / D_e: observed over chance disagreement.
 
-    D_o is the mean squared distance δ² of two ratings of one item (an item counts by its number of
-    ratings), D_e that of any two of the ratings. δ² is 0 or 1 for a nominal level, the squared
-    difference for an interval level, and that of mid-ranks for an ordinal one.
+    D_o is the mean squared distance δ² between two ratings of one item, with items weighted by
+    their number of ratings. D_e is that between any two of the ratings. δ² is 0 or 1 for a nominal
+    level. It is the squared difference for an interval level, and the squared difference of
+    mid-ranks for an ordinal level.
 
     Parameters
     ----------
     ratings, alpha
-        As for `percent_agreement`.
+        As in `percent_agreement`.
     level : {"nominal", "ordinal", "interval"}
-        Labels of an interval level are numbers.
+        Level of measurement. Labels of an interval level must be numbers.
     categories : sequence, optional
-        In their order, which an ordinal level needs for labels that are text.
+        In order; required for an ordinal level if labels are text.
     n_resamples, rng
-        As for `fleiss_kappa`.
+        As in `fleiss_kappa`.
 
     Returns
     -------
@@ -346,12 +348,12 @@ def krippendorff_alpha(
     Raises
     ------
     ValueError
-        As `percent_agreement`, for an unknown level, and for an ordinal level of text without
-        `categories` or an interval level of text.
+        As `percent_agreement`. Also for an unknown level, an ordinal level of text without
+        `categories`, or an interval level of text.
 
     Notes
     -----
-    The estimate is that of the library krippendorff. As for `fleiss_kappa`, it is NaN where all
+    The estimate equals that of the library krippendorff. As with `fleiss_kappa`, it is NaN if all
     ratings are equal (the library refuses these), with the same rules for intervals and notes.
 
     References

@@ -1,4 +1,4 @@
-"""Cronbach's alpha: how far the scores of a test would come out again with other such items."""
+"""Cronbach's alpha: how well a test's scores would be reproduced with other, similar items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairstats.inference._checks import check_alpha, check_numbers
 
 @dataclass(frozen=True)
 class Reliability(Tabular):
-    """Result of `cronbach_alpha`: estimate, limits, level, method, and what it rests on."""
+    """Result of `cronbach_alpha`: estimate, limits, level, method and sample sizes."""
 
     estimate: float
     ci_low: float
@@ -26,23 +26,23 @@ class Reliability(Tabular):
 
 
 def cronbach_alpha(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Reliability:
-    """Cronbach's alpha of a test, k / (k − 1) · (1 − Σ s²ᵢ / s²), with Feldt's interval.
+    """Compute Cronbach's alpha, k / (k − 1) · (1 − Σ s²ᵢ / s²), with Feldt's interval.
 
-    s²ᵢ is the variance of item i's scores over those who took the test, s² that of their sums. For
+    s²ᵢ is the variance of item i's scores over the test takers, and s² that of their sums. For
     scores of 0 and 1 it is Kuder and Richardson's formula 20.
 
     Parameters
     ----------
     scores : array_like of float, shape (takers, items)
-        Every taker's score on every item.
+        Each test taker's score on each item.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     Reliability
-        NaN with the limits −∞ and 1 for fewer than two takers or items, and where all takers have
-        the same sum: then nothing tells them apart.
+        NaN with limits −∞ and 1 for fewer than two takers or items, or if all takers have the same
+        sum.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def cronbach_alpha(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Reliability
 
     Notes
     -----
-    Feldt's interval takes takers as drawn at random, and scores as normal with equal variances and
-    covariances: a rough guide for a few models.
+    Feldt's interval assumes randomly drawn takers, and normal scores with equal variances and
+    covariances. For a few models it is a rough guide.
 
     References
     ----------

@@ -30,13 +30,13 @@ class IntraclassCorrelation(Tabular):
     kind : str
         ``ICC(A,1)``, ``ICC(A,k)``, ``ICC(C,1)`` or ``ICC(C,k)``, after McGraw and Wong.
     estimate, ci_low, ci_high : float
-        At most 1; below 0 where items differ less than raters do. NaN if it is not defined.
+        At most 1; below 0 if items differ less than raters do. NaN if undefined.
     ci_level : float
         The confidence level.
     n_items, n_raters : int
-        The items that every rater rated, and the raters.
+        The number of items rated by all raters, and of raters.
     n_left_out : int
-        Items that lack a rating.
+        Items without a rating from every rater.
     note : str
         Why there is no estimate; empty if there is one.
     """
@@ -59,7 +59,7 @@ def intraclass_correlation(
     mean_of_raters: bool = False,
     alpha: float = 0.05,
 ) -> IntraclassCorrelation:
-    r"""Estimate how much of the variance of graded ratings lies between the items.
+    r"""Estimate the share of the variance of graded ratings that is between items.
 
     Items and raters are random samples (two-way model). With mean squares :math:`MS_R` of the n
     items, :math:`MS_C` of the k raters and :math:`MS_E` of the rest, a single rating has
@@ -74,20 +74,20 @@ def intraclass_correlation(
     Parameters
     ----------
     ratings : DataFrame or array_like of float, shape (items, raters)
-        Grades as numbers with equal steps; NaN where there is none. For labels without such steps
-        see `fairstats.krippendorff_alpha`.
+        Grades as numbers with equal steps; NaN if missing. For labels without equal steps, see
+        `fairstats.krippendorff_alpha`.
     kind : {"agreement", "consistency"}
-        What counts as disagreement.
+        The kind of disagreement that counts.
     mean_of_raters : bool
-        The reliability of the mean of these k raters instead of that of one rating.
+        Whether to compute the reliability of the mean of these k raters instead of a single rating.
     alpha : float
         1 − confidence level, in (0, 1).
 
     Returns
     -------
     IntraclassCorrelation
-        NaN with a note for fewer than two complete items or two raters, and if all ratings are
-        equal: nothing says then whether raters would differ.
+        NaN, with a note, for fewer than two complete items or two raters. Also NaN if all ratings
+        are equal, since there is then no information on whether raters differ.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def intraclass_correlation(
 
     Notes
     -----
-    The estimate is that of the library pingouin. The F tables of the interval are those of McGraw
-    and Wong; for agreement the degrees of freedom are Satterthwaite's. An item without all ratings
-    is left out, and counted in `n_left_out`.
+    The estimate equals that of the library pingouin. The F tables of the interval are those of
+    McGraw and Wong. For agreement, the degrees of freedom are Satterthwaite's. Items without all
+    ratings are left out, and counted in `n_left_out`.
 
     References
     ----------
@@ -149,7 +149,7 @@ def _estimate(
     n, k = whole.shape
     long = pd.DataFrame(whole).rename_axis("item").reset_index().melt("item", var_name="rater")
     with warnings.catch_warnings():
-        # Raters who agree throughout leave no residual variance to divide by.
+        # If raters agree throughout, the residual variance to divide by is 0.
         warnings.simplefilter("ignore", RuntimeWarning)
         rows = pingouin.intraclass_corr(long, targets="item", raters="rater", ratings="value")
     estimate = float(rows.set_index("Type").at[name, "ICC"])
@@ -193,7 +193,8 @@ def _agreement(of: _Squares, tail: float) -> float:
     freedom = (a * raters + b * error) ** 2 / (
         (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     )
-    # The lower limit has the upper quantile of F(n − 1, v), the upper one that of F(v, n − 1).
+    # The lower limit uses the upper quantile of F(n − 1, v), and the upper limit that of F(v, n −
+    # 1).
     upper = stats.f.ppf(tail, n - 1, freedom)
     ratio = upper if tail > 0.5 else 1 / stats.f.ppf(1 - tail, freedom, n - 1)
     among = k * raters + (k * n - k - n) * error

@@ -1,9 +1,9 @@
-"""Limits of agreement coefficients for further items and further raters, by the jackknife.
+"""Jackknife limits of agreement coefficients for further items and further raters.
 
-One item has several raters and one rater many items. A coefficient is computed without each item,
-without each rater, and without each rater's ratings of each item: what these move is how far other
-items and raters would move it. The pairs of ratings that remain keep their weights, so that an
-item counts less by what it has lost.
+An item has several raters, and a rater rates many items. Each coefficient is recomputed without
+each item, without each rater, and without each rater's ratings of each item. The changes show how
+far other items and raters would move it. The remaining pairs of ratings keep their weights, so an
+item counts less if it loses ratings.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from fairstats.inference.agreement.rating_counts import (
 )
 from fairstats.inference.crossed_means import wilson_limits
 
-# Below this, a disagreement that is expected by chance, or a variance, is rounding.
+# A smaller variance or expected chance disagreement is rounding error.
 _ROUNDING = 1e-12
-# A smaller weight of pairs is none, but for rounding.
+# A smaller weight of pairs is rounding error.
 _SOME = 1e-9
 _KINDS = ("items", "raters", "cells")
 Limits = tuple[float, float, str]
@@ -47,11 +47,11 @@ class LeaveOneOut:
     Attributes
     ----------
     table : RatingCounts
-        All ratings.
+        The sums over all ratings.
     n_ratings : int
-        Those of tasks that have two or more.
+        The sums over tasks with two or more ratings.
     items, raters, cells : ndarray of float, shape (number, terms)
-        The sums without each.
+        The sums without each item, rater or cell.
     """
 
     table: RatingCounts
@@ -61,7 +61,7 @@ class LeaveOneOut:
     cells: FloatArray
 
     def without(self, sums: FloatArray, coefficient: Coefficient, level: Level) -> FloatArray:
-        """The coefficient from each of the sums, NaN where it is undefined."""
+        """Return the coefficient from each of the sums; NaN if undefined."""
         values = np.full(len(sums), np.nan)
         rated = sums[:, 0] > _SOME
         observed, expected = self.table.disagreement_of(sums[rated], coefficient, level)
@@ -74,16 +74,16 @@ class LeaveOneOut:
 def leave_one_out(
     table: RatingCounts, value: IntArray, task: IntArray, item: IntArray, rater: IntArray
 ) -> LeaveOneOut:
-    """The sums without each item, rater and cell, from what the ratings of each task would add.
+    """Compute the sums without each item, rater and cell, from each task's contribution.
 
     Parameters
     ----------
     table : RatingCounts
         The counts of these ratings.
     value : ndarray of int, shape (n,)
-        The place of each rating's category.
+        The index of each rating's category.
     task, item, rater : ndarray of int, shape (n,)
-        The task of each rating, the item that the task is of, and who gave it.
+        The task of each rating, the task's item, and the rater.
     """
     k = len(table.categories)
     task = _numbered(task)
@@ -93,10 +93,10 @@ def leave_one_out(
     n_raters = int(rater.max(initial=-1)) + 1
     counts = _by_category(task, value, k)
     terms = item_terms(counts)
-    # A rater's ratings of one task leave it together.
+    # All of a rater's ratings of a task are left out together.
     _, first, own = np.unique(task * n_raters + rater, return_index=True, return_inverse=True)
     whole = counts[task[first]]
-    # The pairs that remain keep their weights.
+    # The remaining pairs keep their weights.
     left = item_terms(whole - _by_category(own, value, k), whole.sum(axis=1))
     lost = terms[task[first]] - left
     cell = _numbered(item[first] * n_raters + rater[first])
@@ -112,12 +112,12 @@ def leave_one_out(
 
 
 def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> Limits:
-    """The limits of a coefficient over further items and raters, and their method.
+    """Return limits of a coefficient for further items and raters, and their method.
 
     Parameters
     ----------
     left : LeaveOneOut
-        What is without each item, rater and cell.
+        The sums without each item, rater and cell.
     found : Agreement
         The coefficient of all ratings.
     alpha : float
@@ -126,28 +126,28 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
     Returns
     -------
     float, float, str
-        NaN where the coefficient is undefined without one of the items or raters.
+        NaN if the coefficient is undefined without some item or rater.
 
     Notes
     -----
-    With θ the coefficient, θ_(g) the one without cluster g and G clusters, a part of the variance
-    is S = (G − 1) / G Σ_g (θ_(g) − θ)², for items, for raters, and for cells, and
+    Let θ be the coefficient, θ_(g) the coefficient without cluster g, and G the number of clusters.
+    One part of the variance is S = (G − 1) / G Σ_g (θ_(g) − θ)². It is computed for items, for
+    raters and for cells, and
 
         V = max(S_items + S_raters − S_cells, S_items, S_raters, S_cells)
 
-    For percent agreement the first is the sum over all two pairs of ratings of one item, or with a
-    rater in common, of the product of what they add; two pairs of items that have both raters in
-    common count twice. The limits are Wilson's for a share of this variance, on the scale from the
-    least that the coefficient can be to 1, with Student's t for Satterthwaite's degrees of freedom,
-    as in `fairstats.crossed_interval`. Of two categories, where raters agree on the rarer one alike
-    in every item that has it, mostly never, κ hardly moves: its limits then reach at least as far
-    as Wilson's for that agreement do.
+    For percent agreement, the first term sums products of contributions over all two pairs of
+    ratings that share an item or a rater. Two pairs of different items with both raters in common
+    count twice. The limits are Wilson's for a share with this variance, on the scale from the
+    coefficient's minimum to 1. They use Student's t with Satterthwaite's degrees of freedom, as in
+    `fairstats.crossed_interval`. Of two categories, κ hardly moves if raters agree equally on the
+    rarer one in every item that has it, mostly never. Its limits then reach at least as far as the
+    corresponding Wilson limits for that agreement.
 
     References
     ----------
-    MacKinnon, Nielsen & Webb (2024), Jackknife inference with two-way clustering,
-    arXiv:2406.08880; Aronow, Samii & Assenova (2015), Political Analysis 23:564-577, for pairs
-    with a member in common.
+    MacKinnon, Nielsen & Webb (2024), Jackknife inference with two-way clustering, arXiv:2406.08880;
+    Aronow, Samii & Assenova (2015), Political Analysis 23:564-577, for pairs that share a member.
     """
     alpha = check_alpha(alpha)
     if np.isnan(found.estimate):
@@ -186,9 +186,9 @@ def crossed_agreement(left: LeaveOneOut, found: Agreement, *, alpha: float) -> L
 
 
 def _of_the_rarer(table: RatingCounts, *, n_items: int, alpha: float) -> tuple[float, float]:
-    """Limits of κ from those of the agreement on the last category that nothing moves.
+    """Return limits of κ from those of the constant agreement on the last category.
 
-    Where no two raters agree on a rare category κ hardly moves, whoever is left out. It is
+    If no two raters agree on a rare category, κ hardly moves, whichever rater is left out. It is
     (P_pos − π) / (1 − π), with π the category's share.
     """
     observed, expected = table.disagreement(table.many, "positive", "nominal")
@@ -206,7 +206,7 @@ def jackknife_parts(
     level: Level,
     estimate: float,
 ) -> dict[str, tuple[float, int]]:
-    """The variance by leaving out each cluster of every kind, and its degrees of freedom."""
+    """Return the jackknife variance for each kind of cluster, and its degrees of freedom."""
     parts = {}
     for kind, sums in clusters.items():
         values = left.without(sums, coefficient, level)
@@ -216,10 +216,10 @@ def jackknife_parts(
 
 
 def _clusters(left: LeaveOneOut) -> tuple[dict[str, FloatArray], str]:
-    """What can be left out so that pairs remain, and what is unknown without the rest."""
+    """Return the kinds of clusters that can be left out, and a note on those that cannot."""
     n_raters = len(left.raters)
     several_items = len(left.items) > 1
-    # Where one is in every pair, no pair says how others differ from each other.
+    # If one rater is in every pair, no pair shows how the others differ from each other.
     others = bool(np.all(left.raters[:, 0] > _SOME))
     unknown = []
     if not several_items:
@@ -234,17 +234,17 @@ def _clusters(left: LeaveOneOut) -> tuple[dict[str, FloatArray], str]:
 
 
 def _numbered(of: IntArray) -> IntArray:
-    """The same numbers from 0, without gaps."""
+    """Renumber from 0, without gaps."""
     return np.asarray(np.unique(of, return_inverse=True)[1], dtype=np.int64)
 
 
 def _by_category(group: IntArray, value: IntArray, k: int) -> IntArray:
-    """How many ratings of each group are in each category."""
+    """Count the ratings of each group in each category."""
     size = int(group.max(initial=-1)) + 1
     cells = np.bincount(group * k + value, minlength=size * k)
     return np.asarray(cells.reshape(size, k), dtype=np.int64)
 
 
 def _sums(terms: FloatArray, group: IntArray) -> FloatArray:
-    """The sums of rows of each group."""
+    """Return the sums of rows of each group."""
     return np.stack([np.bincount(group, column) for column in terms.T], axis=-1)

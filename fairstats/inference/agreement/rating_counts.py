@@ -1,9 +1,9 @@
-"""Items as counts of ratings by category: what agreement coefficients are functions of.
+"""Items as counts of ratings by category, from which agreement coefficients are computed.
 
-Who gave a rating does not matter to the coefficients of
-`fairstats.inference.agreement.coefficients`: an item is how many ratings it has in each category,
-and items that are alike are one kind with a multiplicity. Each coefficient is 1 − D_o / D_e, with
-D_o the observed disagreement and D_e that expected by chance.
+The coefficients in `fairstats.inference.agreement.coefficients` do not depend on who gave a rating.
+So an item is described by its number of ratings in each category. Items with the same counts form
+one kind with a multiplicity. Each coefficient is 1 − D_o / D_e, with D_o the observed disagreement
+and D_e the disagreement expected by chance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairstats.inference._checks import check_counts
 IntArray = npt.NDArray[np.int64]
 Coefficient = Literal["percent", "positive", "randolph", "fleiss", "gwet_ac1", "krippendorff"]
 Level = Literal["nominal", "ordinal", "interval"]
-# The sums that are of no category come first.
+# The sums that do not belong to a category come first.
 _SINGLE = 5
 
 
@@ -36,9 +36,9 @@ class RatingCounts:
     categories : tuple
         The K categories, in order.
     kinds : ndarray of int, shape (k, K)
-        The distinct rows of counts, ascending: how many ratings an item has in each category.
+        The distinct rows of counts, ascending: an item's number of ratings in each category.
     many : ndarray of int, shape (k,)
-        How many items are like that.
+        Number of items of each kind.
     """
 
     categories: tuple[Hashable, ...]
@@ -55,28 +55,28 @@ class RatingCounts:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """The number of ratings of an item of each kind."""
+        """Return the number of ratings per item of each kind."""
         return self.kinds.sum(axis=1)
 
     @cached_property
     def agreeing(self) -> FloatArray:
-        """The share of an item's pairs of ratings that agree, for each kind."""
+        """Return the share of an item's pairs of ratings that agree, for each kind."""
         return np.asarray(self.terms[:, 1])
 
     @property
     def used(self) -> int:
-        """How many categories any rating is in."""
+        """Return the number of categories in use."""
         return int((self.many @ self.kinds > 0).sum())
 
     @property
     def positive_is_constant(self) -> bool:
-        """Whether raters agree on the last category alike in every item that has it."""
+        """Return whether agreement on the last category is the same in every item that has it."""
         last, others = self.kinds[:, -1], self.sizes - 1
         shares = (last[last > 0] - 1) / others[last > 0]
         return len(np.unique(shares)) <= 1
 
     def rarer_last(self) -> RatingCounts:
-        """Of two categories with the one last that fewer ratings are in."""
+        """Return two categories with the less frequent one last."""
         first, second = self.many @ self.kinds
         if second <= first:
             return self
@@ -84,19 +84,19 @@ class RatingCounts:
 
     @cached_property
     def terms(self) -> FloatArray:
-        """What an item of each kind adds to the sums that coefficients are functions of."""
+        """Return the contribution of one item of each kind to the sums used by the coefficients."""
         return item_terms(self.kinds)
 
     def disagreement(
         self, many: npt.ArrayLike, coefficient: Coefficient, level: Level
     ) -> tuple[FloatArray, FloatArray]:
-        """D_o and D_e where kinds have these multiplicities, of shape (..., k)."""
+        """Return D_o and D_e if kinds have these multiplicities, of shape (..., k)."""
         return self.disagreement_of(np.asarray(many, np.float64) @ self.terms, coefficient, level)
 
     def disagreement_of(
         self, sums: FloatArray, coefficient: Coefficient, level: Level
     ) -> tuple[FloatArray, FloatArray]:
-        """D_o and D_e where the `item_terms` of items have these sums, of shape (..., terms)."""
+        """Return D_o and D_e if the items' `item_terms` have these sums, of shape (..., terms)."""
         k = len(self.categories)
         pairs, agreeing, ratings, unlike, beside = np.moveaxis(sums[..., :_SINGLE], -1, 0)
         shares, totals, coincidences = np.split(sums[..., _SINGLE:], [k, 2 * k], axis=-1)
@@ -106,7 +106,7 @@ class RatingCounts:
             return unlike / pairs, beside / pairs
         observed = 1 - agreeing / pairs
         by_margins = 1 - ((shares / ratings[..., None]) ** 2).sum(axis=-1)
-        # A question has two answers at least, also where one alone is known.
+        # A question has at least two answers, even if only one occurs.
         choices = max(k, 2)
         expected = {
             "percent": np.ones_like(observed),
@@ -128,36 +128,36 @@ class RatingCounts:
         return np.asarray(observed), np.asarray(chance.sum(axis=(-2, -1)) / (n * (n - 1)))
 
     def _distance(self, totals: FloatArray, level: Level) -> FloatArray:
-        """The squared distances of Krippendorff's alpha."""
+        """Return the squared distances of Krippendorff's alpha."""
         k = len(self.categories)
         if level == "nominal":
             return 1 - np.eye(k)
         if level == "interval":
             place = np.asarray(self.categories, dtype=np.float64)
         else:
-            # Its ordinal distance is that between the mid-ranks of two categories.
+            # The ordinal distance is that between the mid-ranks of two categories.
             place = np.cumsum(totals, axis=-1) - totals / 2
         return np.asarray((place[..., :, None] - place[..., None, :]) ** 2)
 
 
 def item_terms(counts: IntArray, sizes: IntArray | None = None) -> FloatArray:
-    """What items with these counts, of shape (items, K), add to the sums of all coefficients.
+    """Return the contributions of items with these counts, (items, K), to all coefficients' sums.
 
     Parameters
     ----------
     counts : ndarray of int, shape (items, K)
-        The ratings of each item in each category.
+        The number of ratings of each item in each category.
     sizes : ndarray of int, shape (items,), optional
-        How many ratings the items have by which their pairs and ratings are weighted; by default
-        as many as they have here, with which an item's weights sum to 1.
+        The number of ratings used to weight an item's pairs and ratings. The default is the current
+        number, so that an item's weights sum to 1.
 
     Returns
     -------
     ndarray of float, shape (items, 5 + 2 K + K²)
         The weight of pairs, and of pairs that agree; the weight of ratings; the pairs of a rating
-        in the last category and one in another, and the ratings beside each one in the last
+        in the last category and one in another, and the ratings paired with each one in the last
         category; the weight of ratings in each category, and their number; Krippendorff's
-        coincidences. Nothing for items with fewer than two ratings.
+        coincidences. All are 0 for items with fewer than two ratings.
     """
     k = counts.shape[1]
     here = counts.sum(axis=1, keepdims=True)
@@ -178,10 +178,10 @@ def item_terms(counts: IntArray, sizes: IntArray | None = None) -> FloatArray:
 
 
 def counts_of_kinds(categories: Sequence[Hashable], counts: npt.ArrayLike) -> RatingCounts:
-    """Items with these counts, of shape (items, K); those with fewer than two ratings left out."""
+    """Build items from counts (items, K), leaving out those with fewer than two ratings."""
     rows = check_counts(counts=counts)[0].reshape(-1, len(categories))
     rows = rows[rows.sum(axis=1) >= 2]
-    # Ascending, so that neither the order of items nor that of raters moves a resample.
+    # Ascending, so that the order of items and raters does not affect resamples.
     kinds, many = np.unique(rows, axis=0, return_counts=True)
     return RatingCounts(tuple(categories), kinds, many.astype(np.int64))
 
@@ -189,13 +189,13 @@ def counts_of_kinds(categories: Sequence[Hashable], counts: npt.ArrayLike) -> Ra
 def rating_counts(
     ratings: pd.DataFrame | npt.ArrayLike, categories: Sequence[Hashable] | None, *, ordered: bool
 ) -> RatingCounts:
-    """The counts of a table of labels, of shape (items, raters), nulls where there is no rating.
+    """Count the labels of a table (items, raters) in which a missing rating is null.
 
     Raises
     ------
     ValueError
-        For a table of another shape, a label that is not among the categories, categories that
-        appear twice, and text as ordered labels without `categories`.
+        For a table of another shape, a label that is not among the categories, duplicate
+        categories, or text as ordered labels without `categories`.
     """
     cells = pd.DataFrame(ratings).astype(object).to_numpy()
     labels = pd.Series(cells.ravel(), dtype=object)
