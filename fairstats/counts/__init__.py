@@ -1,1 +1,1 @@
-"""From answers to outcome counts."""
+"""Counts of outcomes, computed from answers."""

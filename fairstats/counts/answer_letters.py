@@ -1,4 +1,4 @@
-"""Which option letters a model answers, beside how often each is the key."""
+"""The option letters that a model answers, compared with how often each is the key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.benchmarks.declaration import Benchmark, load_benchmarks
 
-#: The columns of the table that `letters_of` gives, in order.
+#: Columns of the table from `letters_of`, in order.
 LETTER_COLUMNS = (
     *UNIT_COLUMNS,
     "attribute",
@@ -21,7 +21,7 @@ LETTER_COLUMNS = (
     "key_count",
     "key_share",
 )
-#: What stands for the letter of an answer that is missing.
+#: Label used for a missing answer.
 NO_ANSWER = "missing"
 
 _GROUP = [*UNIT_COLUMNS, "attribute", "group"]
@@ -33,26 +33,26 @@ _DTYPES = {
 
 
 def letters_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """How often each group was answered each letter, beside how often it is the key.
+    """Count how often each letter is the answer, and how often it is the key, per group.
 
-    Whoever draws letters without reading the question, or a parser that takes the article "a" for
-    an answer, has a letter far above its share of the keys.
+    If a model guesses letters without reading the question, or a parser takes the article "a" for
+    an answer, some letter is far more frequent in the answers than in the keys.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        The answers; letters are counted the same under every policy for missing ones.
+        The answers. Letters are counted the same under every policy for missing answers.
     benchmarks : mapping of str to Benchmark
         The benchmarks by name.
 
     Returns
     -------
     pandas.DataFrame
-        `LETTER_COLUMNS`: for each unit, attribute and group a row an option letter and one,
-        `NO_ANSWER`, for the missing answers; groups that were not asked have none. ``share`` is
-        that of the group's answers, NaN where it has none, and of the missing ones that of all it
-        was asked. ``key_count`` and ``key_share`` count the keys of all it was asked, answered or
-        not, once for each sample.
+        `LETTER_COLUMNS`: one row per unit, attribute, group and option letter, and one row
+        (`NO_ANSWER`) for missing answers. Groups that were not asked have no rows. ``share`` is the
+        share of the group's answers, NaN if it has none; for missing answers it is the share of all
+        that the group was asked. ``key_count`` and ``key_share`` count the keys of all that the
+        group was asked, answered or not, once per sample.
 
     Examples
     --------

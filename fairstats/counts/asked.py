@@ -1,4 +1,4 @@
-"""What the units were asked, and whether they answer better than a guess."""
+"""The questions that each unit was asked, and whether its answers are better than guessing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the units were asked, and whether they answer better than a guess.
+    """The questions that each unit was asked, and whether its answers are better than guessing.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class Asked:
         The number of items of each attribute, by `UNIT_COLUMNS` and attribute.
     guessing : pandas.Series
         By `UNIT_COLUMNS`, the reason why a model counts as guessing, see
-        `fairstats.estimates.eligibility.why_not_above_chance`; empty if it does not.
+        `fairstats.estimates.eligibility.why_not_above_chance`; empty if it does not count as
+        guessing.
     """
 
     rows: pd.Series
@@ -36,7 +37,7 @@ class Asked:
     guessing: pd.Series
 
     def unasked(self, counts: pd.DataFrame, benchmark: Benchmark) -> tuple[IntArray, IntArray]:
-        """Count the items that each pair was not asked, and the items it should have been.
+        """Count the items that each pair was not asked, and those it should have been asked.
 
         Parameters
         ----------
@@ -48,8 +49,8 @@ class Asked:
         Returns
         -------
         (ndarray, ndarray)
-            Items without a row, and all items; for the pooled pairs summed over the attributes
-            that the unit was asked.
+            Items without a row, and all items. For the pooled pairs, both are summed over the
+            attributes that the unit was asked.
         """
         whole, pooled = len(benchmark.answer_keys), [one.name for one, _ in pooled_pairs(benchmark)]
         found = np.zeros((len(counts), 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The answers item by item, for what cannot be told from counts: models compared on their items."""
+"""Answers item by item, for comparisons of models that need more than counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairstats.counts.missing_policies import CountingPolicy, of_each_pattern
 from fairstats.counts.outcomes import PAIR_COLUMNS, PATTERNS, GroupAnswers, crossed
 from fairstats.counts.sample_weights import common_copies, pair_weights
 
-#: The sums of an item's answers to a pair that figures are quotients of.
+#: The sums of an item's answers to a pair from which estimates are computed.
 SUMS = ("correct_a", "n_a", "correct_b", "n_b", "same", "n")
 _ITEM = [*UNIT_COLUMNS, "item_id"]
 
@@ -29,24 +29,24 @@ _ITEM = [*UNIT_COLUMNS, "item_id"]
 def item_patterns(
     answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> pd.DataFrame:
-    """The outcome pattern of every counterfactual pair.
+    """Return the outcome pattern of every counterfactual pair.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
         `PAIR_COLUMNS`, ``item_id``, ``sample``, ``letter_a``, ``letter_b`` (empty if missing),
-        ``answer_key`` and ``pattern``, one of `fairstats.counts.outcomes.PATTERNS`. As long as the
-        answers: for large ones `count_outcomes` is enough. With several samples of an item, a row
-        has the first answer of either group, the next row the second, and ``sample`` is the lower
-        of their numbers; `item_sums` and `crossed_patterns` count every answer of one group with
-        every answer of the other.
+        ``answer_key`` and ``pattern``, one of `fairstats.counts.outcomes.PATTERNS`. The table is as
+        long as the answers; for large ones `count_outcomes` is enough. With several samples of an
+        item, the first row has the first answers of both groups, and the next row the second ones.
+        ``sample`` is the lower of the two sample numbers. `item_sums` and `crossed_patterns` count
+        every answer of one group with every answer of the other.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _patterns_of(opened: OpenAnswers) -> pd.DataFrame:
 
 
 def _in_turn(rows: pd.DataFrame, attribute: Attribute) -> pd.DataFrame:
-    """Put the first answers of an item's groups in one row, the second ones in the next, etc."""
+    """Pair the groups' first answers to an item in one row, the second ones in the next, etc."""
     text = [*_ITEM, "group", "answer_key"]
     rows = rows.astype(dict.fromkeys(text, "str"))
     rows = rows.assign(answer=rows["answer"].astype("str").fillna(NO_LETTER))
@@ -115,7 +115,7 @@ def _pattern(pair: pd.DataFrame) -> npt.NDArray[np.str_]:
 
 
 def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
-    """Count the outcome patterns of every answer of group a with every answer of b, item by item.
+    """Count outcome patterns over all pairs of an answer of a and one of b, per item.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `PAIR_COLUMNS`, ``item_id``, a column per pattern of `fairstats.counts.outcomes.PATTERNS`,
-        and ``copies``; weighted as the counts of `fairstats.counts.outcomes.count_outcomes`.
+        `PAIR_COLUMNS`, ``item_id``, one column per pattern of `fairstats.counts.outcomes.PATTERNS`,
+        and ``copies``. Weighted like the counts of `fairstats.counts.outcomes.count_outcomes`.
     """
     keys = [*PAIR_COLUMNS, "item_id"]
     if patterns.empty:
         return patterns[keys].reindex(columns=[*keys, *PATTERNS, "copies"])
     if not patterns.duplicated(keys).any():
-        # One answer each, so one pair of them: its pattern is known.
+        # One answer each gives a single pair, with a known pattern.
         cells = patterns["pattern"].to_numpy()[:, None] == np.array(PATTERNS)
         counted = dict(zip(PATTERNS, cells.T.astype(np.int64), strict=True))
         single = patterns[keys].assign(**counted, copies=np.int64(1))
@@ -168,7 +168,7 @@ def crossed_patterns(patterns: pd.DataFrame) -> pd.DataFrame:
 
 
 def item_sums(patterns: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
-    """Sum what each item adds to the figures of each pair, under a policy for missing answers.
+    """Sum each item's contributions to the estimates of each pair, under a missing policy.
 
     Parameters
     ----------
@@ -181,14 +181,14 @@ def item_sums(patterns: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `PAIR_COLUMNS`, ``item_id``, `SUMS`, ``difference`` (n10 − n01) and ``copies``. The sums are
-        over every answer of group a with every answer of b, weighted as in `crossed_patterns`, so
-        correct_a / n_a, correct_b / n_b and same / n are the figures of `fairstats.analyze`.
+        over every answer of group a with every answer of b, weighted as in `crossed_patterns`. So
+        correct_a / n_a, correct_b / n_b and same / n are the estimates of `fairstats.analyze`.
     """
     return sums_of_crossed(crossed_patterns(patterns), missing)
 
 
 def sums_of_crossed(table: pd.DataFrame, missing: CountingPolicy) -> pd.DataFrame:
-    """Sum as `item_sums`, from the patterns that `crossed_patterns` counted."""
+    """Compute the sums of `item_sums` from patterns counted by `crossed_patterns`."""
     one = of_each_pattern(missing)
     cells = table[list(PATTERNS)].to_numpy(dtype=np.int64)
     values = {name: cells @ getattr(one, name) for name in SUMS}

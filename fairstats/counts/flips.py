@@ -1,4 +1,4 @@
-"""The counterfactual pairs whose two answers are not the same letter, item by item."""
+"""Counterfactual pairs with two different letters, item by item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.benchmarks.terms import BASELINE
 from fairstats.counts.by_item import item_patterns
 from fairstats.counts.outcomes import PAIR_COLUMNS
 
-#: The columns of the table that `flips_of` gives, in order.
+#: Columns of the table from `flips_of`, in order.
 FLIP_COLUMNS = (
     *PAIR_COLUMNS,
     "item_id",
@@ -24,7 +24,7 @@ FLIP_COLUMNS = (
     "change",
 )
 ONLY_A, ONLY_B, BOTH_WRONG = "only a right", "only b right", "both wrong"
-#: The columns of the table that `flipping_items` gives, in order.
+#: Columns of the table from `flipping_items`, in order.
 FLIPPING_COLUMNS = (*UNIT_COLUMNS, "item_id", "pairs", "flips")
 
 _CHANGES = {"n10": ONLY_A, "n01": ONLY_B, "n00_different": BOTH_WRONG}
@@ -33,21 +33,21 @@ _ITEM = [*UNIT_COLUMNS, "item_id"]
 
 
 def flips_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """Every counterfactual pair of a demographic attribute whose two letters differ.
+    """Return every counterfactual pair of a demographic attribute with two different letters.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        The answers. A pair of which one is missing is in no row, whatever the policy: what changed
-        there is not known.
+        The answers. A pair with a missing answer has no row under any policy, since its change is
+        unknown.
     benchmarks : mapping of str to Benchmark
         The benchmarks by name.
 
     Returns
     -------
     pandas.DataFrame
-        `FLIP_COLUMNS`, sorted by unit, declared attribute and pair, item and sample. ``change``
-        says what the flip did: `ONLY_A`, `ONLY_B` (group b's letter is the key) or `BOTH_WRONG`.
+        `FLIP_COLUMNS`, sorted by unit, declared attribute and pair, item and sample. ``change`` is
+        the effect of the flip: `ONLY_A`, `ONLY_B` (group b's letter is the key) or `BOTH_WRONG`.
         The first two are the n10 and n01 of McNemar's test.
 
     Raises
@@ -89,7 +89,7 @@ def flips_of(answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> pd.D
 
 
 def flipping_items(flips: pd.DataFrame) -> pd.DataFrame:
-    """The items of each unit that flip, those that do for most pairs of groups first.
+    """Return the items of each unit that flip, with the most affected items first.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def flipping_items(flips: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `FLIPPING_COLUMNS`: ``pairs``, of how many pairs of groups the item flips in a sample at
-        least, and ``flips``, how often over all pairs and samples. Units are sorted; inside of
-        one, most pairs, most flips and then the item's name come first.
+        `FLIPPING_COLUMNS`: ``pairs`` is the number of pairs of groups for which the item flips in
+        at least one sample. ``flips`` is the number of flips over all pairs and samples. Rows are
+        sorted by unit, then by most pairs, most flips and item name.
     """
     pair = flips["attribute"].str.cat([flips["group_a"], flips["group_b"]], sep="\0")
     found = (

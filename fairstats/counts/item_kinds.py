@@ -1,8 +1,8 @@
-"""Fold answers into the kinds of items there are: the outcome counts of all pairs of an item.
+"""Group answers into kinds of items: the outcome counts of all pairs of an item.
 
-Where an item is answered more than once (several samples, all attributes pooled) its answers are
-alike, and items are what is independent. Items with the same counts are one row here, so that this
-table is small too.
+If an item is answered more than once (several samples, or all attributes pooled), its answers are
+correlated, and only items are independent. Items with the same counts form one row, so this table
+is small too.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ def count_items(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `PAIR_COLUMNS`, how many pairs with each of the patterns of
-        `fairstats.counts.outcomes.PATTERNS` an item has (every answer of one group with every
-        answer of the other, weighted, see `count_outcomes`), ``copies``, in how many of them each
-        answer is, and ``items``, the number of items of that kind. The attribute ``pooled`` holds
-        the declared pairs of all demographic attributes, where there are several; attributes that
-        cross others are not part of it.
+        `PAIR_COLUMNS`; an item's number of pairs with each pattern of
+        `fairstats.counts.outcomes.PATTERNS` (every answer of one group with every answer of the
+        other, weighted, see `count_outcomes`); ``copies``, the number of pairs that share an
+        answer; and ``items``, the number of items of that kind. The attribute ``pooled`` has the
+        declared pairs of all demographic attributes, if there are several. It excludes attributes
+        that cross others.
 
     Raises
     ------
@@ -83,21 +83,22 @@ def count_items(
 
 
 def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = False) -> pd.DataFrame:
-    """Return the kinds of items of pairs of groups, from answers that are folded.
+    """Return the kinds of items of pairs of groups, from folded answers.
 
     Parameters
     ----------
     folds : Folds
         From `fairstats.counts.outcomes.fold_answers`.
     all_groups : bool
-        Every two groups of the demographic attributes; by default the declared pairs of all.
+        Use every two groups of the demographic attributes; by default the declared pairs of all
+        attributes.
     answerable : bool
-        Count each pair of answers once for every right answer to the item's neutralized variant.
+        Count each pair of answers once per right answer to the item's neutralized variant.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of `count_items`, but for the pooled ones.
+        The rows of `count_items`, without the pooled ones.
     """
     tables = [_NO_ITEMS]
     for (name, attribute_name), kinds in folds.kinds.items():
@@ -125,7 +126,7 @@ def pair_items(folds: Folds, *, all_groups: bool = False, answerable: bool = Fal
 
 
 def fold_pooled(opened: OpenAnswers) -> pd.DataFrame:
-    """Return the rows of `count_items` that pool the attributes, of an open answers table."""
+    """Return the pooled rows of `count_items`, given an open answers table."""
     tables = [_NO_ITEMS]
     for benchmark in opened.benchmarks.values():
         pooled = pooled_pairs(benchmark)
@@ -138,7 +139,7 @@ def fold_pooled(opened: OpenAnswers) -> pd.DataFrame:
 def _asked_of_several(
     frame: nw.LazyFrame[Any], pooled: Sequence[tuple[Attribute, tuple[str, str]]]
 ) -> pd.DataFrame:
-    """The units that have more than one pair to pool."""
+    """Return the units with more than one pair to pool."""
     asked = distinct(frame, [*UNIT_COLUMNS, "attribute"])
     pairs = pd.Series([attribute.name for attribute, _ in pooled]).value_counts()
     number = asked["attribute"].map(pairs).fillna(0)
@@ -155,7 +156,7 @@ _NO_ITEMS = pd.DataFrame(
 
 
 def pooled_pairs(benchmark: Benchmark) -> list[tuple[Attribute, tuple[str, str]]]:
-    """The declared pairs of all demographic attributes, but of those that cross others."""
+    """Return the declared pairs of all demographic attributes, except crossed ones."""
     return [
         (attribute, pair)
         for attribute in benchmark.attributes.values()
@@ -176,7 +177,7 @@ def _fold_pooled(
     kinds = pd.concat([folds.kinds[benchmark.name, name] for name in sorted(attributes)])
     if kinds.empty:
         return _NO_ITEMS
-    # One scale for all units while the engine counts, and each unit's own afterwards.
+    # Use one scale for all units in the engine, and each unit's scale afterwards.
     sizes = sorted({int(size) for size in kinds["samples"]})
     scale = common_copies(sizes)
     units = [kinds[name] for name in UNIT_COLUMNS]
@@ -197,7 +198,7 @@ def _fold_pooled(
     )
     table = table.astype(dict.fromkeys([*patterns, "items"], "int64"))
     table = table.astype(dict.fromkeys(UNIT_COLUMNS, "str")).merge(own, on=list(UNIT_COLUMNS))
-    # A rounded scale has no smaller one.
+    # A rounded scale cannot be reduced.
     exact = scale % table["copies"] == 0
     table["copies"] = table["copies"].where(exact, scale).astype("int64")
     table[patterns] = table[patterns].floordiv(scale // table["copies"], axis=0)

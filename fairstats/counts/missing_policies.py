@@ -1,4 +1,4 @@
-"""The four policies for missing answers: from outcome patterns to the counts a figure uses."""
+"""The four policies for missing answers: from outcome patterns to the counts used."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from fairstats.inference._checks import check_choice, check_counts, check_parts
 
 IntArray = npt.NDArray[np.int64]
 
-#: The policies that give counts; `bounds` gives a range of figures instead.
+#: The policies that give counts; `bounds` gives a range of estimates instead.
 CountingPolicy = Literal["available", "complete", "incorrect"]
 
 
 @dataclass(frozen=True)
 class PairedCounts:
-    """The counts that the figures of a pair of groups are computed from, one element a unit.
+    """The counts from which the estimates of a pair of groups are computed, one element per unit.
 
     Attributes
     ----------
     n11, n10, n01, n00 : ndarray of int
-        The paired table, over the pairs that paired figures use: both correct, only a, only b,
+        The paired table, over the pairs used for paired estimates: both correct, only a, only b,
         neither.
     same : ndarray of int
-        Of these pairs, those whose two answers are the same letter.
+        Number of these pairs with the same letter.
     correct_a, n_a, correct_b, n_b : ndarray of int
-        Correct answers of each group and the number of its answers that count.
+        Correct answers of each group, and the number of its answers that count.
     copies : ndarray of int
-        With several samples per item all of these are numbers of pairs of answers, in so many of
-        which each answer is.
+        With several samples per item, all counts are numbers of pairs of answers; each answer is in
+        this many pairs.
     """
 
     n11: IntArray
@@ -51,12 +51,12 @@ class PairedCounts:
 
     @property
     def n(self) -> IntArray:
-        """The number of pairs."""
+        """Return the number of pairs."""
         return self.n11 + self.n10 + self.n01 + self.n00
 
     @property
     def own(self) -> dict[str, IntArray]:
-        """Each group's own answers by name, as the intervals take them."""
+        """Return each group's answer counts by name, as the intervals take them."""
         return {name: getattr(self, name) for name in ("correct_a", "n_a", "correct_b", "n_b")} | {
             "copies": np.asarray(self.copies, dtype=np.int64)
         }
@@ -70,14 +70,14 @@ def paired_counts(
     *,
     same: npt.ArrayLike | None = None,
 ) -> PairedCounts:
-    """The counts of pairs of which no answer is missing.
+    """Build the counts of pairs without missing answers.
 
     Parameters
     ----------
     n11, n10, n01, n00 : array_like of int
         Pairs with both correct, only a, only b, neither; broadcast against each other.
     same : array_like of int, optional
-        Pairs with the same letter; by default those with both correct.
+        Pairs with the same letter (default: those with both correct).
 
     Returns
     -------
@@ -86,8 +86,8 @@ def paired_counts(
     Raises
     ------
     ValueError
-        For a count that is not one, and fewer pairs with the same letter than with both correct,
-        or more than with both correct or both wrong.
+        For an invalid count. Also for fewer pairs with the same letter than with both correct, or
+        more than with both correct or both wrong.
     """
     n11, n10, n01, n00, alike = check_counts(
         n11=n11, n10=n10, n01=n01, n00=n00, same=n11 if same is None else same
@@ -99,7 +99,7 @@ def paired_counts(
 
 
 def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
-    """Fold the ten outcome patterns into the counts that a policy uses.
+    """Convert the ten outcome patterns to the counts used under a policy.
 
     Parameters
     ----------
@@ -107,9 +107,10 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
         With the columns of `fairstats.counts.outcomes.PATTERNS`, one row per unit. Rows of the
         attribute ``pooled`` follow `pooled_policy`.
     missing : {"available", "complete", "incorrect"}
-        ``available``: paired figures use the pairs with both answers, each group's accuracy its
-        own answers; ``complete``: everything uses the pairs with both answers; ``incorrect``: a
-        missing answer is wrong, and the same as no other answer, a second missing one included.
+        ``available``: paired estimates use the pairs with both answers, and each group's accuracy
+        uses all its answers; ``complete``: everything uses the pairs with both answers;
+        ``incorrect``: a missing answer is wrong, and differs from every other answer, including
+        another missing one.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
     Raises
     ------
     ValueError
-        For another policy.
+        For an unknown policy.
     """
     check_choice("missing", missing, get_args(CountingPolicy))
     c = {name: counts[name].to_numpy(dtype=np.int64) for name in counts if name.startswith("n")}
@@ -144,14 +145,15 @@ def apply_policy(counts: pd.DataFrame, missing: CountingPolicy) -> PairedCounts:
 def pooled_policy(missing: CountingPolicy) -> CountingPolicy:
     """Return the policy for the pooled attributes: ``complete`` in place of ``available``.
 
-    Attributes differ in accuracy. If a group has fewer answers in one of them, the groups' own
-    answers would be a different mix of attributes, and differ where no pair does.
+    Accuracy differs between attributes. If a group lacks answers in one attribute, using all
+    answers of each group would mix attributes in different proportions. The groups would then
+    differ even if no pair does.
     """
     return "complete" if missing == "available" else missing
 
 
 def copies_of(counts: pd.DataFrame) -> IntArray:
-    """Return in how many pairs each answer is, one number per row; 1 if the table has none."""
+    """Return the number of pairs that share an answer, per row; 1 if the table has no copies."""
     if "copies" not in counts:
         return np.ones(len(counts), dtype=np.int64)
     return counts["copies"].to_numpy(dtype=np.int64)
@@ -164,20 +166,20 @@ def per_sample(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def missing_per_group(counts: pd.DataFrame) -> tuple[IntArray, IntArray]:
-    """How many pairs have no answer of group a, and how many no answer of group b."""
+    """Count the pairs without an answer of group a, and those without an answer of group b."""
     a = counts["nx1"] + counts["nx0"] + counts["nxx"]
     b = counts["n1x"] + counts["n0x"] + counts["nxx"]
     return a.to_numpy(dtype=np.int64), b.to_numpy(dtype=np.int64)
 
 
 def of_each_pattern(missing: CountingPolicy) -> PairedCounts:
-    """What one pair of each outcome pattern adds to the counts, in the order of `PATTERNS`."""
+    """Return one pair's contribution to the counts, for each outcome pattern of `PATTERNS`."""
     one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=np.int64), columns=list(PATTERNS))
     return apply_policy(one_of_each, missing)
 
 
 def missing_flags(counts: pd.DataFrame) -> PairedCounts:
-    """The paired table of missing answers: "correct" is missing."""
+    """Return the paired table of missing answers, in which "correct" means missing."""
     only_a, only_b = counts["nx1"] + counts["nx0"], counts["n1x"] + counts["n0x"]
     there = counts[["n11", "n10", "n01", "n00_same", "n00_different"]].sum(axis=1)
     cells = (np.asarray(cell, dtype=np.int64) for cell in (counts["nxx"], only_a, only_b, there))

@@ -1,8 +1,8 @@
-"""Fold answers into the counts of outcome patterns, where the answers lie.
+"""Count the outcome patterns of answers, inside the engine that holds them.
 
-Every statistic behind this module is a function of the small tables made here. A fold is two
-joins and two group-bys through narwhals, so that it runs on pandas, Polars, DuckDB or PySpark;
-what leaves it is a small pandas frame.
+Every statistic is a function of the small tables made here. The counting takes two joins and two
+group-bys through narwhals, so it runs on pandas, Polars, DuckDB or PySpark. Only a small pandas
+frame leaves the engine.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from fairstats.counts.sample_weights import common_copies, pair_weights, per_ans
 
 PAIR_COLUMNS = (*UNIT_COLUMNS, "attribute", "group_a", "group_b")
 
-#: The outcome patterns of a counterfactual pair. The first sign is group a's, the second group
-#: b's: 1 correct, 0 wrong, x missing. Two wrong answers can be the same letter or two letters.
+#: The outcome patterns of a counterfactual pair. The first sign is group a's, the second group b's:
+#: 1 correct, 0 wrong, x missing. Two wrong answers can be the same letter or different letters.
 PATTERNS = (
     "n11",
     "n10",
@@ -44,35 +44,35 @@ PATTERNS = (
     "nxx",
 )
 MISSING = "x"
-#: The sign of a group that is not one of the two groups of the row.
+#: The sign of a group that is not one of the row's two groups.
 OTHER = "."
-# Do the two letters agree? Not known if an answer is missing.
+# Whether the two letters agree; unknown if an answer is missing.
 _SAME = {"n11": "1", "n00_same": "1", "n10": "0", "n01": "0", "n00_different": "0"}
 
 
 @dataclass(frozen=True)
 class Folds:
-    """What the answers of all units fold into.
+    """Tables of counts of the answers of all units.
 
     Attributes
     ----------
     outcomes : pandas.DataFrame
-        `UNIT_COLUMNS`, ``attribute``, ``outcomes`` (one sign a group in declared order: 1, 0 or
-        x for missing), ``same`` (one sign for each two groups, in the order of
-        `itertools.combinations`: do the letters agree), ``answerable`` (1, 0 or x: was the
-        neutralized variant of the item answered correctly) and ``n``, the number of items. With
-        several samples of an item a row is about two groups, the signs of the others are
-        `OTHER`, and ``n`` counts every answer of one with every answer of the other and every
-        neutralized answer, weighted so that answers count the same: each is in ``copies`` pairs,
-        and each pair in ``neutral_copies`` combinations with a neutralized answer.
+        `UNIT_COLUMNS`, ``attribute``, ``outcomes`` (one sign per group in declared order: 1, 0 or x
+        for missing), ``same`` (one sign per two groups, in the order of `itertools.combinations`:
+        whether the letters agree), ``answerable`` (1, 0 or x: whether the neutralized variant of
+        the item was answered correctly) and ``n``, the number of items. With several samples of an
+        item, a row is about two groups, and the signs of the others are `OTHER`. ``n`` then counts
+        every answer of one group with every answer of the other and every neutralized answer.
+        Weights make all answers count the same: each is in ``copies`` pairs, and each pair in
+        ``neutral_copies`` combinations with a neutralized answer.
     letters : pandas.DataFrame
         `PAIR_COLUMNS` of the declared pairs, ``letter_a``, ``letter_b`` and ``n``, the number of
-        pairs without a missing answer, of the items that were answered once.
+        pairs without a missing answer, for items answered once.
     benchmarks : dict of str to Benchmark
         The benchmarks of the answers by name.
     kinds : dict of (str, str) to pandas.DataFrame
-        By benchmark and attribute, the kinds of items: how often each group gave each letter
-        (see `fairstats.answers.engine_frames.item_answers`), ``copies``, ``neutral_copies`` and
+        By benchmark and attribute, the kinds of items: how often each group gave each letter (see
+        `fairstats.answers.engine_frames.item_answers`), ``copies``, ``neutral_copies`` and
         ``items``, the number of items of that kind.
     """
 
@@ -90,25 +90,25 @@ def count_outcomes(
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers table; the counting runs in the engine that holds it.
+        The answers table; counting runs in the engine that holds it.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
         One row per unit: its keys, ``group_a`` (privileged), ``group_b``, and the number of pairs
-        with each of the ten patterns of `PATTERNS`. Pairs of an item are all of its answers for
-        one group with all of its answers for the other, so the numbering of samples does not
-        matter. Each answer is in ``copies`` of the pairs: with the same number of samples for
-        every item that number, and if the numbers differ their least common multiple, with pairs
-        weighted by it (`fairstats.counts.sample_weights`). A variant without a row counts as
-        missing, as one whose answer could not be parsed.
+        with each of the ten patterns of `PATTERNS`. The pairs of an item combine all of its answers
+        for one group with all of its answers for the other, so the numbering of samples does not
+        matter. Each answer is in ``copies`` of the pairs. If every item has the same number of
+        samples, ``copies`` is that number. If the numbers differ, it is their least common
+        multiple, and pairs are weighted (`fairstats.counts.sample_weights`). A variant without a
+        row counts as missing, like one with an answer that could not be parsed.
 
     Raises
     ------
     InputError
-        For an unknown benchmark, attribute or group, and for an answer that appears twice.
+        For an unknown benchmark, attribute or group, or a duplicate answer.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def count_outcomes(
 def fold_answers(
     answers: Any, *, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> Folds:
-    """Fold answers into joint outcome patterns over all groups of each attribute, and letters.
+    """Count joint outcome patterns over all groups of each attribute, and letters.
 
-    The sufficient tables of the package: the pairs' counts and the disparities over any number of
-    groups follow from them.
+    These tables are sufficient: the pairs' counts, and the disparities over any number of groups,
+    follow from them.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def _fold_items(opened: OpenAnswers, benchmark: Benchmark, attribute: Attribute)
 
 @dataclass(frozen=True)
 class GroupAnswers:
-    """One group's answers to each kind of item: right, wrong, missing, and by letter."""
+    """The answers of one group to each kind of item: right, wrong, missing, and by letter."""
 
     right: Any
     wrong: Any
@@ -344,7 +344,7 @@ def _by_neutral_answer(
     states = {
         "1": kinds["neutral_right"],
         "0": kinds["neutral_wrong"],
-        # An item whose neutralized variant has no row has one missing answer to it.
+        # An item without a row for its neutralized variant has one missing neutral answer.
         MISSING: missing.mask(kinds["neutral"] == 0, 1),
     }
     weights = pair_weights(kinds["neutral_copies"], kinds["neutral"])
@@ -361,7 +361,7 @@ def _joined(marks: npt.NDArray[np.str_]) -> list[str]:
 
 
 def _pair_letters(kinds: pd.DataFrame, benchmark: Benchmark, attribute: Attribute) -> pd.DataFrame:
-    """Count the letters of the pairs of items that were answered once."""
+    """Count the letters of pairs, for items answered once."""
     once = kinds[kinds["samples"] == 1]
     groups, columns = list(attribute.groups), letter_columns(attribute, benchmark)
     options = np.array(list(benchmark.options), dtype=object)

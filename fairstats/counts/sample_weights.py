@@ -1,9 +1,9 @@
-"""Weights that keep the answers of a group equal when every answer is paired with every other.
+"""Weights that make a group's answers count equally if every answer is paired with every other.
 
-An item with s samples per group has s² pairs of answers, and each answer is in s of them. A pair
-therefore gets the weight L / s, with L the least common multiple of the items' numbers of samples:
-each answer is then counted L times, whatever item it belongs to. If all items have the same number
-of samples, every weight is 1.
+An item with s samples per group has s² pairs of answers, and each answer is in s of them. So a pair
+gets the weight L / s, with L the least common multiple of the items' numbers of samples. Each
+answer then counts L times, whatever its item. If all items have the same number of samples, every
+weight is 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-#: Beyond it weights are rounded: their relative error is then at most s / 2 in this number.
+#: Above it, weights are rounded: their relative error is then at most s / 2 divided by this number.
 _LARGEST = 10**9
 
 
@@ -30,7 +30,7 @@ def common_copies(samples: Iterable[int]) -> int:
 
 
 def pair_weights(copies: npt.ArrayLike, samples: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return the weight of each pair of answers of items with so many samples.
+    """Return the weight of each pair of answers, for items with these numbers of samples.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def pair_weights(copies: npt.ArrayLike, samples: npt.ArrayLike) -> npt.NDArray[n
 
 
 def per_answer(counted: npt.ArrayLike, copies: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return numbers of answers from numbers of pairs in which each is `copies` times.
+    """Convert numbers of pairs to numbers of answers, if each answer is in `copies` pairs.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""One estimand a file; each is a function of counts."""
+"""Metrics, one estimand per file; each is a function of counts."""

@@ -1,4 +1,4 @@
-"""Accuracy of one group, and the difference between two, signed and absolute."""
+"""Accuracy of one group, and the signed and absolute difference between two groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 
 
 def proportion(successes: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
-    """successes / n, and NaN where n is 0."""
+    """Return successes / n; NaN if n is 0."""
     successes, n = check_counts(successes=successes, n=n)
     check_parts("successes", successes, "n", n)
     return np.where(n > 0, successes / np.maximum(n, 1), np.nan)
@@ -33,7 +33,7 @@ def estimate_proportion(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Estimate:
-    """A share of n with its Wilson interval; NaN with limits 0 and 1 where n is 0."""
+    """Return a proportion with its Wilson interval; NaN with limits 0 and 1 if n is 0."""
     interval = wilson(successes, n, alpha=alpha, design_effect=design_effect)
     return Estimate(
         proportion(successes, n),
@@ -52,7 +52,7 @@ def accuracy(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Estimate:
-    """The share of a group's answers that are the key: Acc = correct / n.
+    """Compute the share of a group's answers that are correct: Acc = correct / n.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def accuracy(
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def accuracy(
     Raises
     ------
     ValueError
-        When more answers are correct than there are, a count is not one, alpha is outside (0, 1),
+        If there are more correct answers than answers, a count is invalid, alpha is outside (0, 1),
         or a design effect is not positive.
 
     Examples
@@ -85,26 +85,26 @@ def accuracy(
 def accuracy_difference(
     counts: PairedCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
 ) -> Estimate:
-    """The signed difference Acc_a − Acc_b over counterfactual pairs.
+    """Compute the signed difference Acc_a − Acc_b over counterfactual pairs.
 
-    (n10 − n01) / n where both groups have an answer to each item, and the difference of the
-    groups' own accuracies where the policy for missing answers gives each its own denominator.
+    It is (n10 − n01) / n if both groups have an answer to each item. If the missing policy gives
+    each group a separate denominator, it is the difference of the groups' accuracies.
 
     Parameters
     ----------
     counts : PairedCounts
-        The counts of the pairs and of each group's own answers.
+        The counts of the pairs, and of each group's answers.
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
 
     Returns
     -------
     Estimate
-        In [−1, 1]; n is the number of pairs. The interval is Tango's, and where a group has
-        answers that are in no pair that of `partly_paired_interval`. NaN with limits −1 and 1
-        where a group has no answer.
+        In [−1, 1]; n is the number of pairs. The interval is Tango's, or that of
+        `partly_paired_interval` if a group has unpaired answers. If a group has no answers, NaN
+        with limits −1 and 1.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def accuracy_difference(
 
 
 def absolute(difference: Estimate) -> Estimate:
-    """\\|a − b\\| from a − b."""
+    """Return \\|a − b\\|, given a − b."""
     low, high = absolute_interval(difference.ci_low, difference.ci_high)
     methods = np.broadcast_to(difference.ci_method, low.shape)
     method = np.array([f"{text}, absolute" for text in methods])
@@ -144,20 +144,20 @@ def absolute(difference: Estimate) -> Estimate:
 
 
 def absolute_interval(low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The values that \\|d\\| takes while d runs from low to high."""
+    """Return the range of \\|d\\| for d from low to high."""
     low, high = np.asarray(low), np.asarray(high)
     inside = (low <= 0) & (high >= 0)
     return np.where(inside, 0.0, np.minimum(abs(low), abs(high))), np.maximum(abs(low), abs(high))
 
 
 def bounds_a(c: Mapping[str, FloatArray]) -> Range:
-    """The lowest and highest accuracy of group a over all fill-ins of missing answers."""
+    """Return the lowest and highest accuracy of group a over all fill-ins of missing answers."""
     low = (c["n11"] + c["n10"] + c["n1x"]) / c["n"]
     return low, low + (c["nx1"] + c["nx0"] + c["nxx"]) / c["n"]
 
 
 def bounds_b(c: Mapping[str, FloatArray]) -> Range:
-    """The lowest and highest accuracy of group b over all fill-ins of missing answers."""
+    """Return the lowest and highest accuracy of group b over all fill-ins of missing answers."""
     low = (c["n11"] + c["n01"] + c["nx1"]) / c["n"]
     return low, low + (c["n1x"] + c["n0x"] + c["nxx"]) / c["n"]
 

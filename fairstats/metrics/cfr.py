@@ -18,33 +18,33 @@ def cfr(
     alpha: float = 0.05,
     design_effect: npt.ArrayLike = 1.0,
 ) -> Estimate:
-    """The share of counterfactual pairs whose two answers are the same letter: CFR = same / n.
+    """Compute the share of counterfactual pairs with the same letter: CFR = same / n.
 
     Parameters
     ----------
     same, n : array_like of int
         Pairs with the same letter, and all pairs that count under the missing policy. With several
-        samples of an item they are every answer of one group with every answer of the other.
+        samples of an item, every answer of one group is paired with every answer of the other.
     alpha : float
         1 − confidence level of the Wilson interval.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
 
     Returns
     -------
     Estimate
-        In [0, 1], 1 where the group never changes the answer. With n = 0 the estimate is NaN and
-        the interval is 0 to 1.
+        In [0, 1]; 1 if the group never changes the answer. With n = 0 the estimate is NaN and the
+        interval is 0 to 1.
 
     Notes
     -----
-    Two wrong answers agree only when they are the same wrong letter, so that CFR can be lower
-    than the share of pairs that agree in being right or wrong. Answers that vary between samples
-    of one prompt lower it too: see `fairstats.metrics.same_prompt`.
+    Two wrong answers agree only if they are the same wrong letter. So CFR can be lower than the
+    share of pairs that agree in being right or wrong. Answers that vary between samples of one
+    prompt also lower it: see `fairstats.metrics.same_prompt`.
 
     References
     ----------
-    The estimand is that of FairMedQA, whose printed table 3 it reproduces.
+    The estimand is that of FairMedQA; it reproduces the published table 3.
 
     Examples
     --------

@@ -18,22 +18,22 @@ from fairstats.metrics.metric import PairMetric, Patterns, Range
 def cohens_h(
     counts: PairedCounts, *, alpha: float = 0.05, design_effect: npt.ArrayLike = 1.0
 ) -> Estimate:
-    """Cohen's effect size for two accuracies: h = 2 arcsin √Acc_a − 2 arcsin √Acc_b.
+    """Compute Cohen's effect size for two accuracies: h = 2 arcsin √Acc_a − 2 arcsin √Acc_b.
 
     Parameters
     ----------
     counts : PairedCounts
-        The counts of the pairs and of each group's own answers.
+        The counts of the pairs, and of each group's answers.
     alpha : float
         1 − confidence level.
     design_effect : array_like of float
-        See `fairstats.inference.sign_flip`; 1 where each item is answered once.
+        See `fairstats.inference.sign_flip`; 1 if each item is answered once.
 
     Returns
     -------
     Estimate
-        In [−π, π], positive where group a is answered better. NaN with limits −π and π where a
-        group has no answer. The interval is that of `cohens_h_interval`.
+        In [−π, π], positive if group a has the higher accuracy. If a group has no answers, NaN with
+        limits −π and π. The interval is that of `cohens_h_interval`.
 
     References
     ----------
@@ -58,7 +58,7 @@ def cohens_h(
 
 
 def _on_arcsine_scale(pair: Patterns, side: str) -> FloatArray:
-    """The influence on 2 arcsin √p, whose derivative is 1 / √(p (1 − p))."""
+    """Return the influence on 2 arcsin √p, with derivative 1 / √(p (1 − p))."""
     correct, answers = (getattr(pair.one, f"{name}_{side}") for name in ("correct", "n"))
     influence = pair.share(correct, answers)
     p = float(pair.totals @ correct) / max(float(pair.totals @ answers), 1.0)

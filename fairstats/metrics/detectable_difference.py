@@ -1,4 +1,4 @@
-"""The smallest difference that the adjusted test of a pair shows."""
+"""The smallest difference that the adjusted test of a pair can detect."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fairstats.inference.intervals import proportion_interval
 from fairstats.inference.power import minimum_detectable_difference
 from fairstats.metrics.metric import PairMetric, Pairs
 
-#: The power at which the difference is given.
+#: The power for which the difference is computed.
 POWER = 0.8
 
 
 def _rows(pairs: Pairs) -> pd.DataFrame:
-    """Rows of the pairs.
+    """Return one row per pair.
 
-    Holm's procedure compares the smallest p-value of m tests with alpha / m: with this level a
-    pair is detected whatever the other pairs of the family give.
+    Holm's procedure compares the smallest p-value of m tests with alpha / m. At this level, a pair
+    is detected regardless of the other pairs in the family.
     """
     paired, alpha, tests = pairs.paired, pairs.alpha, pairs.tests
     effect = pairs.effects["accuracy_difference"]

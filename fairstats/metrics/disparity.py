@@ -1,4 +1,4 @@
-"""Disparities: the range of a rate over groups. DP and EO are one idea, made here once."""
+"""Disparities: the range of a rate over groups. DP and EO share this code."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from fairstats.metrics.metric import Groups, Row
 
 @dataclass(frozen=True)
 class Disparity:
-    """A disparity of one unit: max − min over groups of a rate, with its interval.
+    """A disparity of one unit: max − min of a rate over groups, with its interval.
 
     Attributes
     ----------
     estimate : float
-        In [0, 1]; NaN where a group has no answer that counts.
+        In [0, 1]; NaN if a group has no answer that counts.
     ci_low, ci_high : float
-        Limits. A range is never negative, so that they are not to be read as a test of 0.
+        Limits. A range is never negative, so they cannot serve as a test of 0.
     ci_method : str
-        How they were made.
+        The method used for the limits.
     n : int
-        Items with an answer that counts for every group. With several samples of an item: the
-        combinations of answers that count, of the pair of groups with the fewest.
+        Items with an answer that counts for every group. With several samples of an item:
+        combinations of answers that count, for the pair of groups with the fewest.
     """
 
     estimate: float
@@ -43,7 +43,7 @@ class Disparity:
     n: int
 
 
-#: What makes an item count: takes the joint outcome patterns of a unit, gives the rows that do.
+#: Condition for an item to count: maps the joint outcome patterns of a unit to the matching rows.
 Condition = Callable[[pd.DataFrame], pd.Series]
 
 
@@ -55,22 +55,22 @@ def pair_differences(
     alpha: float = 0.05,
     design_effects: Mapping[tuple[int, int], float] | None = None,
 ) -> PairDifferences:
-    """The signed accuracy difference of every two groups, with simultaneous intervals.
+    """Compute the signed accuracy difference of every two groups, with simultaneous intervals.
 
     Parameters
     ----------
     outcomes : pandas.DataFrame
-        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign a
+        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign per
         group: 1 correct, 0 wrong, x missing), ``answerable`` and ``n``.
     condition : callable, optional
-        Takes the patterns and gives the rows whose items count; by default all.
+        Maps the patterns to the rows of items that count; by default all count.
     missing : {"available", "complete", "incorrect"}
-        The policy for missing answers; ``complete`` asks for an answer for every group.
+        The policy for missing answers; ``complete`` requires an answer for every group.
     alpha : float
-        1 − the level at which all intervals hold at once: by Bonferroni, each is at
-        1 − alpha / number of pairs.
+        1 − the simultaneous confidence level of all intervals. By Bonferroni, each interval uses
+        alpha / number of pairs.
     design_effects : mapping of (int, int) to float, optional
-        The design effect of a pair of groups whose answers are clustered.
+        The design effect of pairs of groups with clustered answers.
 
     Returns
     -------
@@ -81,9 +81,9 @@ def pair_differences(
     Raises
     ------
     ValueError
-        For patterns of fewer than two groups, of other signs or of unlike lengths, counts of items
-        that are not counts, an unknown policy, alpha outside (0, 1), a design effect that is not
-        positive, or one of a pair of groups that does not exist.
+        For patterns with fewer than two groups, unknown signs or different lengths; for invalid
+        counts of items, an unknown policy, or alpha outside (0, 1). Also for a design effect that
+        is not positive, or for a pair of groups that does not exist.
     """
     alpha = check_alpha(alpha)
     return _estimated([_counted(outcomes, condition, missing, design_effects)], alpha)[0]
@@ -91,7 +91,7 @@ def pair_differences(
 
 @dataclass(frozen=True)
 class _Counted:
-    """What `pair_differences` rests on: each pair's `PairedCounts` as a row, and design effect."""
+    """Input of `pair_differences`: each pair's `PairedCounts` as a row, and its design effect."""
 
     pairs: tuple[tuple[int, int], ...]
     cells: IntArray
@@ -110,7 +110,7 @@ def _counted(
     k = _groups_of(outcomes)
     rows = outcomes if condition is None else outcomes[condition(outcomes)]
     (weights,) = check_counts(n=rows["n"])
-    # signs[i, g]: the sign of pattern i for group g
+    # signs[i, g] is the sign of pattern i for group g.
     signs = np.array([list(text) for text in rows["outcomes"]], dtype="<U1").reshape(len(rows), k)
     if missing == "complete":
         whole = (signs != MISSING).all(axis=1)
@@ -130,7 +130,7 @@ def _counted(
 
 
 def _estimated(counted: Sequence[_Counted], alpha: float) -> list[PairDifferences]:
-    """The differences of several units with the same number of pairs, all in one call."""
+    """Return the differences of several units with the same number of pairs, in one call."""
     many = len(counted[0].pairs)
     paired = PairedCounts(*np.concatenate([one.cells for one in counted]).T)
     estimate = accuracy_difference(
@@ -151,14 +151,14 @@ def _estimated(counted: Sequence[_Counted], alpha: float) -> list[PairDifference
 
 
 def _copies(outcomes: pd.DataFrame) -> int:
-    """In how many combinations of answers each answer is; 1 if each item was answered once."""
+    """Return the number of combinations that share an answer; 1 if each item was answered once."""
     if "copies" not in outcomes or outcomes.empty:
         return 1
     return int(outcomes["copies"].iloc[0] * outcomes["neutral_copies"].iloc[0])
 
 
 def _whole(signs: npt.NDArray[np.str_], weights: IntArray) -> int:
-    """The items with an answer for every group; of rows of two groups, the fewest of a pair."""
+    """Count the items with an answer for every group (for rows of two groups: the fewest)."""
     answered = (signs == "1") | (signs == "0")
     if (signs == OTHER).any():
         sides = combinations(range(signs.shape[1]), 2)
@@ -167,7 +167,7 @@ def _whole(signs: npt.NDArray[np.str_], weights: IntArray) -> int:
 
 
 def _groups_of(outcomes: pd.DataFrame) -> int:
-    """The number of groups that the patterns are of, checked."""
+    """Return the number of groups in the patterns, checked."""
     if outcomes.empty:
         raise ValueError("outcomes has no row: give the patterns of one unit and attribute")
     k = len(str(outcomes["outcomes"].iloc[0]))
@@ -193,7 +193,7 @@ class PairDifferences:
 
 
 def _cells(a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: IntArray) -> list[int]:
-    """The fields of `PairedCounts` of two groups; ``same`` is not known from signs, and n11."""
+    """Return the fields of `PairedCounts` of two groups; signs determine ``same`` only as n11."""
     right_a, right_b = a == "1", b == "1"
     wrong_a, wrong_b = a == "0", b == "0"
     of_a, of_b = a != OTHER, b != OTHER
@@ -205,15 +205,15 @@ def _cells(a: npt.NDArray[np.str_], b: npt.NDArray[np.str_], weights: IntArray) 
 
 
 def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]:
-    """Make a disparity from the condition that an item has to meet to count.
+    """Build a disparity function, given the condition for an item to count.
 
     Parameters
     ----------
     condition : callable, optional
-        Takes the joint outcome patterns of a unit (see `fairstats.counts.outcomes.Folds`), gives
-        the rows whose items count.
+        Maps the joint outcome patterns of a unit (see `fairstats.counts.outcomes.Folds`) to the
+        rows of items that count.
     doc : str
-        What the function that is made computes; its parameters are added.
+        The docstring of the new function; its parameters are appended.
 
     Returns
     -------
@@ -244,13 +244,13 @@ def disparity(condition: Condition | None, doc: str) -> Callable[..., Disparity]
 def range_of(
     found: PairDifferences, design_effects: Mapping[tuple[int, int], float] | None = None
 ) -> Disparity:
-    """The range over groups, from the differences of all pairs of them."""
+    """Return the range over groups, from the differences of all pairs of groups."""
     differences = found.estimate
-    # The range is the largest of the absolute differences, so that it lies between the
-    # largest of their limits.
+    # The range is the largest absolute difference, so it is between the largest of the lower limits
+    # and the largest of the upper limits.
     limits = absolute_interval(differences.ci_low, differences.ci_high)
     low, high = (float(side.max()) for side in limits)
-    # Without an answer for one group the range is not known.
+    # If a group has no answers, the range is unknown.
     estimate = float(np.abs(differences.estimate).max())
     method = " and ".join(sorted(set(np.asarray(differences.ci_method).tolist())))
     method += ", absolute"
@@ -264,12 +264,13 @@ def range_of(
 
 @dataclass(frozen=True)
 class DifferencesOf:
-    """`pair_differences` of the groups of an attribute, for ``groups.once``.
+    """The `pair_differences` of an attribute's groups, for ``groups.once``.
 
     Attributes
     ----------
     condition : callable, optional
-        As of `pair_differences`; with one, the design effects are those of answerable items.
+        As in `pair_differences`. With a condition, the design effects are those of answerable
+        items.
     """
 
     condition: Condition | None = None
@@ -279,7 +280,7 @@ class DifferencesOf:
         return _estimated([self._counted(groups)], groups.alpha)[0]
 
     def together(self, many: Sequence[Groups]) -> None:
-        """Keep the differences of many units, which one search finds for all of a size."""
+        """Store the differences of many units, computed in one search for all units of a size."""
         by_size: dict[tuple[int, float], list[tuple[Groups, _Counted]]] = {}
         for groups in many:
             counted = self._counted(groups)
@@ -300,7 +301,7 @@ differences_of = DifferencesOf()
 
 
 def disparity_row(found: Disparity, groups: Groups, note: str = "") -> Row:
-    """A disparity's row of the estimates table."""
+    """Return a disparity's row of the estimates table."""
     note = "a range is never negative; not a test of 0" + note
     return vars(found) | {"ci_level": 1 - groups.alpha, "method_note": note}
 

@@ -12,21 +12,21 @@ from fairstats.metrics.accuracy import absolute_interval
 
 
 def disparity_bounds(outcomes: pd.DataFrame, *, answerable_only: bool) -> tuple[float, float]:
-    """The range of max − min over groups of P(correct), or of P(correct | answerable).
+    """Return the range of max − min over groups of P(correct), or of P(correct | answerable).
 
     Parameters
     ----------
     outcomes : pandas.DataFrame
         The joint outcome patterns of one unit and attribute, see `fairstats.counts.outcomes`.
     answerable_only : bool
-        Condition on the answerable items; an item whose neutralized variant has no answer may
-        then be answerable or not.
+        Whether to condition on answerable items. If the neutralized variant has no answer, the item
+        may be either.
 
     Returns
     -------
     (float, float)
-        0 and 1 where no item can be answerable. With more than two groups the lowest value is a
-        lower bound that no fill-in may attain.
+        0 and 1 if no item can be answerable. With more than two groups, the lowest value is a lower
+        bound that may not be attainable.
     """
     k = len(outcomes["outcomes"].iloc[0])
     if answerable_only and (outcomes["answerable"] == "0").all():
@@ -40,8 +40,8 @@ def disparity_bounds(outcomes: pd.DataFrame, *, answerable_only: bool) -> tuple[
 
 
 def _highest_difference(outcomes: pd.DataFrame, a: int, b: int, answerable_only: bool) -> float:
-    """The highest P(a correct) − P(b correct) that a fill-in gives."""
-    # With several samples a row is about two groups only.
+    """Return the highest P(a correct) − P(b correct) over all fill-ins."""
+    # With several samples, a row has only two groups.
     signs = outcomes["outcomes"].str
     outcomes = outcomes[(signs[a] != OTHER) & (signs[b] != OTHER)]
     weights = outcomes["n"].to_numpy(dtype=np.float64)
@@ -52,13 +52,13 @@ def _highest_difference(outcomes: pd.DataFrame, a: int, b: int, answerable_only:
         return float((weights * difference).sum() / weights.sum())
     certain = (outcomes["answerable"] == "1").to_numpy()
     perhaps = (outcomes["answerable"] == "x").to_numpy()
-    # Of the items that may be answerable or not: a gain is always worth counting in; one that
-    # changes nothing is worth it only to thin out a loss.
+    # For items that may or may not be answerable: always include gains. Include an item without a
+    # difference only to dilute a loss.
     gain = perhaps & (difference > 0)
     total = (weights * difference)[certain | gain].sum()
     counted = weights[certain | gain].sum()
     neutral = weights[perhaps & (difference == 0)].sum()
     if total < 0 or counted == 0:
         counted += neutral
-    # With nothing but losses that may be left out, one of them has to be counted in.
+    # If there are only losses, and all may be left out, one of them has to be included.
     return float(total / counted) if counted else -1.0

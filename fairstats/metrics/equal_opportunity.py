@@ -11,7 +11,7 @@ from fairstats.metrics.metric import Groups, GroupsMetric, Row
 
 
 def answerable(outcomes: pd.DataFrame) -> pd.Series:
-    """The patterns of items whose neutralized variant is answered correctly."""
+    """Return the patterns of items with a correct answer to the neutralized variant."""
     return outcomes["answerable"] == "1"
 
 

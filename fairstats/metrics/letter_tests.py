@@ -1,4 +1,4 @@
-"""Bowker's and Stuart and Maxwell's tests on the letters of the pairs with both answers."""
+"""Bowker's and Stuart and Maxwell's tests on the letters of complete pairs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def _contingency(pairs: Pairs) -> list[npt.NDArray[np.int64]]:
     keys = list(PAIR_COLUMNS)
     cells = dict(list(pairs.letters.groupby(keys, sort=False)))
     nothing = pairs.letters.iloc[:0]
-    # The tests take the pairs to be independent: there is none of clustered ones.
+    # The tests assume independent pairs, so clustered pairs have no test.
     single = pairs.counts.loc[~pairs.clustered, keys]
     return [_table(cells.get(key, nothing)) for key in single.itertuples(index=False, name=None)]
 
 
 def _table(cells: pd.DataFrame) -> npt.NDArray[np.int64]:
-    """Pairs by the letter of group a (rows) and of group b."""
+    """Count pairs by the letter of group a (rows) and of group b (columns)."""
     names = pd.Index(sorted(set(cells["letter_a"]) | set(cells["letter_b"])))
     table = np.zeros((len(names), len(names)), dtype=np.int64)
     a, b = (names.get_indexer(cells[side]) for side in ("letter_a", "letter_b"))

@@ -18,10 +18,10 @@ _TESTS: tuple[Literal["midp", "exact"], ...] = ("midp", "exact")
 
 
 def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> Range:
-    """The lowest and highest p-value of McNemar's test over all fill-ins.
+    """Return the lowest and highest p-value of McNemar's test over all fill-ins.
 
-    The p-value falls the farther the discordant counts are apart: it is lowest where every open
-    pair is made discordant to one side, and highest where they come nearest to balance.
+    The p-value falls as the discordant counts move apart. It is lowest if every open pair becomes
+    discordant in the same direction, and highest if the counts come closest to balance.
     """
     n10, n01 = counts["n10"].to_numpy(np.int64), counts["n01"].to_numpy(np.int64)
     more10 = (counts["n1x"] + counts["nx0"] + counts["nxx"]).to_numpy(np.int64)
@@ -40,7 +40,7 @@ def mcnemar_bounds(counts: pd.DataFrame, *, method: McNemarMethod = "midp") -> R
 def with_flips(
     table: pd.DataFrame, items: pd.DataFrame, kinds: PairedCounts, test: Literal["midp", "exact"]
 ) -> pd.DataFrame:
-    """Replace the test of the pairs whose answers are clustered by sign flips of items.
+    """Replace the test by sign flips of items for pairs with clustered answers.
 
     `items` has one row per kind of item, `Pairs.items`; `kinds` are the counts of each kind.
     """
@@ -77,7 +77,7 @@ def _tables(pairs: Pairs) -> Iterator[pd.DataFrame]:
 
 
 def _tables_of_bounds(pairs: Pairs) -> Iterator[pd.DataFrame]:
-    # The range of the p-value is that of independent pairs: clustered ones have none.
+    # The range of the p-value is for independent pairs; clustered pairs have none.
     counts, rows = pairs.counts[~pairs.clustered], pairs.rows()[~pairs.clustered]
     for method in _TESTS:
         lowest, highest = mcnemar_bounds(counts, method=method)

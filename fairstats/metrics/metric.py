@@ -1,4 +1,4 @@
-"""What a metric is, and what it is computed from."""
+"""The definition of a metric, and the data it is computed from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _Once:
-    """Keeps what several metrics use."""
+    """Cache of values shared by several metrics."""
 
     def once(self, compute: Callable[[Self], T]) -> T:
         """Return ``compute(self)``, computed at the first call only."""
@@ -41,7 +41,7 @@ class _Once:
         return known[compute]
 
     def keep(self, compute: Callable[[Self], T], value: T) -> None:
-        """Keep what ``compute(self)`` would return, computed together with others."""
+        """Store a value of ``compute(self)`` that was computed together with others."""
         self.__dict__.setdefault("_known", {})[compute] = value
 
 
@@ -54,7 +54,7 @@ class Pairs(_Once):
     counts : pandas.DataFrame
         Their outcome counts, from `fairstats.counts.outcomes.pair_counts`.
     items : pandas.DataFrame
-        The kinds of items of those pairs whose answers are clustered, from
+        The kinds of items of pairs with clustered answers, from
         `fairstats.counts.item_kinds.count_items`.
     letters : pandas.DataFrame
         Their letters, `fairstats.counts.outcomes.Folds.letters`.
@@ -63,9 +63,9 @@ class Pairs(_Once):
     alpha : float
         1 − confidence level.
     effects : mapping of str to ndarray
-        The design effect of each metric that has an `influence`.
+        The design effect of each metric with an `influence`.
     tests : ndarray of int
-        How many tests each pair's p-value is adjusted over.
+        The number of tests over which each pair's p-value is adjusted.
     """
 
     counts: pd.DataFrame
@@ -78,12 +78,12 @@ class Pairs(_Once):
 
     @cached_property
     def paired(self) -> PairedCounts:
-        """The counts that the policy uses."""
+        """Return the counts used under the policy."""
         return apply_policy(self.counts, self.missing)
 
     @cached_property
     def clustered(self) -> npt.NDArray[np.bool_]:
-        """Whether the answers of a pair are clustered."""
+        """Return whether the answers of each pair are clustered."""
         keys = list(PAIR_COLUMNS)
         own, items = (pd.MultiIndex.from_frame(table[keys]) for table in (self.counts, self.items))
         return np.asarray(own.isin(items))
@@ -104,21 +104,21 @@ class Pairs(_Once):
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """One pair of each of the ten outcome patterns, and how many a unit has of each.
+    """One pair of each of the ten outcome patterns, and the number of each in a unit.
 
     Attributes
     ----------
     one : PairedCounts
-        What the pair adds to the counts under the policy for missing answers.
+        The pair's contribution to the counts under the policy for missing answers.
     totals : ndarray of int
-        How many there are.
+        The number of pairs with each pattern.
     """
 
     one: PairedCounts
     totals: IntArray
 
     def share(self, part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
-        """Return what one pair of each pattern adds to part / whole, linearised."""
+        """Return the contribution of one pair of each pattern to part / whole, linearised."""
         part, whole = np.asarray(part), np.asarray(whole)
         size = float(self.totals @ whole)
         if size == 0:
@@ -128,9 +128,9 @@ class Patterns:
 
 @dataclass(frozen=True, eq=False)
 class Samples(_Once):
-    """The letters of the items of one unit and pair that have several samples.
+    """The letters of items with several samples, for one unit and pair.
 
-    Attributes and their meaning are the parameters of `fairstats.metrics.same_prompt.same_prompt`.
+    The attributes are the parameters of `fairstats.metrics.same_prompt.same_prompt`.
     """
 
     letters_a: npt.ArrayLike
@@ -143,7 +143,7 @@ class Samples(_Once):
 
 @dataclass(frozen=True, eq=False)
 class Groups(_Once):
-    """All groups of a demographic attribute, of one unit.
+    """All groups of a demographic attribute, for one unit.
 
     Attributes
     ----------
@@ -152,9 +152,9 @@ class Groups(_Once):
     attribute, benchmark
         The attribute, and the benchmark that declares it.
     missing, alpha
-        As for `Pairs`.
+        As in `Pairs`.
     effects, answerable_effects : mapping of (int, int) to float
-        The design effects of the pairs of groups, by their places, over all items and over the
+        The design effects of the pairs of groups, by position, over all items and over the
         answerable ones; empty if each item was answered once.
     """
 
@@ -168,12 +168,12 @@ class Groups(_Once):
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """The patterns, whatever the neutral answer."""
+        """Return the patterns, ignoring the neutral answer."""
         return whatever_the_neutral_answer(self.outcomes)
 
     @cached_property
     def complete(self) -> tuple[IntArray, IntArray]:
-        """Right and wrong over all groups, of the items that have an answer for each."""
+        """Return right and wrong answers over all groups, for items with an answer for each."""
         signs = self.pairs["outcomes"]
         if self.missing == "incorrect":
             signs = signs.str.replace("x", "0")
@@ -188,7 +188,7 @@ class Groups(_Once):
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A figure of the estimates table. Those at the top level of this room's files are known.
+    """A metric in the estimates table. Those at the top level of files in this folder are known.
 
     Attributes
     ----------
@@ -199,15 +199,15 @@ class Metric:
     definition : str
         What it is, in one or two sentences.
     formula : str
-        The same in LaTeX; may be empty.
+        The definition in LaTeX; may be empty.
     interval : str
-        How its interval is made; empty if it has none.
+        The method of its interval; empty if it has no interval.
     order : int
-        Its place in tables: they are sorted by it.
+        Its sort key in tables.
     lowest, highest : float, optional
-        The range of the estimate; None if there is none.
+        The range of the estimate; None if unbounded.
     ideal : float, optional
-        The value of a model that is always right, whatever the group.
+        The value for a model that is always right, for every group.
     """
 
     name: str
@@ -226,7 +226,7 @@ class Metric:
 
     @property
     def range(self) -> str:
-        """The range of the estimate in words."""
+        """Return the range of the estimate in words."""
         if self.lowest is None or self.highest is None:
             return ""
         return f"{_number(self.lowest)} to {_number(self.highest)}"
@@ -239,24 +239,23 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PairMetric(Metric):
-    """A figure of a pair of groups.
+    """A metric of a pair of groups.
 
     Attributes
     ----------
     compute : callable
-        Takes `Pairs` and gives the estimates; or rows of the estimates table, for a test or if a
-        pair has no row or several.
+        Maps `Pairs` to estimates. Or to rows of the estimates table, for a test or if a pair can
+        have no row or several.
     influence : callable, optional
-        Takes `Patterns` and gives what one pair of each adds to the estimate, linearised: its
-        interval has a design effect then. Without one there is no interval for clustered answers.
+        Maps `Patterns` to the contribution of one pair of each pattern to the estimate, linearised.
+        The interval then has a design effect. If missing, clustered answers have no interval.
     bounds : callable, optional
-        Takes the number of pairs of each outcome pattern by name, and ``n``, of all; gives the
+        Takes the number of pairs of each outcome pattern by name, and the total ``n``. Returns the
         lowest and the highest value over all fill-ins of missing answers.
     bounds_rows : callable, optional
-        Takes `Pairs` and gives the rows under the policy ``bounds``, if they are not a range.
+        Maps `Pairs` to the rows under the policy ``bounds``, if they are not a range.
     rests_on : {"pairs", "one group", "both groups"}
-        Whether n counts pairs, the answers of one group, or whether each group has its own number
-        of answers.
+        Whether n counts pairs, the answers of one group, or a separate number for each group.
     """
 
     compute: Callable[[Pairs], Estimate | pd.DataFrame]
@@ -268,7 +267,7 @@ class PairMetric(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class SampleMetric(Metric):
-    """A figure of a pair of groups that needs several samples of an item; `note` is its note."""
+    """A metric of a pair of groups that needs several samples of an item; `note` is its note."""
 
     compute: Callable[[Samples], Estimate]
     note: str
@@ -276,18 +275,18 @@ class SampleMetric(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupsMetric(Metric):
-    """A figure of a whole attribute.
+    """A metric of a whole attribute.
 
     Attributes
     ----------
     applies : callable
-        Takes `Groups` and tells whether they have the figure.
+        Takes `Groups` and returns whether the metric applies.
     compute : callable
-        Gives its rows of the estimates table.
+        Returns its rows of the estimates table.
     bounds : callable, optional
-        Gives the lowest and the highest value over all fill-ins of missing answers.
+        Returns the lowest and the highest value over all fill-ins of missing answers.
     together : callable, optional
-        Takes the `Groups` of many units and keeps in each what `compute` would look for alone.
+        Takes the `Groups` of many units and caches in each the values that `compute` needs.
     """
 
     applies: Callable[[Groups], bool]

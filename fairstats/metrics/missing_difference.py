@@ -13,12 +13,12 @@ from fairstats.metrics.accuracy import accuracy_difference
 from fairstats.metrics.mcnemar import with_flips
 from fairstats.metrics.metric import PairMetric, Pairs, Patterns
 
-#: Missing answers of group a less those of group b, of one pair of each pattern.
+#: Missing answers of group a minus those of group b, for one pair of each pattern.
 _DIFFERENCES = np.array([(p[1] == MISSING) - float(p[2] == MISSING) for p in PATTERNS])
 
 
 def _rows(pairs: Pairs) -> pd.DataFrame:
-    """Does one group go unanswered more often? McNemar's test on the missing flags."""
+    """Test whether one group has more missing answers (McNemar's test on missing flags)."""
     flags, kinds = missing_flags(pairs.counts), missing_flags(pairs.items)
     result = mcnemar(flags.n10, flags.n01)
     difference = accuracy_difference(

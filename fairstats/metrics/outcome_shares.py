@@ -1,4 +1,4 @@
-"""The shares of the four outcomes of a pair."""
+"""Shares of the four outcomes of a pair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairstats.metrics.metric import PairMetric, Pairs, Patterns, Range
 def _share(
     name: str, cell: str, order: int, label: str, answers: str, known: list[str], fill_in: list[str]
 ) -> PairMetric:
-    """A share; `known` are the patterns that have the outcome, `fill_in` those that can get it."""
+    """Build a share; `known` patterns have the outcome, and `fill_in` patterns can have it."""
 
     def compute(pairs: Pairs) -> Estimate:
         part, effect = getattr(pairs.paired, cell), pairs.effects[name]

@@ -10,7 +10,7 @@ from fairstats.metrics.metric import GroupsMetric, Metric, PairMetric, SampleMet
 
 
 def _found() -> dict[str, Metric]:
-    """Every `Metric` at the top level of a file of this folder, by its name."""
+    """Return every `Metric` at the top level of a file in this folder, by name."""
     found: dict[str, Metric] = {}
     for file in pkgutil.iter_modules(fairstats.metrics.__path__, "fairstats.metrics."):
         if file.name == __name__:
@@ -24,15 +24,15 @@ def _found() -> dict[str, Metric]:
 
 
 METRICS = _found()
-#: By what they are computed from.
+#: Grouped by the data they are computed from.
 PAIR_METRICS = [metric for metric in METRICS.values() if isinstance(metric, PairMetric)]
 SAMPLE_METRICS = [metric for metric in METRICS.values() if isinstance(metric, SampleMetric)]
 GROUPS_METRICS = [metric for metric in METRICS.values() if isinstance(metric, GroupsMetric)]
 
 
 def metrics_table() -> str:
-    """Return all metrics as a table in Markdown, for the methods page and docs/estimates.md."""
-    # Pandoc makes the columns as wide as the dashes say.
+    """Return all metrics as a Markdown table, for the methods page and docs/estimates.md."""
+    # Pandoc sets the column widths from the dashes.
     rows = [
         "| Figure | Definition | Range | Interval |",
         f"|:{'-' * 30}|:{'-' * 45}|:{'-' * 10}|:{'-' * 25}|",

@@ -1,4 +1,4 @@
-"""Agreement of two samples of the same prompt, and how much of a disagreement exceeds it."""
+"""Agreement of samples of the same prompt, and disagreement between groups beyond it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SamePrompt:
     Attributes
     ----------
     agreement : Estimate
-        How often two samples of one variant are the same letter, in [0, 1].
+        The share of pairs of samples of one variant with the same letter, in [0, 1].
     excess : Estimate
         The agreement minus the CFR of the same items, in [−1, 1].
     """
@@ -49,44 +49,45 @@ def same_prompt(
 ) -> SamePrompt:
     """Estimate the agreement of samples of the same prompt, and the disagreement beyond it.
 
-    An item with k answers of one group, c_l of them the letter l, has the agreement
-    A = Σ_l c_l (c_l − 1) / (k (k − 1)), over all pairs of its samples. With C the share of pairs
-    of an answer for group a and one for group b that are the same letter, the excess of an item
-    is (A_a + A_b) / 2 − C. Both estimates are means over items, each with the same weight.
+    For an item with k answers of one group, c_l of them the letter l, the agreement over all pairs
+    of its samples is A = Σ_l c_l (c_l − 1) / (k (k − 1)). Let C be the share of pairs of an answer
+    for group a and one for group b with the same letter. The excess of an item is (A_a + A_b) / 2 −
+    C. Both estimates are means over items, with equal weights.
 
     Parameters
     ----------
     letters_a, letters_b : array_like of int, shape (k, options)
-        How often each group gave each letter, for each item or kind of item.
+        Number of times that each group gave each letter, for each item or kind of item.
     multiplicity : array_like of int, shape (k,), optional
-        How many items are of that kind; by default one.
+        Number of items of each kind (default: one).
     samples : array_like of int, shape (k,), optional
-        The number of samples, missing ones included; needed for ``incorrect``.
+        The number of samples, including missing ones; required for ``incorrect``.
     missing : {"available", "complete", "incorrect"}
-        ``incorrect``: a missing answer is the same as no other one; the other two leave it out.
+        With ``incorrect``, a missing answer differs from every other answer; the other two policies
+        leave it out.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     SamePrompt
-        Over the items with at least two answers for each group; `n` is their number. Without one
-        the estimates are NaN, and the limits those of the scale.
+        Over the items with at least two answers for each group; `n` is their number. Without such
+        items, the estimates are NaN, with the limits of the scale.
 
     Raises
     ------
     ValueError
-        If `samples` is not given for ``incorrect``, and for counts that are not whole numbers.
+        If `samples` is missing for ``incorrect``, or counts are not whole numbers.
 
     Notes
     -----
     The expected excess of an item is ½ Σ_l (p_l − q_l)², with p and q the probabilities of the
-    letters for either group. It is 0 if the group does not matter, however noisy the answers are,
-    and positive if it does; an estimate can be negative by chance. If all items have the same
-    number of answers for each group, the sums are whole numbers and the interval is the exact
-    bootstrap over items of `fairstats.inference.cluster_bootstrap.mean_interval`. If the numbers
-    differ, or the common denominator is above 10,080, it is `bounded_mean_interval`, which cuts
-    the scale into 10,080 steps.
+    letters for each group. It is 0 if the group does not matter, however noisy the answers are, and
+    positive if it does. An estimate can be negative by chance. If all items have the same number of
+    answers for each group, the sums are whole numbers. The interval is then the exact bootstrap
+    over items of `fairstats.inference.cluster_bootstrap.mean_interval`. If the numbers differ, or
+    the common denominator is above 10,080, it is `bounded_mean_interval`, which divides the scale
+    into 10,080 steps.
 
     References
     ----------
@@ -128,7 +129,7 @@ def same_prompt(
             )
     share = (again_a / (size_a * (size_a - 1)) + again_b / (size_b * (size_b - 1))) / 2
     excess = share - same / (size_a * size_b)
-    # The interval is of numbers from 0 to 1.
+    # The interval is for numbers from 0 to 1.
     found = bounded_mean_interval(np.clip((excess + 1) / 2, 0, 1), many, alpha=alpha)
     return SamePrompt(
         bounded_mean_interval(share, many, alpha=alpha),

@@ -1,4 +1,4 @@
-"""The accuracy differences of all pairs of an attribute's groups, with simultaneous intervals."""
+"""Accuracy differences of all pairs of an attribute's groups, with simultaneous intervals."""
 
 from __future__ import annotations
 
