@@ -1,1 +1,1 @@
-"""From outcome counts to the estimates table, its verdicts and their sensitivity."""
+"""The estimates table, with verdicts and sensitivity, from outcome counts."""

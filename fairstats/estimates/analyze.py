@@ -1,4 +1,4 @@
-"""From answers to the estimates table, and nothing else."""
+"""Compute the estimates table from answers."""
 
 from __future__ import annotations
 
@@ -47,60 +47,61 @@ def analyze(
     rng: np.random.Generator | int = 1,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Estimate every figure of every unit.
+    """Compute all estimates for every unit.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     missing : {"available", "complete", "incorrect", "bounds"}, optional
-        The policy for missing answers; by default the one that each benchmark declares.
+        The policy for missing answers; by default the one declared by each benchmark.
     alpha : float
-        1 − confidence level of the intervals, and the level of the verdicts; below 0.5, since
-        equivalence is read from the 1 − 2 alpha interval.
+        1 − confidence level of the intervals, and the level of the verdicts. Must be below 0.5,
+        since equivalence uses the 1 − 2 alpha interval.
     adjust : {"holm", "hommel", "bh", "by", "max_t"}
-        How p-values are adjusted over their family: see `adjust_pvalues`, and `max_t` for the
-        last, which flips the items that the tests share and so is a test of its own, in the
-        place of either version of McNemar's.
+        How p-values are adjusted over their family: see `adjust_pvalues`, and `max_t` for the last
+        method. ``max_t`` flips the items that the tests share. It is a separate test and replaces
+        both versions of McNemar's.
     n_resamples, rng
         The flips of ``max_t``; nothing else is random.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        One row an estimate, columns `ESTIMATE_COLUMNS`. An estimate that has no answer to rest on
-        is NaN, with the whole range of the estimand as its interval. The attribute ``pooled``
-        holds the pairs of all demographic attributes together, where there are several.
+        One row per estimate, with columns `ESTIMATE_COLUMNS`. An estimate without any answers is
+        NaN, and its interval is the whole range of the estimand. The attribute ``pooled`` combines
+        the pairs of all demographic attributes, if there are several.
 
     Raises
     ------
     InputError
-        For an unknown benchmark, attribute or group, and for an answer that appears twice.
+        For an unknown benchmark, attribute or group, or a duplicate answer.
     ValueError
         For an unknown policy or procedure, or alpha outside (0, 0.5).
 
     Notes
     -----
-    p-values of McNemar's test are adjusted over a family of tests: by default the demographic
-    pairs of all models on one board, that is one benchmark version and strategy. A benchmark
-    can declare another `family`. Each version of the test is adjusted separately, the pooled
-    pairs are a family of their own, and the baseline pair is part of none. `adjust_method`
-    names the family and its size.
+    p-values of McNemar's test are adjusted over a family of tests. By default, that is the
+    demographic pairs of all models on one board, i.e. one benchmark version and strategy. A
+    benchmark can declare another `family`. Each version of the test is adjusted separately. The
+    pooled pairs form a separate family, and the baseline pair is in none. `adjust_method` names the
+    family and its size.
 
-    Items are the independent units. If one is answered more than once (several samples, or
-    pooled attributes) intervals are widened by the design effect, and the test flips items. Of
-    several samples every answer of one group is paired with every answer of the other, so their
-    numbering does not matter; see `fairstats.count_outcomes`.
+    Items are the independent units. If an item is answered more than once (several samples, or
+    pooled attributes), the design effect widens intervals, and the test flips items. With several
+    samples, every answer of one group is paired with every answer of the other, so their numbering
+    does not matter; see `fairstats.count_outcomes`.
 
-    There is no verdict for a model that took part in selecting the items, where a group has no
-    answer, and where the groups were not asked the same. A verdict does not depend on answers
-    that are not there: "disparity" requires that the test rejects for every completion of
-    the missing answers, and "equivalent" that the interval lies inside the margin for every
-    completion and that the model answers better than a guess; items of the benchmark that were
-    not asked count as missing. If not, the verdict is "inconclusive". `verdict_reason` says why.
-    "Equivalent" is decided for each pair separately; it is not adjusted over the family.
+    There is no verdict for a model that took part in selecting the items, for a group without
+    answers, or if the groups were not asked the same questions. A verdict does not depend on
+    missing answers. "Disparity" requires that the test rejects for every completion of the missing
+    answers. "Equivalent" requires that the interval is inside the margin for every completion, and
+    that the model answers better than a guess. Items of the benchmark that were not asked count as
+    missing. If the requirements are not met, the verdict is "inconclusive". `verdict_reason` gives
+    the reason. "Equivalent" is decided for each pair separately; it is not adjusted over the
+    family.
     """
     _check_level(alpha)
     check_choice("adjust", adjust, (*get_args(AdjustMethod), "max_t"))
@@ -118,7 +119,7 @@ def analyze(
 
 @dataclass(frozen=True)
 class Folded:
-    """What the estimates of every policy rest on, folded once.
+    """Data for the estimates under every policy, counted once.
 
     Attributes
     ----------
@@ -129,11 +130,11 @@ class Folded:
     facts : pandas.DataFrame
         Each unit's snapshots and the highest number of samples of an item.
     items : pandas.DataFrame
-        The kinds of items of the pairs whose answers are clustered.
+        The kinds of items of pairs with clustered answers.
     counts : pandas.DataFrame
         The outcome counts of the declared pairs and of the pooled ones.
     asked : Asked
-        What each unit was asked, and which units answer no better than a guess.
+        The questions that each unit was asked, and the units that answer no better than a guess.
     """
 
     known: dict[str, Benchmark]
@@ -147,7 +148,7 @@ class Folded:
 def fold_for_estimates(
     answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> Folded:
-    """Fold answers into all that `estimates_of` needs, whatever the policy.
+    """Count answers into all data that `estimates_of` needs, for any policy.
 
     Raises
     ------
@@ -178,11 +179,11 @@ def estimates_of(
     joint: pd.Series | None = None,
     whole: bool = True,
 ) -> pd.DataFrame:
-    """The estimates table of `analyze`, from answers that are folded.
+    """Compute the estimates table of `analyze`, given folded answers.
 
-    `joint` holds the adjusted p-values by `PAIR_COLUMNS` where `adjust` is "max_t". Without
-    `whole` only the rows that verdicts rest on are sure to be there, the accuracy differences and
-    McNemar's tests, at a quarter of the cost; they are the same.
+    If `adjust` is "max_t", `joint` holds the adjusted p-values by `PAIR_COLUMNS`. With `whole`
+    false, only the rows used for verdicts are guaranteed (accuracy differences and McNemar's
+    tests), at a quarter of the cost. They are the same as with `whole`.
     """
     alpha, known = _check_level(alpha), folded.known
     family = families(folded.counts, known)
@@ -199,7 +200,7 @@ def estimates_of(
         )
         tests = in_family[rows.index]
         if policy == "bounds":
-            # The few figures that are no ranges do not depend on the policy.
+            # The few metrics that are not ranges do not depend on the policy.
             found = bounds_tables(pairs_of(own, kinds, letters, "complete", alpha, tests))
             if whole:
                 found.append(attribute_bounds(outcomes, benchmark))
@@ -229,7 +230,7 @@ def _check_level(alpha: float) -> float:
 
 
 def _clustered_items(opened: OpenAnswers, folds: Folds, facts: pd.DataFrame) -> pd.DataFrame:
-    """The kinds of items of the pooled pairs, and of all pairs of units with several samples."""
+    """Return the kinds of items of pooled pairs, and of all pairs of units with several samples."""
     pooled = fold_pooled(opened)
     several = facts.loc[facts["samples"] > 1, list(UNIT_COLUMNS)]
     if several.empty:
@@ -238,7 +239,7 @@ def _clustered_items(opened: OpenAnswers, folds: Folds, facts: pd.DataFrame) -> 
 
 
 def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
-    """The outcome counts of the pooled pairs."""
+    """Return the outcome counts of the pooled pairs."""
     pooled = items[items["attribute"] == POOLED]
     cells = pooled[list(PATTERNS)].mul(pooled["items"], axis=0)
     keys = [*PAIR_COLUMNS, "copies"]
@@ -248,7 +249,7 @@ def _pooled_counts(items: pd.DataFrame) -> pd.DataFrame:
 def _attribute_effects(
     folds: Folds, benchmark: Benchmark, facts: pd.DataFrame, policy: CountingPolicy
 ) -> dict[str, PairEffects]:
-    """The design effects of every two groups, of units with several samples of an item."""
+    """Return the design effects of every two groups, for units with several samples of an item."""
     several = facts.loc[
         (facts["samples"] > 1) & (facts["benchmark"] == benchmark.name), list(UNIT_COLUMNS)
     ]
@@ -271,7 +272,7 @@ def _attribute_effects(
 
 
 def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
-    """Each unit's snapshots and the highest number of samples of an item."""
+    """Return each unit's snapshots and the highest number of samples of an item."""
     kinds = pd.concat(
         [
             table[[*UNIT_COLUMNS, "samples"]].assign(_weighted=table["copies"] != table["samples"])
@@ -297,7 +298,7 @@ def _unit_facts(frame: nw.LazyFrame[Any], folds: Folds) -> pd.DataFrame:
 
 
 def _asked(frame: nw.LazyFrame[Any], counts: pd.DataFrame, known: Mapping[str, Benchmark]) -> Asked:
-    """Count the rows of each group and the items of each attribute, unit by unit."""
+    """Count the rows of each group and the items of each attribute, per unit."""
     import narwhals as nw
 
     def number(grouped: nw.LazyFrame[Any], keys: list[str]) -> pd.Series:
@@ -333,7 +334,7 @@ def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFram
 def _with_pooled_notes(
     estimates: pd.DataFrame, counts: pd.DataFrame, known: Mapping[str, Benchmark]
 ) -> pd.DataFrame:
-    """State which answers a pooled difference rests on, if some are missing."""
+    """Add a note on the answers used for a pooled difference, if some are missing."""
     attributes = {
         (name, attribute.name, *pair): (attribute, pair)
         for name, benchmark in known.items()
@@ -389,7 +390,7 @@ def _in_order(estimates: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Dat
         ]
         for side in ("group_a", "group_b")
     }
-    # What is of a whole attribute stands behind its pairs.
+    # Rows for a whole attribute come after its pairs.
     whole = estimates["group_a"].isna() | estimates["metric"].eq("interaction")
     ordered = estimates.assign(
         _attribute=position, _metric=metric, _whole=whole, **groups

@@ -1,4 +1,4 @@
-"""The estimates of whole attributes: over all of their groups, and of their crossings."""
+"""Estimates of whole attributes: over all of their groups, and of their crossings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairstats.estimates.table import BOUNDS_NOTE
 from fairstats.metrics.metric import Groups, Row
 from fairstats.metrics.registry import GROUPS_METRICS
 
-#: By unit and attribute, the design effects of the pairs of its groups, by their places.
+#: By unit and attribute, the design effects of the pairs of its groups, by position.
 PairEffects = Mapping[tuple[str, ...], Mapping[tuple[int, int], float]]
 
 _KEYS = (*UNIT_COLUMNS, "attribute")
@@ -30,7 +30,7 @@ def attribute_tables(
     effects: PairEffects | None = None,
     answerable_effects: PairEffects | None = None,
 ) -> pd.DataFrame:
-    """The estimates of one benchmark's demographic attributes under a policy that gives counts.
+    """Compute one benchmark's demographic attribute estimates, under a policy that gives counts.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def attribute_tables(
     alpha : float
         1 − confidence level.
     effects, answerable_effects : mapping, optional
-        The pairs' design effects over all items and over the answerable ones, of those units that
-        have several samples of an item.
+        The pairs' design effects over all items and over the answerable ones, for units with
+        several samples of an item.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def attribute_tables(
 
 
 def attribute_bounds(outcomes: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
-    """The ranges of the figures of attributes over all fill-ins of missing answers."""
+    """Return the ranges of attribute estimates over all fill-ins of missing answers."""
 
     def rows(groups: Groups) -> Iterator[Row]:
         for metric in GROUPS_METRICS:

@@ -1,4 +1,4 @@
-"""What verdicts would be if the missing answers were there: the extreme completions of a pair."""
+"""Verdicts over the possible values of missing answers: the extreme completions of a pair."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def completions(
     alpha: float,
     adjust: AdjustMethod = "holm",
 ) -> pd.DataFrame:
-    """Give the range of a pair's difference, interval and p-value over all completions.
+    """Return the range of a pair's difference, interval and p-value over all completions.
 
-    Items of the benchmark that a unit was not asked count as missing: a model that was asked
-    chosen items alone must not gain by it.
+    Items of the benchmark that a unit was not asked count as missing. So a model cannot benefit
+    from being asked only selected items.
 
     Parameters
     ----------
     counts : pandas.DataFrame
         The pairs' outcome counts.
     p_values : pandas.Series
-        The p-values of the test that carries the verdict, by `PAIR_COLUMNS`.
+        The p-values of the test used for the verdict, by `PAIR_COLUMNS`.
     families : pandas.Series
         The family of each row of `counts`, see `fairstats.estimates.verdicts.families`.
     known, asked
-        The benchmarks, and what the units were asked.
+        The benchmarks, and the questions that the units were asked.
     effects : mapping of str to ndarray
         The design effects of the differences by benchmark, in the order of its rows.
     alpha : float
@@ -58,15 +58,15 @@ def completions(
     pandas.DataFrame
         By `PAIR_COLUMNS`: ``lowest`` and ``highest`` difference; ``inner_low`` and ``inner_high``,
         the outermost limits of Tango's 1 − 2 alpha intervals, NaN if no answer is missing;
-        ``p_lowest`` and ``p_highest``, adjusted; ``unasked`` and ``items``; and ``open``: is any
-        answer missing.
+        ``p_lowest`` and ``p_highest``, adjusted; ``unasked`` and ``items``; and ``open``, whether
+        any answer is missing.
 
     Notes
     -----
-    The difference is lowest if every incomplete pair counts for b as far as it can, and highest if
-    it counts for a. McNemar's p-value falls the farther the discordant counts are apart and is
-    highest where they come nearest to balance. Counts of clustered answers are divided by their
-    design effect first, as in their intervals.
+    The difference is lowest if every incomplete pair favours b as much as possible, and highest if
+    every pair favours a. McNemar's p-value falls as the discordant counts move apart, and is
+    highest if they are closest to balance. Counts of clustered answers are first divided by their
+    design effect, as in their intervals.
 
     References
     ----------
@@ -81,7 +81,7 @@ def completions(
         tables.append(found.set_index(pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])))
     table = pd.concat(tables)
     own = p_values.reindex(table.index)
-    # Without a missing answer there is one completion, with the p-value that is published.
+    # Without a missing answer there is one completion, with the published p-value.
     table["p_lowest"] = np.where(table["open"], np.fmin(table["p_lowest"], own), own)
     table["p_highest"] = np.where(table["open"], np.fmax(table["p_highest"], own), own)
     for column in ("p_lowest", "p_highest"):
@@ -93,10 +93,10 @@ def completions(
 def _of_pairs(
     rows: pd.DataFrame, unasked: IntArray, items: IntArray, effect: FloatArray, alpha: float
 ) -> pd.DataFrame:
-    """The extreme completions of each row, its p-values not adjusted."""
+    """Return the extreme completions of each row, with unadjusted p-values."""
     c = {name: rows[name].to_numpy(dtype=np.int64) for name in PATTERNS}
     answered = np.asarray(sum(c.values()))
-    # With several samples an item has several pairs, whether it was asked or not.
+    # With several samples, an item has several pairs, whether or not it was asked.
     more = np.rint(answered * unasked / np.maximum(items - unasked, 1)).astype(np.int64)
     for_a = c["n1x"] + c["nx0"] + c["nxx"] + more
     for_b = c["n0x"] + c["nx1"] + c["nxx"] + more
@@ -132,18 +132,18 @@ def completed_sums(cells: IntArray, figure: str, *, favourable: bool) -> IntArra
     Parameters
     ----------
     cells : ndarray of int, shape (items, pairs, 10)
-        How many pairs of answers of each item and pair of groups have each of `PATTERNS`.
+        Number of pairs of answers with each of `PATTERNS`, for each item and pair of groups.
     figure : {"accuracy", "cfr", "ad"}
-        The figure that the completion is for: a high accuracy and CFR and a low AD are good.
+        The metric to complete for: a high accuracy or CFR is good, and a low AD is good.
     favourable : bool
-        In its favour, or against it.
+        Whether to complete in the model's favour.
 
     Returns
     -------
     ndarray of int, shape (items, pairs, 6)
-        The sums of `fairstats.counts.by_item.SUMS`. For AD every missing answer moves the signed
-        difference the same way, towards 0 if favourable; where it would pass 0 the smallest AD is 0
-        and lies between.
+        The sums of `fairstats.counts.by_item.SUMS`. For AD, every missing answer moves the signed
+        difference in the same direction, towards 0 if favourable. If the difference would pass 0,
+        the smallest AD is 0, at an intermediate completion.
     """
     c = {name: cells[..., place] for place, name in enumerate(PATTERNS)}
     n = cells.sum(axis=-1)

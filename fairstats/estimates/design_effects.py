@@ -1,4 +1,4 @@
-"""How far the figures of clustered answers are less certain than their number says."""
+"""Design effects: how much clustering reduces the precision of estimates."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from fairstats.inference.sign_flip import design_effect
 from fairstats.metrics.metric import Patterns
 from fairstats.metrics.registry import PAIR_METRICS
 
-#: Metrics can have the same one: its design effect is computed once.
+#: If metrics share an influence, its design effect is computed once.
 _INFLUENCES = {m.influence: m.rests_on for m in PAIR_METRICS if m.influence}
 
 
 def design_effects(
     counts: pd.DataFrame, items: pd.DataFrame, missing: CountingPolicy
 ) -> dict[str, FloatArray]:
-    """The design effect of each figure of each pair.
+    """Compute the design effect of each estimate of each pair.
 
     Parameters
     ----------
     counts : pandas.DataFrame
-        The pairs' outcome counts, one row per unit and pair, and ``copies`` (1 if absent): in how
-        many of the pairs each answer is.
+        The pairs' outcome counts, one row per unit and pair, and ``copies`` (1 if absent): the
+        number of pairs that share an answer.
     items : pandas.DataFrame
-        The kinds of items of those of them whose answers are clustered, from
+        The kinds of items of the pairs with clustered answers, from
         `fairstats.counts.item_kinds.count_items`.
     missing : {"available", "complete", "incorrect"}
         The policy for missing answers.
@@ -41,14 +41,14 @@ def design_effects(
     Returns
     -------
     dict of str to ndarray
-        By metric that has an `influence`, one element per row of `counts`; 1 if its answers are
-        not clustered. It divides numbers of pairs, or of answers for those of one group.
+        By metric with an `influence`, one element per row of `counts`; 1 if its answers are not
+        clustered. It divides numbers of pairs, or numbers of answers for estimates of one group.
 
     Notes
     -----
-    With s samples of an item there are s² pairs of answers, but only s answers of a group. The
-    effect of a figure of pairs is therefore never below ``copies``: the pairs never count for more
-    than one independent pair per answer.
+    With s samples of an item there are s² pairs of answers, but only s answers of a group. So the
+    effect for an estimate of pairs is never below ``copies``: pairs never count for more than one
+    independent pair per answer.
     """
     effects = {influence: np.ones(len(counts)) for influence in _INFLUENCES}
     copies = copies_of(counts)

@@ -1,4 +1,4 @@
-"""Which models a board ranks: those that answered enough, and better than a guess."""
+"""Which models a board ranks: those with enough answers that are better than guessing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNIT = list(UNIT_COLUMNS)
 def why_unranked(
     counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, *, alpha: float = 0.05
 ) -> pd.Series:
-    """Give the reason why a model is listed without a rank.
+    """Return the reason why a model is listed without a rank.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def why_unranked(
     items : pandas.Series
         The number of items that each unit was asked, by `UNIT_COLUMNS` and attribute.
     benchmark : Benchmark
-        Declares who is ranked: `selected_on`, `largest_missing` and `lowest_accuracy`.
+        Declares which models are ranked: `selected_on`, `largest_missing` and `lowest_accuracy`.
     alpha : float
         1 − confidence level of the interval of accuracy.
 
@@ -55,29 +55,30 @@ def why_unranked(
 def why_not_above_chance(
     counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, *, alpha: float = 0.05
 ) -> pd.Series:
-    """Say which models answer no better than the benchmark asks of a model that is ranked.
+    """Return the models that do not exceed the accuracy required for a rank.
 
-    A model that guesses is fair in the way a coin is: its accuracy does not depend on the group
-    because it does not depend on the vignette.
+    A guessing model is fair only as a coin is: its accuracy does not depend on the group because it
+    does not depend on the vignette.
 
     Parameters
     ----------
     counts, items, benchmark, alpha
-        As for `why_unranked`.
+        As in `why_unranked`.
 
     Returns
     -------
     pandas.Series
-        By `UNIT_COLUMNS`: the reason, or empty if the lower limit of the Wilson interval of
-        accuracy in the neutralized variant exceeds `benchmark.lowest_accuracy`, by default
-        `benchmark.chance`, and that of at least one group of every pair exceeds chance.
+        By `UNIT_COLUMNS`, the reason, or empty if two conditions hold. The lower limit of the
+        Wilson interval of accuracy in the neutralized variant exceeds `benchmark.lowest_accuracy`,
+        by default `benchmark.chance`. The lower limit for at least one group of every pair exceeds
+        chance.
 
     Notes
     -----
-    A missing answer is wrong, and so is an item that was not asked: a model must not reach the
-    limit by leaving out what it does not know. Both groups of a pair are looked at because a
-    model could guess only if a group is named. Items are what is independent, so several samples
-    of an item count as one answer in the interval.
+    A missing answer is wrong, and so is an item that was not asked. So a model cannot reach the
+    limit by leaving out questions that it cannot answer. Both groups of a pair are checked because
+    a model could guess only if a group is named. Items are the independent units, so several
+    samples of an item count as one answer in the interval.
     """
     accuracy, low = _accuracies(counts, items, benchmark, alpha)
     reasons = list(_too_low(counts, accuracy, low, benchmark))
@@ -97,31 +98,31 @@ def why_not_above_chance(
 def why_other_variants(
     patterns: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
 ) -> dict[str, str]:
-    """Say which models of a board did not answer the variants that the others answered.
+    """Return the models of a board that answered different variants from the other models.
 
-    Answers to another version of the variants, given as answers to this one, would be ranked
-    against models that had a harder task.
+    If answers to another version of the variants were submitted for this one, they would be ranked
+    against models with a harder task.
 
     Parameters
     ----------
     patterns : pandas.DataFrame
-        The patterns of `fairstats.counts.by_item.item_patterns` of the models of one board.
+        The patterns from `fairstats.counts.by_item.item_patterns`, for the models of one board.
     benchmark : Benchmark
-        Without a ``same_variants_odds_ratio`` of the benchmark no model is set aside.
+        If the benchmark has no ``same_variants_odds_ratio``, no model is excluded.
     alpha : float
         1 − confidence level of the odds ratio.
 
     Returns
     -------
     dict of str to str
-        The reason by model, for those whose flips do not fit. With fewer than three models nobody
-        can say which of them is the odd one out.
+        The reason by model, for models with flips that do not fit. With fewer than three models,
+        the deviating one cannot be identified.
 
     Notes
     -----
     `fairstats.estimates.same_variants` compares a model's flips with the direction in which most
-    other models flip. On FairMedQA's two boards of released answers none of the 10 sets is set
-    aside; each is if it is given as answers to the other version.
+    other models flip. On FairMedQA's two boards of released answers, none of the 10 sets is
+    excluded. Each one is excluded if it is submitted as answers to the other version.
     """
     ratio = benchmark.same_variants_odds_ratio
     if ratio is None:
@@ -151,7 +152,7 @@ def why_other_variants(
 def _accuracies(
     counts: pd.DataFrame, items: pd.Series, benchmark: Benchmark, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """The accuracy of both groups of each pair and its lower limit, over all items."""
+    """Return the accuracy of both groups of each pair and its lower limit, over all items."""
     paired = apply_policy(counts, "incorrect")
     attributes = pd.MultiIndex.from_frame(counts[[*_UNIT, "attribute"]])
     asked = items.reindex(attributes, fill_value=0).to_numpy(dtype=np.int64)
@@ -164,7 +165,7 @@ def _accuracies(
 
 
 def _of_neutralized(counts: pd.DataFrame) -> pd.Series:
-    """Which pairs compare with the neutralized variant."""
+    """Return which pairs compare with the neutralized variant."""
     neutral = counts[["group_a", "group_b"]].eq(NEUTRALIZED).any(axis=1)
     return counts["attribute"].eq(BASELINE) & neutral
 
@@ -172,9 +173,9 @@ def _of_neutralized(counts: pd.DataFrame) -> pd.Series:
 def _too_low(
     counts: pd.DataFrame, accuracies: FloatArray, lows: FloatArray, benchmark: Benchmark
 ) -> Iterator[str]:
-    """Why a pair's accuracy is not above what is asked of it, or nothing, pair by pair."""
+    """Return, pair by pair, why accuracy is not above the requirement; empty if it is."""
     least = benchmark.chance if benchmark.lowest_accuracy is None else benchmark.lowest_accuracy
-    # A benchmark that asks for less than chance in the baseline asks for no more elsewhere.
+    # If a benchmark requires less than chance in the baseline, it requires no more elsewhere.
     of_groups = min(least, benchmark.chance)
     needed = "the best guess," if benchmark.lowest_accuracy is None else "the required"
     pairs = counts[["attribute", "group_a", "group_b"]].itertuples(index=False, name=None)

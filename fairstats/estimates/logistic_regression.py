@@ -1,4 +1,4 @@
-"""Logistic regression of right and wrong on the group, items being clusters."""
+"""Logistic regression of correctness on the group, with items as clusters."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha, check_choice
 from fairstats.inference.logit import separating_direction
 
-#: What names a variant: covariates that have these columns describe variants, not items.
+#: Columns that identify a variant: covariates with these columns describe variants, not items.
 VARIANT_COLUMNS = ("item_id", "attribute", "group")
-#: How the names of covariates begin among a model's terms.
+#: Prefix of covariate names among a model's terms.
 COVARIATE = "covariate "
-#: The columns of the table that `gee_logistic` gives, in order.
+#: Columns of the table from `gee_logistic`, in order.
 REGRESSION_COLUMNS = (
     *PAIR_COLUMNS,
     "term",
@@ -55,11 +55,11 @@ def gee_logistic(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Logistic regression of a correct answer on the group, by generalised estimating equations.
+    """Fit a logistic regression of correctness on the group, by generalised estimating equations.
 
-    logit P(correct) = β₀ + β₁ [group a] + β' covariates, over the answers of each declared pair
-    of each unit. Answers to an item are a cluster: the working correlation is independence, the
-    standard errors are the robust ones.
+    The model is logit P(correct) = β₀ + β₁ [group a] + β' covariates, over the answers of each
+    declared pair of each unit. The answers to an item form a cluster. The working correlation is
+    independence, and the standard errors are robust.
 
     Parameters
     ----------
@@ -67,45 +67,46 @@ def gee_logistic(
         The answers table.
     covariates : pandas.DataFrame, optional
         Numbers that describe the items, such as length or difficulty: a column ``item_id``, or an
-        index of that name, and a column a covariate. With columns ``attribute`` and ``group``
-        besides they describe variants, such as what a text adds: each answer then has its own
-        variant's, which may differ between the groups.
+        index of that name, and one column per covariate. With the additional columns ``attribute``
+        and ``group`` they describe variants, e.g. properties of the added text. Each answer then
+        has its variant's covariates, which may differ between groups.
     missing : {"available", "complete", "incorrect"}, optional
         The policy for missing answers; by default the benchmark's.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        One row a term of each pair's model, columns `REGRESSION_COLUMNS`: log odds ``estimate``
-        with its robust standard error, the ``odds_ratio`` and its Wald limits, and the test of 0.
-        The term ``group`` is the odds ratio of a correct answer for group a against b over all
-        items, which the paired (conditional) one of `odds_ratio` is not.
+        One row per term of each pair's model, with columns `REGRESSION_COLUMNS`: log odds
+        ``estimate`` with its robust standard error, the ``odds_ratio`` and its Wald limits, and the
+        test of 0. The term ``group`` is the marginal odds ratio of a correct answer for group a
+        against b, over all items. This differs from the paired (conditional) odds ratio of
+        `odds_ratio`.
 
     Raises
     ------
     InputError
-        Where no column or index is called ``item_id``, only one of ``attribute`` and ``group`` is
-        there, an item (or variant) that was asked has no covariate or appears twice, or a
+        If no column or index is called ``item_id``, or only one of ``attribute`` and ``group`` is
+        present. Also if an item (or variant) that was asked has no covariate or appears twice, or a
         covariate is not a number.
     ValueError
-        For the policy ``bounds`` or an unknown one, or alpha outside (0, 1).
+        For the policy ``bounds`` or an unknown policy, or alpha outside (0, 1).
 
     Notes
     -----
-    If right and wrong answers are separated by the terms (all answers are right, all of a group's
-    are, or all where a covariate is large), or if one term follows from the others (a constant or
-    doubled covariate), there is no estimate: the rows are NaN, and the note says why. With working
-    independence the estimates solve the same equations as an ordinary logistic regression, so
-    Albert and Anderson's condition decides whether they are finite, by linear programming
-    (`fairstats.inference.logit.separating_direction`).
+    There is no estimate if the terms separate right from wrong answers. Examples: all answers are
+    right, all of one group's are, or all with a large covariate are. The same holds if one term
+    follows from the others (a constant or duplicated covariate). The rows are then NaN, and the
+    note gives the reason. With working independence, the estimates solve the same equations as an
+    ordinary logistic regression. So Albert and Anderson's condition decides whether they are
+    finite, by linear programming (`fairstats.inference.logit.separating_direction`).
 
-    A variant's covariate may lie between the group and the answer, as what its text adds does. The
-    term ``group`` is then what is left of the difference among variants alike in it, and rests on
-    the model wherever the groups' variants are not alike.
+    A variant's covariate may be a mediator between the group and the answer, e.g. a property of its
+    added text. The term ``group`` is then the remaining difference among variants with equal
+    covariates. If the groups' variants differ in the covariate, the term depends on the model.
 
     References
     ----------
@@ -152,9 +153,9 @@ def gee_logistic(
 
 
 def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.DataFrame:
-    """The covariates indexed by item, or by item, attribute and group where they are of variants.
+    """Return the covariates indexed by item, or by item, attribute and group (for variants).
 
-    By their own numbering they could be joined to others.
+    The original row numbers could match other rows in a join.
     """
     in_index = [n for n in covariates.index.names if n in VARIANT_COLUMNS and n not in covariates]
     covariates = covariates.reset_index(in_index)
@@ -194,7 +195,7 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
 
 
 def _names(pairs: pd.DataFrame, side: str, levels: int) -> pd.Index:
-    """Whose covariates the answers of group a, or b, have: an item's, or a variant's."""
+    """Return the keys of the covariates for the answers of group a or b: items or variants."""
     if levels == 1:
         return pd.Index(pairs["item_id"])
     return pd.MultiIndex.from_frame(pairs[["item_id", "attribute", f"group_{side}"]])
@@ -203,10 +204,10 @@ def _names(pairs: pd.DataFrame, side: str, levels: int) -> pd.Index:
 def answer_rows(
     pairs: pd.DataFrame, policy: str, covariates: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """One row an answer of a pair of groups: item_id, correct, group (1 for group a), covariates.
+    """Return one row per answer of a pair: item_id, correct, group (1 for group a), covariates.
 
-    `pairs` is of one unit and pair, from `fairstats.counts.by_item.item_patterns`; `covariates`
-    from `checked_covariates`, by the names of which a column begins with `COVARIATE`.
+    `pairs` is for one unit and pair, from `fairstats.counts.by_item.item_patterns`. `covariates` is
+    from `checked_covariates`; its columns are added with the prefix `COVARIATE`.
     """
     sides = []
     for number, side, other in ((1.0, "a", "b"), (0.0, "b", "a")):
@@ -231,19 +232,19 @@ def answer_rows(
 
 @dataclass(frozen=True)
 class GeeFit:
-    """Logistic regression by generalised estimating equations, or why there is none.
+    """Logistic regression by generalised estimating equations, or the reason for its absence.
 
     Attributes
     ----------
     terms : tuple of str
-        The intercept, then the columns of the data but item_id and correct.
+        The intercept, then the columns of the data except item_id and correct.
     params : ndarray, shape (terms,)
         Log odds, NaN without a fit.
     influence : ndarray, shape (items, terms)
-        What each item adds to the estimates, linearised, in the order of the items' names. Its
+        Each item's linearised contribution to the estimates, in the order of the items' names. Its
         cross product is the robust covariance.
     reason : str
-        Why there is no fit; empty where there is one.
+        The reason why there is no fit; empty if there is one.
     """
 
     terms: tuple[str, ...]
@@ -253,12 +254,12 @@ class GeeFit:
 
     @property
     def covariance(self) -> FloatArray:
-        """The robust covariance of the estimates, items being clusters."""
+        """Return the robust covariance of the estimates, with items as clusters."""
         return self.influence.T @ self.influence
 
 
 def fit_gee(data: pd.DataFrame) -> GeeFit:
-    """Fit ``correct`` on the other columns of `answer_rows`, items being clusters."""
+    """Fit ``correct`` on the other columns of `answer_rows`, with items as clusters."""
     import statsmodels.api as sm
 
     terms = ("intercept", *(name for name in data if name not in ("item_id", "correct")))
@@ -267,8 +268,8 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
     if reason:
         return GeeFit(terms, nothing, nothing[None], reason)
     design = np.column_stack([np.ones(len(data)), data[list(terms[1:])].to_numpy(dtype=float)])
-    # Fitted from one origin and on one scale: otherwise the covariates' units, and how a machine
-    # adds them up, would decide whether the fit converges.
+    # Centre and scale the columns. If not, the covariates' units, and the order of summation on a
+    # machine, would decide whether the fit converges.
     spread = design.std(axis=0)
     to_params = np.diag(1 / np.where(spread > 0, spread, 1.0))
     to_params[0, 1:] = -(design[:, 1:].mean(axis=0) @ to_params[1:, 1:])
@@ -282,7 +283,7 @@ def fit_gee(data: pd.DataFrame) -> GeeFit:
         cov_struct=sm.cov_struct.Independence(),
     )
     with warnings.catch_warnings():
-        # A fit near separation may take fitted probabilities to 0 or 1 on its way.
+        # Near separation, fitted probabilities may reach 0 or 1 during iteration.
         warnings.simplefilter("ignore")
         result = model.fit(cov_type="robust")
     if not (result.converged and np.isfinite(result.bse).all()):
@@ -326,12 +327,12 @@ def _fit(data: pd.DataFrame, alpha: float) -> list[dict[str, Any]]:
 
 
 def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
-    """Why there is no finite estimate; empty where there may be one."""
+    """Return why there is no finite estimate; empty if there may be one."""
     rates = data.groupby("group")["correct"].agg(["mean", "size"])
     if len(rates) < 2:
         return "a group has no answer"
     design = data[terms[1:]].to_numpy(dtype=float)
-    # Scaled, so that neither the rank nor the separation depends on the covariates' units.
+    # Scaled, so that neither rank nor separation depends on the covariates' units.
     spread = design.std(axis=0)
     scaled = (design - design.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     with_intercept = np.column_stack([np.ones(len(scaled)), scaled])

@@ -1,4 +1,4 @@
-"""The estimates of the pairs of groups, metric by metric, from their outcome counts."""
+"""Estimates of the pairs of groups, metric by metric, from their outcome counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairstats.estimates.table import BOUNDS_NOTE
 from fairstats.metrics.metric import PairMetric, Pairs
 from fairstats.metrics.registry import PAIR_METRICS
 
-#: The metrics that verdicts rest on.
+#: The metrics used for verdicts.
 DECISIVE = ("accuracy_difference", "mcnemar")
 
 
@@ -30,23 +30,23 @@ def pairs_of(
     alpha: float,
     tests: npt.ArrayLike = 1,
 ) -> Pairs:
-    """Put together what the metrics of one benchmark's pairs are computed from, see `Pairs`."""
+    """Assemble the input of the metrics for one benchmark's pairs, see `Pairs`."""
     effects = design_effects(counts, items, missing)
     tests = np.broadcast_to(np.asarray(tests, dtype=np.int64), len(counts))
     return Pairs(counts, items, letters, missing, alpha, effects, tests)
 
 
 def counted_tables(pairs: Pairs, only: Collection[str] = ()) -> list[pd.DataFrame]:
-    """The estimates of one benchmark's pairs under a policy that gives counts.
+    """Compute the estimates of one benchmark's pairs, under a policy that gives counts.
 
-    One table per metric, with some of the columns `fairstats.estimates.table.ESTIMATE_COLUMNS`; of
-    all metrics, or of those named in `only`.
+    Returns one table per metric, with some of the columns
+    `fairstats.estimates.table.ESTIMATE_COLUMNS`; for all metrics, or for those named in `only`.
     """
     return [_table(metric, pairs) for metric in PAIR_METRICS if not only or metric.name in only]
 
 
 def bounds_tables(pairs: Pairs) -> list[pd.DataFrame]:
-    """The ranges of one benchmark's pair figures over all fill-ins of missing answers."""
+    """Return the ranges of one benchmark's pair estimates over all fill-ins of missing answers."""
     n = pairs.counts[list(PATTERNS)].sum(axis=1).to_numpy(np.int64)
     answers = per_answer(n, copies_of(pairs.counts))
     ranges = pair_bounds(pairs.counts)
@@ -59,7 +59,7 @@ def bounds_tables(pairs: Pairs) -> list[pd.DataFrame]:
         low, high = ranges[metric.name]
         table = pairs.rows().assign(
             metric=metric.name,
-            # A range of one value is that value; of several, none is the estimate.
+            # A range of one value is that value; with several values, there is no estimate.
             estimate=np.where(low == high, low, np.nan),
             ci_low=low,
             ci_high=high,
@@ -93,7 +93,7 @@ def _table(metric: PairMetric, pairs: Pairs) -> pd.DataFrame:
 
 
 def _named(metric: PairMetric, table: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
-    """Name the metric, and the design effect of its interval; without one it has no interval."""
+    """Name the metric, and the design effect of its interval; drop the interval if it has none."""
     table = table.assign(metric=metric.name)
     if "method_note" not in table:
         table["method_note"] = ""

@@ -1,4 +1,4 @@
-"""One table that shows every figure under each policy for missing answers."""
+"""A table of every estimate under each policy for missing answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compare_policies(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Every figure under all four policies for missing answers, side by side.
+    """Compute every estimate under all four policies for missing answers, for comparison.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ def compare_policies(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
         `PAIR_COLUMNS`, ``metric``, ``n_missing_a``, ``n_missing_b``, and for each of available,
         complete and incorrect the estimate, its limits and n, e.g. ``estimate_available``,
-        ``ci_low_available``; ``lowest`` and ``highest`` are the bounds over all fill-ins. Figures
-        that have no bounds (tests, odds ratios) are left out.
+        ``ci_low_available``; ``lowest`` and ``highest`` are the bounds over all fill-ins. Metrics
+        without bounds (tests, odds ratios) are left out.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def compare_policies(
 
     Notes
     -----
-    Where nothing is missing the policies agree. Where they do not, a conclusion that changes
-    between them rests on what is not known; one that holds from lowest to highest does not.
+    If no answers are missing, the policies agree. If a conclusion changes between policies, it
+    depends on unknown answers. If it holds from lowest to highest, it does not.
 
     References
     ----------

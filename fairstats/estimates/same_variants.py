@@ -1,4 +1,4 @@
-"""Are two answer sets answers to the same variants? Told from the answers, without the text."""
+"""Do two answer sets answer the same variants? Judged from the answers, without the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_VERDICT = "no verdict"
 
 @dataclass(frozen=True)
 class SameVariants(Tabular):
-    """Whether two answer sets are of the same variants.
+    """Whether two answer sets are for the same variants.
 
     Attributes
     ----------
@@ -35,15 +35,15 @@ class SameVariants(Tabular):
         `SAME`, `DIFFERENT` or `CANNOT_TELL`; `NO_VERDICT` if the benchmark does not declare
         ``same_variants_odds_ratio``.
     odds_ratio, ci_low, ci_high, ci_level, ci_method, p_value, test
-        Of `fairstats.inference.matched_patterns`: by how much the same attribute of an item
-        multiplies the odds of the same flip in the other set; 1 for unrelated variants.
+        From `fairstats.inference.matched_patterns`: the factor by which the same attribute of an
+        item multiplies the odds of the same flip in the other set; 1 for unrelated variants.
     shared, expected : int, float
-        Flips that both sets have, and how many are expected of unrelated variants.
+        Flips that both sets have, and the number expected for unrelated variants.
     matched, crossed : float
-        The correlation of flips of the same attribute, and of different attributes of an item:
-        what both sets owe to the item alone.
+        The correlation of flips of the same attribute, and of different attributes of an item. The
+        latter is due to the item alone.
     excess, excess_low, excess_high : float
-        matched − crossed and its limits, items being what is drawn.
+        matched − crossed and its limits, with items resampled.
     attributes, n : int
         Attributes and items that both sets were asked.
     """
@@ -67,7 +67,7 @@ class SameVariants(Tabular):
     n: int
 
     def sentence(self) -> str:
-        """The finding in a sentence, with its figures."""
+        """Return the result in a sentence, with its figures."""
         if self.verdict == NO_VERDICT:
             why = f"{self.verdict}: the benchmark does not declare same_variants_odds_ratio"
             return why if np.isnan(self.odds_ratio) else f"{why} ({self._figures()})"
@@ -96,23 +96,23 @@ def same_variants(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> SameVariants:
-    """Tell from their flips whether two answer sets are of the same variants.
+    """Judge from their flips whether two answer sets are for the same variants.
 
-    A flip is an item and attribute of which only one group's answer is right. Models share flips
-    because they share items; where they also share the variants' text, a flip for race in one
-    goes with a flip for race in the other, and not as well with one for sex.
+    A flip is an item and attribute for which only one group's answer is right. Models share flips
+    because they share items. If they also share the variants' text, a flip for race in one model
+    predicts a flip for race in the other, more than a flip for sex.
 
     Parameters
     ----------
     old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers of one model by one strategy each, to the same items of one benchmark.
+        Two answer sets, each from one model with one strategy, to the same items of one benchmark.
     missing : {"available", "complete", "incorrect", "bounds"}, optional
-        By default the benchmark's. Under ``incorrect`` a missing answer is a wrong one; otherwise
-        an item with one in either set is left out.
+        By default the benchmark's. Under ``incorrect``, a missing answer is wrong. Under the other
+        policies, an item with a missing answer in either set is left out.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
@@ -121,27 +121,28 @@ def same_variants(
     Raises
     ------
     InputError
-        Where a table holds several answer sets, or they are of different benchmarks.
+        If a table holds several answer sets, or they are for different benchmarks.
 
     Notes
     -----
-    The test permutes the sets' patterns of flips over the items that have the same flips in each,
-    whatever the attribute: see `fairstats.inference.matched_patterns`. Items may be as prone to
-    flips as they like. With r the benchmark's ``same_variants_odds_ratio``, the verdict is "same
-    variants" if the lower limit of the odds ratio is above 1 and the upper one not below r,
-    "different variants" if the upper limit is below r and the lower not above 1, and "cannot tell"
-    if neither holds. How far models share flips depends on the benchmark's variants, so r is
-    derived from answers to that benchmark (docs/benchmark-files.md), and without it there is no
-    verdict. The test takes two attributes; of one with several pairs of groups the first declared
-    pair counts, and of several samples of an item the group that is right
-    more often.
+    The test permutes the sets' patterns of flips over items with the same flips in each set,
+    regardless of the attribute: see `fairstats.inference.matched_patterns`. Items may differ in how
+    prone they are to flips. Let r be the benchmark's ``same_variants_odds_ratio``. The verdict is
+    "same variants" if the lower limit of the odds ratio is above 1 and the upper limit is not below
+    r. It is "different variants" if the upper limit is below r and the lower limit is not above 1.
+    In all other cases it is "cannot tell".
 
-    FairMedQA declares 2.5: of the 61 pairs of its 15 released answer sets that are of one version,
-    the smallest odds ratio is 2.47. All 61 are then judged the same; of 44 pairs across versions
-    none is, 35 are judged different, and 9 cannot be told. With r taken from the pairs without
-    either model the verdicts are the same but for two of these. FairMedQA's variants are
-    adversarial, and their text makes the flips. If variants differ by little more than a word, most
-    flips are chance, and two sets of the same ones may look different.
+    How far models share flips depends on the benchmark's variants. So r is derived from answers to
+    that benchmark (docs/benchmark-files.md), and without r there is no verdict. The test takes two
+    attributes. If an attribute has several pairs of groups, the first declared pair counts. With
+    several samples of an item, the group that is right more often counts.
+
+    FairMedQA declares 2.5. Its 15 released answer sets form 61 pairs of the same version, with a
+    smallest odds ratio of 2.47. All 61 are judged the same. Of 44 pairs across versions, none is
+    judged the same, 35 are judged different, and 9 are undecided. If r is derived from the pairs
+    without either model, all verdicts but two of these are the same. FairMedQA's variants are
+    adversarial, and their text causes the flips. If variants differ by little more than a word,
+    most flips are chance, and two sets of the same variants may look different.
 
     Examples
     --------
@@ -183,23 +184,24 @@ def same_variants(
 def flips_of_items(
     patterns: pd.DataFrame, benchmark: Benchmark, missing: MissingPolicy | None = None
 ) -> pd.DataFrame:
-    """The flips of one answer set: a row an item, a column an attribute.
+    """Return the flips of one answer set: one row per item, one column per attribute.
 
     Parameters
     ----------
     patterns : pandas.DataFrame
-        From `fairstats.counts.by_item.item_patterns`, of one answer set.
+        From `fairstats.counts.by_item.item_patterns`, for one answer set.
     benchmark : Benchmark
         Its benchmark.
     missing
-        As for `same_variants`.
+        As in `same_variants`.
 
     Returns
     -------
     pandas.DataFrame
-        1 where only group a's answer is right, −1 where only group b's is, else 0; NaN where an
-        answer that counts is missing. Of several samples every answer of a is compared with every
-        answer of b, and the group that is right more often counts. Only attributes that were asked.
+        1 if only group a's answer is right, −1 if only group b's is, and 0 if both or neither are.
+        NaN if an answer that counts is missing. With several samples, every answer of a is compared
+        with every answer of b, and the group that is right more often counts. Only attributes that
+        were asked are included.
     """
     wrong_if_missing = (missing or benchmark.missing) == "incorrect"
     columns = {}
@@ -227,14 +229,14 @@ def same_flips(
     smallest_same: float | None,
     alpha: float = 0.05,
 ) -> SameVariants:
-    """Judge flips that `flips_of_items` gave, as `same_variants` does answers.
+    """Judge flips from `flips_of_items`, as `same_variants` judges answers.
 
     Parameters
     ----------
     old, new : pandas.DataFrame
         The flips of two answer sets.
     smallest_same : float or None
-        The benchmark's ``same_variants_odds_ratio``; without one there is no verdict.
+        The benchmark's ``same_variants_odds_ratio``; if None, there is no verdict.
     alpha : float
         1 − confidence level.
 
@@ -278,9 +280,9 @@ def same_flips(
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Mean correlation of the same and of different attributes, and each item's excess.
+    """Return mean correlations of the same and different attributes, and each item's excess.
 
-    An attribute without a flip in one of the sets has no correlation: it is left out.
+    Attributes without a flip in one of the sets have no correlation and are left out.
     """
     nothing = np.nan, np.nan, np.empty(0)
     if len(one) < 2:
@@ -302,12 +304,11 @@ def _correlations(one: np.ndarray, other: np.ndarray) -> tuple[float, float, np.
 
 
 def is_declared(version: str, benchmark: Benchmark) -> bool:
-    """Whether a benchmark's file names this version of it; others, such as "unknown", do not say
-    what was asked."""
+    """Return whether the benchmark's file names this version ("unknown" is never named)."""
     return version in benchmark.versions
 
 
-#: The columns of the table that `variant_sets` gives, in order.
+#: Columns of the table from `variant_sets`, in order.
 VARIANT_SET_COLUMNS = (
     "benchmark",
     "benchmark_version_a",
@@ -319,7 +320,7 @@ VARIANT_SET_COLUMNS = (
     "declared",
     *SameVariants.__dataclass_fields__,
 )
-#: What two versions say of each other.
+#: The declared relation of two versions.
 ONE_VERSION, TWO_VERSIONS, UNDECLARED = "one version", "two versions", "undeclared"
 
 
@@ -330,20 +331,20 @@ def variant_sets(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """`same_variants` of every two answer sets of a benchmark.
+    """Apply `same_variants` to every two answer sets of a benchmark.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     missing, alpha, benchmarks
-        As for `same_variants`. The level is of each pair for itself.
+        As in `same_variants`. The level is per pair, without adjustment.
 
     Returns
     -------
     pandas.DataFrame
-        `VARIANT_SET_COLUMNS`: one row two answer sets; ``declared`` is `ONE_VERSION`,
-        `TWO_VERSIONS`, or `UNDECLARED` where the benchmark names the version of one of them not.
+        `VARIANT_SET_COLUMNS`: one row per two answer sets. ``declared`` is `ONE_VERSION`,
+        `TWO_VERSIONS`, or `UNDECLARED` if the benchmark does not name the version of one of them.
     """
     opened = open_answers(answers, benchmarks)
     known, patterns = opened.benchmarks, item_patterns(opened)

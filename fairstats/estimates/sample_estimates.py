@@ -1,4 +1,4 @@
-"""The estimates of the pairs of groups that several samples of an item allow."""
+"""Estimates of the pairs of groups that need several samples of an item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairstats.metrics.registry import SAMPLE_METRICS
 def sample_table(
     folds: Folds, benchmark: Benchmark, missing: CountingPolicy, alpha: float
 ) -> pd.DataFrame:
-    """Return the figures of each declared pair that need several samples of an item.
+    """Return the estimates of each declared pair that need several samples of an item.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def sample_table(
     -------
     pandas.DataFrame
         One row per unit, pair and `SampleMetric`, with some of the columns
-        `fairstats.estimates.table.ESTIMATE_COLUMNS`. A pair without an item that has two answers
-        for each group has no row.
+        `fairstats.estimates.table.ESTIMATE_COLUMNS`. A pair has no row if no item has two answers
+        for each group.
     """
     rows = []
     for attribute in benchmark.attributes.values():

@@ -1,4 +1,4 @@
-"""How an accuracy difference and its verdict move with the choices that an analyst makes."""
+"""Sensitivity of an accuracy difference and its verdict to the analyst's choices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fairstats.inference.multiplicity import adjust_pvalues
 from fairstats.inference.paired_intervals import DifferenceMethod, difference_interval
 from fairstats.metrics.accuracy import accuracy_difference, proportion
 
-#: The columns of the table that `sensitivity_of` gives, in order.
+#: Columns of the table from `sensitivity_of`, in order.
 SENSITIVITY_COLUMNS = (
     *PAIR_COLUMNS,
     "aspect",
@@ -40,13 +40,13 @@ SENSITIVITY_COLUMNS = (
     "verdict",
     "published",
 )
-#: What is chosen, in the order the rows of a pair stand in.
+#: The choices, in row order within a pair.
 MISSING, INTERVAL, TEST, MARGIN = ASPECTS = ("missing", "interval", "test", "margin")
 INTERVALS: tuple[DifferenceMethod, ...] = get_args(DifferenceMethod)
 TESTS: tuple[McNemarMethod, ...] = get_args(McNemarMethod)
-#: The margins at which verdicts are given beside the benchmark's own.
+#: The margins for which verdicts are given, in addition to the benchmark's margin.
 MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
-#: The choice whose estimate is the smallest margin at which a pair counts as equivalent.
+#: For this choice, the estimate is the smallest margin at which a pair counts as equivalent.
 SMALLEST = "smallest"
 
 _KEYS = list(PAIR_COLUMNS)
@@ -65,14 +65,14 @@ def sensitivity_of(
     alpha: float,
     benchmarks: Mapping[str, Benchmark],
 ) -> pd.DataFrame:
-    """Every pair's accuracy difference and verdict under each choice, the others as published.
+    """Compute each pair's accuracy difference and verdict under each choice, varied one at a time.
 
     Parameters
     ----------
     answers : pandas.DataFrame
         The answers of a release.
     missing : {"available", "complete", "incorrect", "bounds"} or None
-        The policy that the release publishes; None for the one that each benchmark declares.
+        The release's published policy; None for the one declared by each benchmark.
     alpha : float
         1 − confidence level, and the level of the verdicts.
     benchmarks : mapping of str to Benchmark
@@ -81,27 +81,27 @@ def sensitivity_of(
     Returns
     -------
     pandas.DataFrame
-        `SENSITIVITY_COLUMNS`, one row a pair and choice, the pairs in the order of the estimates.
-        ``published`` marks the choice that was published: its figures are those of the estimates
-        table. ``aspect`` says what is chosen:
+        `SENSITIVITY_COLUMNS`, one row per pair and choice, with pairs in the order of the
+        estimates. ``published`` marks the published choice, with the same values as in the
+        estimates table. ``aspect`` names the choice:
 
         ``missing``
-            The policy for missing answers. Under ``bounds`` the limits are the range over all
-            fill-ins, p the highest, and there is no verdict.
+            The policy for missing answers. Under ``bounds``, the limits are the range over all
+            fill-ins, p is the highest, and there is no verdict.
         ``interval``
-            The interval's method, `INTERVALS`, on the pairs that the policy's paired figures use:
-            those with both answers, or under ``incorrect`` all. p is the published test's; the
-            verdict takes equivalence from that method's 1 − 2 alpha interval. Where the published
-            figure rests on each group's own answers its method is a choice of its own, named as
-            in the estimates.
+            The interval's method, `INTERVALS`, applied to the pairs used by the policy's paired
+            estimates: those with both answers, or all under ``incorrect``. p is that of the
+            published test. The verdict takes equivalence from that method's 1 − 2 alpha interval.
+            If the published estimate uses all answers of each group, its method is listed as a
+            separate choice, named as in the estimates.
         ``test``
             McNemar's test, `TESTS`, adjusted by Holm's procedure over the published family. The
             estimate and its limits are the published ones.
         ``margin``
-            The equivalence margin, as a proportion: `MARGINS` and the benchmark's own. The figures
-            are the published ones. The choice ``smallest`` has another meaning: its estimate is
-            the margin above which the pair counts as equivalent, its limits are those of the
-            1 − 2 alpha interval, and its verdict is the one below that margin.
+            The equivalence margin, as a proportion: `MARGINS` and the benchmark's margin. The
+            values are the published ones. The choice ``smallest`` has another meaning. Its estimate
+            is the margin above which the pair counts as equivalent. Its limits are those of the 1 −
+            2 alpha interval, and its verdict is the one below that margin.
 
     Raises
     ------
@@ -110,20 +110,20 @@ def sensitivity_of(
 
     Notes
     -----
-    Another policy is one for the whole release: the p-values of all pairs are made under it and
-    adjusted together.
+    A changed policy applies to the whole release: the p-values of all pairs are computed under it
+    and adjusted together.
 
-    A pair without a published verdict (the baseline, a model that selected the items, groups that
-    were not asked the same) has none under another interval, test or margin either, and no
-    smallest margin. A verdict that another choice would give is "inconclusive" if missing
-    answers could change *it*. The intervals of all completions of the missing answers must lie
-    inside the smallest margin too. A model that guesses is not called equivalent at any margin.
+    Some pairs have no published verdict (the baseline, a model that selected the items, groups that
+    were not asked the same). These have no verdict under other intervals, tests or margins either,
+    and no smallest margin. A verdict under another choice is "inconclusive" if missing answers
+    could change *it*. The intervals of all completions of the missing answers must also be inside
+    the smallest margin. A guessing model is not called equivalent at any margin.
 
-    Of answers that are clustered (several samples of an item, the pooled attributes) only those
-    choices are given that exist for clusters: the published interval, widened by its design
-    effect, and the tests that flip items, mid-p and exact. In the families of the other tests
-    they keep their mid-p. Where the release publishes ``bounds`` there is no interval, test or
-    margin to choose, and only the policies are given.
+    For clustered answers (several samples of an item, pooled attributes), only choices that exist
+    for clusters are given. These are the published interval, widened by its design effect, and the
+    tests that flip items, mid-p and exact. In the families of the other tests they keep their
+    mid-p. If the release publishes ``bounds``, there is no interval, test or margin to choose, and
+    only the policies are given.
 
     Examples
     --------
@@ -153,13 +153,13 @@ def sensitivity_of(
     ]
     place = pd.Series(np.arange(len(published)), index=published.index)
     found = pd.concat([table.assign(_place=place.reindex(table.index)) for table in tables])
-    # The tables stand in the order of the aspects and choices; a stable sort keeps it in a pair.
+    # The tables are in the order of aspects and choices; a stable sort keeps it within a pair.
     found = found.sort_values("_place", kind="stable").reset_index()
     return found[list(SENSITIVITY_COLUMNS)].astype(_DTYPES)
 
 
 def _figures(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Each pair's difference with its verdict and the test that carries it, by `PAIR_COLUMNS`."""
+    """Return each pair's difference, its verdict and the test used, by `PAIR_COLUMNS`."""
     differences = estimates[estimates["metric"] == "accuracy_difference"].set_index(_KEYS)
     shown = differences[["estimate", "ci_low", "ci_high", "ci_method", "missing", "verdict"]]
     return shown.join(_test_rows(estimates, PRIMARY_TEST))
@@ -176,14 +176,14 @@ def _policies(folded: Folded, published: pd.DataFrame, alpha: float) -> Iterator
         table = published
         if not own.all():
             table = _figures(estimates_of(folded, policy, alpha, whole=False))
-            # Beside benchmarks of another policy the published p-values have another family.
+            # If other benchmarks have another policy, the published p-values have another family.
             table = pd.concat([published[own], table.reindex(published.index[~own])])
         yield _rows(table, MISSING, policy, own.reindex(table.index))
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The pairs of one benchmark under a policy that gives counts, as they were published."""
+    """The pairs of one benchmark under a policy that gives counts, as published."""
 
     counts: pd.DataFrame
     published: pd.DataFrame
@@ -198,7 +198,7 @@ class _Pairs:
 
     @property
     def margin(self) -> float:
-        """The published margin."""
+        """Return the published margin."""
         return self.benchmark.equivalence_margin
 
     @property
@@ -207,17 +207,17 @@ class _Pairs:
 
     @property
     def judged(self) -> pd.Series:
-        """Which have a published verdict."""
+        """Return the pairs with a published verdict."""
         return self.published["verdict"].notna()
 
     def verdicts(self, p_adjusted: npt.ArrayLike, inner: Limits, margin: float) -> pd.Series:
-        """Verdicts from other figures than the published, left open by the same rules."""
+        """Return verdicts for changed values, with the same rules for open verdicts."""
         found = self._judged_at(p_adjusted, inner, margin)
         return pd.Series(found, index=self.published.index, dtype="str").where(self.judged)
 
     @property
     def never_equivalent(self) -> npt.NDArray[np.bool_]:
-        """Which are not called equivalent at any margin, e.g. because the model guesses."""
+        """Return pairs that are never called equivalent, e.g. because the model guesses."""
         nothing = (np.zeros(len(self.published)),) * 2
         found = self._judged_at(np.ones(len(self.published)), nothing, 1 - 1e-9)
         return np.asarray(found != EQUIVALENT)
@@ -273,11 +273,11 @@ def _judged_pairs(
 def _intervals(pairs: _Pairs) -> Iterator[pd.DataFrame]:
     published, paired = pairs.published, pairs.paired
     method_used = published["ci_method"]
-    # What none of the methods below gives: each group's own answers, and clusters.
+    # Cases that none of the methods below covers: unpaired answers, and clusters.
     other = ~method_used.isin(INTERVALS) | pairs.clustered
     yield _rows(published, INTERVAL, method_used, True)[other]
     cells = (paired.n11, paired.n10, paired.n01, paired.n00)
-    # As the published one is computed, so that it is the same to its last bit.
+    # Use the published computation, so that results are identical to the last bit.
     right_a, right_b = paired.n11 + paired.n10, paired.n11 + paired.n01
     estimate = proportion(right_a, paired.n) - proportion(right_b, paired.n)
     for method in INTERVALS:
@@ -324,7 +324,7 @@ def _asymptotic(
     test: McNemarMethod,
     known: Mapping[str, Benchmark],
 ) -> pd.DataFrame:
-    """Every pair's p-value by this test, that of clustered ones as it is, and adjusted."""
+    """Return every pair's adjusted p-value by this test; clustered pairs keep theirs."""
     p_values = p_values.copy()
     for pairs in judged:
         result = mcnemar(pairs.paired.n10, pairs.paired.n01, method=test)
@@ -344,7 +344,7 @@ def _margins(pairs: _Pairs) -> Iterator[pd.DataFrame]:
         found = pairs.verdicts(p_adjusted, pairs.inner, margin)
         table = published.assign(verdict=found)
         yield _rows(table, MARGIN, f"{margin:g}", margin == pairs.margin)
-    # Limits that lie inside no margin give the verdict below the smallest.
+    # Limits that are inside no margin give the verdict below the smallest margin.
     everything = (np.full(len(published), -1.0), np.full(len(published), 1.0))
     table = published.assign(
         estimate=_smallest_margin(pairs),

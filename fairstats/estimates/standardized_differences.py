@@ -1,4 +1,4 @@
-"""The difference of two groups' accuracies had their variants had the same covariates."""
+"""Accuracy difference of two groups, standardized to the same covariates of their variants."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fairstats.estimates.logistic_regression import fit_gee
 
 @dataclass(frozen=True)
 class ItemEstimate:
-    """An estimate and what each item adds to it, linearised.
+    """An estimate and each item's linearised contribution to it.
 
     Attributes
     ----------
     estimate : float
-        NaN where there is none.
+        NaN if there is no estimate.
     influence : ndarray, shape (items,)
-        In the order of the items' names; the sum of its squares is the estimate's variance.
+        In the order of the items' names; the sum of squares is the estimate's variance.
     reason : str
-        Why there is no estimate; empty where there is one.
+        The reason why there is no estimate; empty if there is one.
     """
 
     estimate: float
@@ -32,12 +32,12 @@ class ItemEstimate:
 
     @property
     def std_error(self) -> float:
-        """The standard error, items being what is independent."""
+        """Return the standard error, with items as independent units."""
         return float(np.sqrt(self.influence @ self.influence))
 
 
 def accuracy_difference_of(data: pd.DataFrame) -> ItemEstimate:
-    """Acc_a − Acc_b of the rows of `answer_rows`, as they are."""
+    """Return the unadjusted Acc_a − Acc_b of the rows of `answer_rows`."""
     if data["group"].nunique() < 2:
         return ItemEstimate(np.nan, np.array([np.nan]), "a group has no answer")
     means = data.groupby("group")["correct"].transform("mean")
@@ -50,20 +50,20 @@ def accuracy_difference_of(data: pd.DataFrame) -> ItemEstimate:
 
 
 def standardized_difference(data: pd.DataFrame) -> ItemEstimate:
-    """The difference of accuracies that a logistic regression leaves to the group (g-computation).
+    """Compute the accuracy difference that a logistic regression leaves to the group.
 
-    With P̂(g, x) the fitted chance that an answer is correct in group g with covariates x,
+    This is g-computation. With P̂(g, x) the fitted probability of a correct answer in group g with
+    covariates x, it is
 
         (1 / N) Σ [P̂(a, x) − P̂(b, x)]
 
-    over all N answers of both groups, each with its own covariates.
+    over all N answers of both groups, each with its observed covariates.
 
     Parameters
     ----------
     data : pandas.DataFrame
         From `fairstats.estimates.logistic_regression.answer_rows`: item_id, correct, group (1 for
-        group a) and columns of covariates. Those that are constant over the rows adjust for nothing
-        and are left out.
+        group a) and columns of covariates. Covariates that are constant over the rows are left out.
 
     Returns
     -------
@@ -71,10 +71,10 @@ def standardized_difference(data: pd.DataFrame) -> ItemEstimate:
 
     Notes
     -----
-    The influence of an item is by the delta method: what it adds to the coefficients, whose cross
-    product is the robust covariance, and what its own covariates add to the mean. So the interval
-    is for items like these, not for these items' covariates alone. Without covariates it is the
-    plain difference with its paired standard error.
+    The influence of an item is by the delta method. It combines the item's contribution to the
+    coefficients, with the robust covariance as cross product, and the contribution of its
+    covariates to the mean. So the interval is for items like these, not only for these items'
+    covariates. Without covariates, it is the unadjusted difference with its paired standard error.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The accuracy differences of `fairstats.analyze`, of any choice of items."""
+"""The accuracy differences of `fairstats.analyze`, for any subset of items."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NO_LETTERS = pd.DataFrame(columns=[*PAIR_COLUMNS, "letter_a", "letter_b", "n"])
 
 
 def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float) -> pd.DataFrame:
-    """Acc_a − Acc_b of each unit and pair with the interval and test that `analyze` gives.
+    """Return Acc_a − Acc_b of each unit and pair, with interval and test as in `analyze`.
 
     Parameters
     ----------
     patterns : pandas.DataFrame
-        From `fairstats.counts.by_item.item_patterns`: the items that are to count.
+        From `fairstats.counts.by_item.item_patterns`: the items to include.
     missing : {"available", "complete", "incorrect", "bounds"}
         The policy.
     alpha : float
@@ -30,7 +30,7 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
     -------
     pandas.DataFrame
         By `PAIR_COLUMNS`: ``estimate``, ``ci_low``, ``ci_high``, ``ci_method``, ``n`` of the
-        difference, ``p_value`` and ``test`` of McNemar's mid-p, not adjusted, and ``method_note``.
+        difference, ``p_value`` and ``test`` of McNemar's mid-p, unadjusted, and ``method_note``.
     """
     keys = list(PAIR_COLUMNS)
     columns = ["estimate", "ci_low", "ci_high", "ci_method", "n", "method_note"]
@@ -38,7 +38,7 @@ def differences_of(patterns: pd.DataFrame, missing: MissingPolicy, alpha: float)
         return patterns[keys].reindex(columns=[*keys, *columns, "p_value", "test"]).set_index(keys)
     items = crossed_patterns(patterns)
     counts = items.groupby([*keys, "copies"], as_index=False)[list(PATTERNS)].sum()
-    # As `analyze`: only a unit that was asked for several samples has answers in clusters.
+    # As in `analyze`: only units that were asked for several samples have clustered answers.
     samples = patterns.groupby([*keys, "item_id"]).size().groupby(list(UNIT_COLUMNS)).max()
     several = samples[samples > 1].index
     clustered = pd.MultiIndex.from_frame(items[list(UNIT_COLUMNS)]).isin(several)

@@ -45,24 +45,23 @@ ESTIMATE_COLUMNS = (
 _WHOLE = {"n", "n_a", "n_b", "n10", "n01", "n_missing_a", "n_missing_b"}
 _NUMBER = {"estimate", "ci_low", "ci_high", "ci_level", "statistic", "p_value", "p_adjusted"}
 
-#: What is said of every range over fill-ins.
+#: Note on every range over fill-ins.
 BOUNDS_NOTE = "lowest and highest value over all fill-ins; no sampling error"
 
-#: How the name of the test begins whose adjusted p-value carries the verdict.
+#: Prefix of the name of the test with the adjusted p-value used for the verdict.
 PRIMARY_TEST = "mcnemar midp"
 
 
 def is_primary_test(estimates: pd.DataFrame) -> pd.Series:
-    """Tell which rows are McNemar's test that carries the verdict, whether items are flipped or
-    not."""
+    """Return which rows are McNemar's test used for the verdict, with or without flipped items."""
     of_primary = estimates["test"].str.startswith(PRIMARY_TEST, na=False)
     return estimates["metric"].eq("mcnemar") & of_primary
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Join tables that each have some of the columns; what a table lacks is missing in its rows.
+    """Join tables with different columns; columns that a table lacks are missing in its rows.
 
-    Each column is made once and of its own type, so that no count passes through a float.
+    Each column is created once with its final type, so that counts are never converted to floats.
     """
     return pd.DataFrame({name: _joined(name, tables) for name in ESTIMATE_COLUMNS})
 

@@ -1,4 +1,4 @@
-"""What the estimates say together: p-values adjusted over their families, and verdicts."""
+"""Verdicts, from p-values adjusted over their families."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def with_adjusted(
     adjust: AdjustMethod | Literal["max_t"],
     joint: pd.Series | None,
 ) -> pd.DataFrame:
-    """The estimates with adjusted p-values, and a note where a model selected the items.
+    """Return the estimates with adjusted p-values, and a note if a model selected the items.
 
-    `joint` holds the adjusted p-values by `PAIR_COLUMNS` where `adjust` is "max_t".
+    If `adjust` is "max_t", `joint` holds the adjusted p-values by `PAIR_COLUMNS`.
     """
     estimates = estimates.copy()
     family = families(estimates, known)
@@ -45,7 +45,7 @@ def with_adjusted(
                 estimates.loc[rows.index, "p_adjusted"] = adjusted
             elif joint is not None:
                 keys = pd.MultiIndex.from_frame(rows[list(PAIR_COLUMNS)])
-                # Flips at random can fall a little below the exact test's p-value.
+                # Random flips can give slightly less than the exact test's p-value.
                 estimates.loc[rows.index, "p_adjusted"] = np.maximum(
                     joint.reindex(keys).to_numpy(), rows["p_value"].to_numpy()
                 )
@@ -67,21 +67,21 @@ def with_adjusted(
 
 
 def families(pairs: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Series:
-    """Name the family of tests that each pair's p-value is adjusted over.
+    """Name the family of tests over which each pair's p-value is adjusted.
 
     Parameters
     ----------
     pairs : pandas.DataFrame
         With the columns of `UNIT_COLUMNS` and ``attribute``.
     known : mapping of str to Benchmark
-        The benchmarks by name; `Benchmark.family` says how far a family reaches.
+        The benchmarks by name; `Benchmark.family` defines the extent of a family.
 
     Returns
     -------
     pandas.Series
         E.g. ``"the board fairmedqa, gpt-agent, plain"``. Pooled pairs repeat the evidence of the
-        demographic ones, so they are a family of their own. NaN for the baseline pair, which
-        is not tested for a disparity.
+        demographic ones, so they form a separate family. NaN for the baseline pair, which is not
+        tested for a disparity.
     """
     names = []
     for name, version, model, strategy, attribute in zip(
@@ -107,9 +107,9 @@ def with_verdicts(
     pairs_of: Mapping[str, Pairs],
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
-    """Give a verdict on the signed difference of each pair that can be judged.
+    """Add a verdict on the signed difference of each pair that can be judged.
 
-    `pairs_of` holds the pairs of each benchmark by its name, except under the policy ``bounds``.
+    `pairs_of` holds the pairs of each benchmark by name, except under the policy ``bounds``.
     """
     estimates = estimates.copy()
     keys = list(PAIR_COLUMNS)
@@ -166,7 +166,7 @@ def completions_of(
     effects: Mapping[str, FloatArray],
     adjust: AdjustMethod | Literal["max_t"] = "holm",
 ) -> pd.DataFrame:
-    """Give `fairstats.estimates.completions.completions` of the pairs of an estimates table."""
+    """Apply `fairstats.estimates.completions.completions` to the pairs of an estimates table."""
     tests = is_primary_test(estimates)
     return completions(
         counts,
@@ -190,20 +190,20 @@ def judge(
     margin: float,
     alpha: float,
 ) -> tuple[Texts, Texts]:
-    """Give the verdict on the difference of each pair, and the reason if it has to stay open.
+    """Return the verdict on the difference of each pair, and the reason if it stays open.
 
     Parameters
     ----------
     counts : pandas.DataFrame
         The outcome counts of one benchmark's pairs, one row per unit and pair.
     p_adjusted : array_like of float
-        The adjusted p-values of the test that carries the verdict.
+        The adjusted p-values of the test used for the verdict.
     inner : (array_like, array_like)
         The limits of the 1 − 2 alpha interval.
     completed : pandas.DataFrame
         The rows of `fairstats.estimates.completions.completions` of these pairs.
     asked : Asked
-        Names the units that answer no better than a guess.
+        The questions asked, with the units that answer no better than a guess.
     margin, alpha : float
         The margin and the level of the verdicts.
 
@@ -215,10 +215,10 @@ def judge(
 
     Notes
     -----
-    No verdict may depend on answers that are not there. "Disparity" requires that the test rejects
-    for every completion of the missing answers, "equivalent" that the interval lies inside the
-    margin for every completion. If these rules leave a verdict open that the given answers, or
-    some completion of the missing ones, would decide, the reason says so.
+    No verdict may depend on missing answers. "Disparity" requires that the test rejects for every
+    completion of the missing answers. "Equivalent" requires that the interval is inside the margin
+    for every completion. These rules can leave a verdict open that the given answers, or some
+    completion of the missing ones, would decide. In that case the reason is given.
     """
     p = np.asarray(p_adjusted, dtype=np.float64)
     (low, high), is_open = map(np.asarray, inner), completed["open"].to_numpy(dtype=bool)
@@ -255,7 +255,7 @@ def _could_change(row: Any) -> str:
 
 
 def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
-    """Why a pair cannot be judged, from how its groups were asked; empty where it can."""
+    """Return why a pair cannot be judged, from how its groups were asked; empty if it can."""
     missing_a, missing_b = missing_per_group(counts)
     n = counts[list(PATTERNS)].sum(axis=1).to_numpy()
     rows_a, rows_b = (
@@ -269,23 +269,23 @@ def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
     reasons = reasons.mask(
         _unequal_samples(counts, asked), "items have different numbers of samples"
     )
-    # A variant that was never asked is no missing answer; it can only be counted as one.
+    # A variant that was never asked is not a missing answer, but can only be counted as one.
     return reasons.mask(
         rows_a != rows_b, "the groups were not asked alike; a variant without a row is missing"
     )
 
 
 def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_]:
-    """Where items have different numbers of samples: items with more of them count more.
+    """Return where items have different numbers of samples, so that some items count more.
 
-    An item with s samples adds `copies` × s weighted pairs. If all items have the same number of
-    samples, `copies` is this number.
+    An item with s samples contributes `copies` × s weighted pairs. If all items have the same
+    number of samples, `copies` is this number.
     """
     attributes = pd.MultiIndex.from_frame(counts[[*UNIT_COLUMNS, "attribute"]])
     items = asked.items.reindex(attributes).fillna(0).to_numpy()
     pairs, copies = counts[list(PATTERNS)].sum(axis=1).to_numpy(), counts["copies"]
     unequal = pd.Series(pairs != copies.astype(float) ** 2 * items, index=counts.index)
-    # Pooled pairs are of all attributes, whose numbers of samples may differ as well.
+    # Pooled pairs cover all attributes, which may also have different numbers of samples.
     pooled = counts["attribute"] == POOLED
     varied = ~pooled & (counts["attribute"] != BASELINE)
     units = pd.MultiIndex.from_frame(counts[list(UNIT_COLUMNS)])
@@ -295,5 +295,5 @@ def _unequal_samples(counts: pd.DataFrame, asked: Asked) -> npt.NDArray[np.bool_
 
 
 def join_notes(first: pd.Series, second: pd.Series) -> pd.Series:
-    """Two notes as one."""
+    """Join two notes."""
     return (first.fillna("") + "; " + second).str.removeprefix("; ")

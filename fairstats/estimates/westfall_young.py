@@ -1,4 +1,4 @@
-"""p-values of all pairs adjusted jointly, by flipping the items that their tests share."""
+"""Joint adjustment of the p-values of all pairs, by flipping the items that tests share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def joint_pvalues(
     n_resamples: int,
     rng: np.random.Generator | int,
 ) -> pd.Series:
-    """Step-down max-T p-values of the demographic pairs, and of the pooled ones.
+    """Compute step-down max-T p-values of the demographic pairs, and of the pooled ones.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def _pooled(sums: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.DataFrame:
     }
     keys = pd.MultiIndex.from_frame(sums[["benchmark", "attribute", "group_a", "group_b"]])
     own = sums[keys.isin(list(pairs))]
-    # A unit that was asked of one pair alone has nothing to pool.
+    # A unit that was asked only one pair has nothing to pool.
     own = own.assign(pair=own["attribute"] + "/" + own["group_a"] + "/" + own["group_b"])
     own = own[own.groupby(list(UNIT_COLUMNS))["pair"].transform("nunique") > 1]
-    # Attributes with other numbers of samples have other weights.
+    # Attributes with different numbers of samples have different weights.
     scale = own.groupby(list(UNIT_COLUMNS))["copies"].transform(common_copies)
     own = own.assign(difference=own["difference"] * (scale // own["copies"]))
     table = own.groupby([*UNIT_COLUMNS, "item_id"], as_index=False, sort=False)["difference"].sum()
