@@ -1,1 +1,1 @@
-"""Two models or strategies on the same items, and the ranks of many."""
+"""Comparisons of two models or strategies on the same items, and ranks of many models."""

@@ -1,4 +1,4 @@
-"""What the changes of a model's figures say together: adjusted p-values and verdicts."""
+"""Verdicts on the changes of a model's metrics, from adjusted p-values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ WIN_WIN = "win-win"
 LOSE_LOSE = "lose-lose"
 UNCLEAR = "unclear"
 
-#: Which way a figure improves.
+#: Direction in which a metric improves.
 BETTER = {"delta_accuracy": 1, "delta_cfr": 1, "delta_ad": -1}
-#: What names a pair of groups of one comparison.
+#: Columns that identify a pair of groups of one comparison.
 COMPARED_PAIR = (
     "benchmark",
     "benchmark_version",
@@ -35,8 +35,8 @@ def judge_changes(
     Parameters
     ----------
     table : pandas.DataFrame
-        Rows of `fairstats.comparisons.compare.changes`, with a column ``family`` that names what is
-        adjusted together.
+        Rows from `fairstats.comparisons.compare.changes`, with a column ``family`` that names the
+        rows to adjust together.
     alpha : float
         The level of the verdicts.
     adjust : {"holm", "hommel", "bh", "by"}
@@ -47,13 +47,14 @@ def judge_changes(
     pandas.DataFrame
         The table with ``p_adjusted`` (over the rows of the family), ``p_pair`` and
         ``p_pair_adjusted`` (over its pairs), ``p_worst_adjusted``, ``adjust_method``, ``verdict``
-        and ``verdict_reason``, the reason why a verdict is withheld; missing if it is not.
+        and ``verdict_reason``. The last gives the reason if a verdict is withheld, and is missing
+        if it is not.
 
     Notes
     -----
-    The hypothesis that a win-win pair rejects is that at least one of three figures did not
-    improve. Its p-value is the largest of the three (intersection-union test), which holds its
-    level without a correction for the three; Holm's procedure then holds it over the family.
+    A win-win pair rejects the hypothesis that at least one of three metrics did not improve. The
+    p-value is the largest of the three (intersection-union test), which holds its level without a
+    correction for the three. Holm's procedure then holds the level over the family.
 
     References
     ----------
@@ -61,7 +62,7 @@ def judge_changes(
     """
     keys = [table[name] for name in _PAIR]
     judged = table.assign(p_pair=table["p_value"].groupby(keys).transform("max"))
-    # A pair of which one figure cannot be tested is not shown to change in all three.
+    # If one metric of a pair cannot be tested, a change in all three is not shown.
     untested = judged["p_value"].isna().groupby(keys).transform("any")
     judged.loc[untested, "p_pair"] = np.nan
     judged["p_worst"] = judged["p_worst"].fillna(judged["p_pair"])
@@ -87,14 +88,14 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
         return condition.groupby(keys).transform("all")
 
     def turned(low: str, high: str) -> tuple[pd.Series, pd.Series]:
-        """Limits turned so that up is better."""
+        """Return limits reoriented so that higher is better."""
         return (
             judged[low].where(up, -judged[high]),
             judged[high].where(up, -judged[low]),
         )
 
     worst, best = turned("ci_low", "ci_high")
-    # A bootstrap interval is too narrow where few items changed: the test has to agree.
+    # A bootstrap interval is too narrow if few items changed, so the test has to agree.
     tested = judged["p_pair_adjusted"] <= alpha
     won, lost = (tested & all_of(side) for side in (worst > 0, best < 0))
     worst, best = turned("lowest", "highest")

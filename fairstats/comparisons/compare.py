@@ -1,4 +1,4 @@
-"""How a model's figures moved to its next version, on the same items."""
+"""Changes of a model's metrics to its next version, on the same items."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fairstats.inference._checks import check_alpha, check_choice, check_resampl
 from fairstats.inference.multiplicity import AdjustMethod
 from fairstats.metrics.metric import Range
 
-#: The columns of the table that `compare` gives, in order.
+#: Columns of the table from `compare`, in order.
 COMPARISON_COLUMNS = (
     *COMPARED_PAIR,
     "metric",
@@ -83,60 +83,59 @@ def compare(
     Parameters
     ----------
     old, new : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers of one model by one strategy each, to the same version of a benchmark. They
-        can be two models, or one model under two strategies.
+        Two answer sets, each from one model with one strategy, to the same version of a benchmark.
+        They can be from two models, or from one model with two strategies.
     missing : {"common", "available", "complete", "incorrect", "bounds"}, optional
-        ``common``, the default, uses the pairs that both models answered: an item counts for a
-        pair of groups if neither model left one of its answers out. The other policies are
-        those of `analyze`, each model with the answers that it gave; ``bounds`` is the default
-        where the benchmark declares it.
+        ``common``, the default, uses the pairs that both models answered: an item counts for a pair
+        of groups if neither model has a missing answer to it. The other policies are those of
+        `analyze`, with all answers of each model. ``bounds`` is the default if the benchmark
+        declares it.
     alpha : float
         1 − confidence level, and the level of the verdicts.
     adjust : {"holm", "hommel", "bh", "by"}
-        How p-values are adjusted: those of single figures over all rows of the table, and those
-        of pairs, which carry the verdicts, over all pairs.
+        How p-values are adjusted. p-values of single metrics are adjusted over all rows of the
+        table. Those of pairs, which decide the verdicts, are adjusted over all pairs.
     allow_different_items : bool
-        Compare answers to different versions of a benchmark, or to other items, all the same. The
-        figures are of the items that both were asked, and every row is marked. Between versions
-        of a benchmark no verdict is given: a difference is also one of the questions.
+        Allow different versions of a benchmark, or different items. The estimates then use the
+        items that both models were asked, and every row is marked. Between versions of a benchmark
+        there is no verdict, since the questions differ too.
     n_resamples, rng
-        For what has no exact law, see Notes.
+        For resampling, if there is no exact distribution (see Notes).
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
         For each declared pair of each demographic attribute, new − old of ``delta_accuracy`` (the
         mean of the two groups' accuracies), ``delta_cfr`` and ``delta_ad``; columns
-        `COMPARISON_COLUMNS`, n being the number of items. ``lowest`` and ``highest`` bound the
-        change over all completions of what either model did not answer, items of the benchmark
-        that it was not asked included. ``p_pair`` is the largest of a pair's three p-values.
-        ``p_worst`` is the same if the missing answers were completed against the change.
-        ``verdict`` is "win-win" if ``p_pair_adjusted`` and ``p_worst_adjusted`` are at most alpha
-        and both intervals and bounds show a higher accuracy, a higher CFR and a lower AD;
-        "lose-lose" if they show the reverse; else "unclear", with a ``verdict_reason`` if it
-        was withheld. The better model must answer better than a guess. Under ``bounds`` the
-        limits are those over all completions of the answers to the items that were asked,
-        without a test or verdict.
+        `COMPARISON_COLUMNS`, with n the number of items. ``lowest`` and ``highest`` bound the
+        change over all completions of missing answers of either model, including items of the
+        benchmark that were not asked. ``p_pair`` is the largest of a pair's three p-values.
+        ``p_worst`` is the same if the missing answers are completed against the change. ``verdict``
+        is "win-win" if ``p_pair_adjusted`` and ``p_worst_adjusted`` are at most alpha and both
+        intervals and bounds show a higher accuracy, a higher CFR and a lower AD. It is "lose-lose"
+        if they show the reverse, and "unclear" in all other cases, with a ``verdict_reason`` if it
+        was withheld. The better model must answer better than a guess. Under ``bounds``, the limits
+        are those over all completions of the answers to the items that were asked, without a test
+        or verdict.
 
     Raises
     ------
     InputError
-        Where a table holds several models or strategies, where they are of different benchmarks,
-        and, without `allow_different_items`, of different versions or items.
+        If a table holds several models or strategies, or the benchmarks differ. Also, without
+        `allow_different_items`, if versions or items differ.
 
     Notes
     -----
-    Items are what is drawn, each with all of its answers to both models. Under ``common`` no
-    answer is missing: the intervals are exact bootstrap ones and the tests exact too, without a
-    seed; they swap the two models' answers item by item, see
-    `fairstats.comparisons.paired_differences`. Where an answer is missing items are resampled, and
-    swapped, `n_resamples` times by `rng`.
+    Items are resampled, each with all of its answers from both models. Under ``common`` no answer
+    is missing, so intervals are exact bootstrap ones and tests are exact, without a seed. The tests
+    swap the two models' answers item by item, see `fairstats.comparisons.paired_differences`. If an
+    answer is missing, items are resampled, and swapped, `n_resamples` times with `rng`.
 
-    "Win-win" asserts three changes at once. It is tested by an intersection-union test: the
-    hypothesis that at least one of them is not there is rejected if all three tests reject, so
-    the largest of the three p-values is its p-value and needs no correction for the three.
+    "Win-win" asserts three changes at once. It is tested by an intersection-union test. The
+    hypothesis that at least one change is absent is rejected if all three tests reject. So the
+    largest of the three p-values is its p-value and needs no correction for the three.
 
     References
     ----------
@@ -181,9 +180,9 @@ def changes(
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> pd.DataFrame:
-    """`compare` without what depends on the family: adjusted p-values and verdicts.
+    """Run `compare` without the parts that depend on the family: adjusted p-values and verdicts.
 
-    Its column ``no_verdict`` holds the reason why a comparison gets no verdict; empty if it can.
+    Its column ``no_verdict`` gives the reason why a comparison gets no verdict; empty if it can.
     """
     alpha = check_alpha(alpha)
     check_resampling(n_resamples, rng)
@@ -237,16 +236,16 @@ def _why_no_verdict(questions: str, flips: str) -> str:
 
 
 def _counted(policy: ComparisonPolicy) -> MissingPolicy:
-    """The policy of `analyze` that the figures of a comparison follow."""
+    """Return the policy of `analyze` that the estimates of a comparison follow."""
     return "complete" if policy == COMMON else cast(MissingPolicy, policy)
 
 
 def _sums(
     old: pd.DataFrame, new: pd.DataFrame, policy: ComparisonPolicy
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What each item adds to the figures, of the items that both models were asked.
+    """Return each item's contributions to the estimates, for items that both models were asked.
 
-    Under ``common`` these are the items of which neither model left an answer out.
+    Under ``common``, these are the items without a missing answer from either model.
     """
     counted = cast(CountingPolicy, _counted(policy))
     keys = [*_PAIR, "item_id"]
@@ -267,7 +266,7 @@ def _ranges(
     patterns: Mapping[str, pd.DataFrame],
     benchmark: Benchmark,
 ) -> pd.DataFrame:
-    """The lowest and highest change of each figure over all that either model did not answer."""
+    """Return the lowest and highest change of each metric over all completions of both models."""
     rows = []
     for pair in _demographic_pairs(counts["old"], counts["new"], benchmark):
         asked = {
@@ -282,7 +281,7 @@ def _ranges(
             more = (whole - items) * own[list(PATTERNS)].sum(axis=1) / items
             limits.append(_figure_ranges(pair_bounds(own.assign(nxx=own["nxx"] + more))))
         for metric in _FIGURES:
-            # A model that was not asked of the pair at all leaves everything open.
+            # If a model was not asked the pair at all, all values are possible.
             lowest, highest = -1.0, 1.0
             if len(limits) == 2:
                 (old_low, old_high), (new_low, new_high) = (figures[metric] for figures in limits)
@@ -298,11 +297,11 @@ def _worst_p_values(
     n_resamples: int,
     rng: np.random.Generator | int,
 ) -> pd.Series:
-    """The largest p-value of each pair's three changes if all missing answers spoke against them.
+    """Return the largest p-value of each pair's changes, with missing answers against them.
 
-    The truth is one of the completions, so a change that is not significant under the least
-    favourable one may owe its significance to answers that were left out. NaN without a missing
-    answer, and for a pair whose three figures do not change in one direction.
+    The truth is one of the completions. If a change is not significant under the least favourable
+    one, it may owe its significance to missing answers. NaN if no answer is missing, and for a pair
+    whose three metrics do not change in one direction.
     """
     found = pd.Series(np.nan, index=table.index)
     for pair, rows in table.groupby(list(_PAIR), sort=False):
@@ -328,7 +327,7 @@ def _worst_p_values(
 def _cells(
     crossed: Mapping[str, pd.DataFrame], pair: tuple[str, ...], benchmark: Benchmark
 ) -> list[npt.NDArray[np.int64]]:
-    """Both models' outcome patterns of every item, (items, 1, 10); all missing if not asked."""
+    """Return both models' outcome patterns of every item, (items, 1, 10); missing if not asked."""
     sides = []
     for side in ("old", "new"):
         own = _of_pair(crossed[side], (pair[0], pair[1], pair[2]))
@@ -356,14 +355,14 @@ def answers_of_one(
     strategy: str,
     benchmark_version: str | None = None,
 ) -> pd.DataFrame:
-    """The answers of one model by one strategy, to one version of a benchmark if it is named.
+    """Select the answers of one model with one strategy, and of one benchmark version if named.
 
-    `side` is what to call them in a problem: ``"old"`` or ``"new"``.
+    `side` is their name in a problem: ``"old"`` or ``"new"``.
 
     Raises
     ------
     InputError
-        Where there are none; the message names the models, strategies or versions that are there.
+        If there are none; the message lists the available models, strategies or versions.
     """
     wanted = {"model": model, "strategy": strategy, "benchmark_version": benchmark_version}
     own = answers
@@ -405,7 +404,7 @@ def _only_unit(frame: Any, side: str) -> dict[str, str]:
 
 
 def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
-    """Refuse answers to different questions, or say that they are."""
+    """Refuse answers to different questions, or return a note on the difference."""
     old, new = units["old"], units["new"]
     if old["benchmark"] != new["benchmark"]:
         value = f"{old['benchmark']} and {new['benchmark']}"
@@ -469,9 +468,11 @@ def _by_flips(
     policy: MissingPolicy,
     alpha: float,
 ) -> str:
-    """Report what the flips show about the versions: always if these differ or are not declared,
-    and for one declared version if they contradict it. Flips are not judged for a benchmark that
-    does not declare ``same_variants_odds_ratio``."""
+    """Return a sentence on what the flips show about the versions, or an empty text.
+
+    Flips are judged for one declared version too, but reported only if they contradict it. They are
+    not judged if the benchmark declares no ``same_variants_odds_ratio``.
+    """
     versions = [units[side]["benchmark_version"] for side in ("old", "new")]
     undeclared = [v for v in dict.fromkeys(versions) if not is_declared(v, benchmark)]
     smallest = benchmark.same_variants_odds_ratio
@@ -497,7 +498,7 @@ def _rows(
 ) -> list[Row]:
     rows = []
     for pair in pairs:
-        # Both tables hold the same items in the same order.
+        # Both tables have the same items in the same order.
         one, other = (
             _of_pair(table, pair)[list(SUMS)].to_numpy(dtype=np.int64)[:, None]
             for table in (old, new)
@@ -514,7 +515,7 @@ def _rows(
 def _demographic_pairs(
     old: pd.DataFrame, new: pd.DataFrame, benchmark: Benchmark
 ) -> list[tuple[str, str, str]]:
-    """The pairs that either model was asked, as the benchmark declares them."""
+    """Return the pairs that either model was asked, in the order of the benchmark."""
     there = {
         pair
         for table in (old, new)

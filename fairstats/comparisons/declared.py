@@ -1,4 +1,4 @@
-"""The comparisons that a release publishes: versions of a model, and strategies of one model."""
+"""The comparisons that a release publishes: versions of a model, and strategies of a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNIT = list(UNIT_COLUMNS)
 
 
 def successors() -> list[tuple[str, str]]:
-    """Pairs of models, (older, newer), of which the newer is the next version of the older.
+    """Return pairs of models (older, newer), in which the newer is the next version of the older.
 
     They are those of FairMedQA, table 2.
     """
@@ -35,24 +35,24 @@ def comparisons_of(
     alpha: float,
     benchmarks: Mapping[str, Benchmark],
 ) -> pd.DataFrame:
-    """Every comparison that the answers of a release allow.
+    """Compute every comparison that the answers of a release allow.
 
     Parameters
     ----------
     answers : pandas.DataFrame
         The answers.
     missing, alpha, benchmarks
-        As for `compare`.
+        As in `compare`.
 
     Returns
     -------
     pandas.DataFrame
-        `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names
-        another policy. p-values are adjusted over the family that the benchmark declares, and
-        ``adjust_method`` names it. ``kind`` is "version" for a model and its successor on one
-        version of a benchmark under one strategy, and "strategy" for one model asked plainly and
-        otherwise. A model whose successor was only asked other questions is compared all the
-        same, and every row says so.
+        `RELEASE_COMPARISON_COLUMNS`, on the pairs that both answered unless `missing` names another
+        policy. p-values are adjusted over the family that the benchmark declares, and
+        ``adjust_method`` names it. ``kind`` is "version" for a model and its successor, on one
+        version of a benchmark with one strategy. It is "strategy" for one model with the plain and
+        another strategy. If a model's successor was only asked other questions, the comparison is
+        made and every row is marked.
     """
     units = answers[_UNIT].drop_duplicates().sort_values(_UNIT)
     tables = [
@@ -77,7 +77,7 @@ def family_of(
 ) -> str:
     """Name the comparisons that are adjusted together.
 
-    On a board that is all versions compared under one strategy, or all strategies compared with
+    On a board, these are all versions compared with one strategy, or all strategies compared with
     the plain one.
     """
     name, version, strategy = old["benchmark"], old["benchmark_version"], old["strategy"]

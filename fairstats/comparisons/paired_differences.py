@@ -1,4 +1,4 @@
-"""How far two models differ in a figure, compared on the items that both answered."""
+"""Difference between two models in a metric, on the items that both answered."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from fairstats.inference.sign_flip import LARGEST_EXACT_SUM, sign_flip_test
 from fairstats.inference.tango import tango
 
 IntArray = npt.NDArray[np.int64]
-#: A function of sums of shape (..., pairs, 6), in the order of `SUMS`, that gives shape (...).
+#: A function of sums of shape (..., pairs, 6), in the order of `SUMS`, to values of shape (...).
 Figure = Callable[[npt.NDArray[np.int64]], FloatArray]
 
 
 def accuracy(sums: IntArray) -> FloatArray:
-    """The mean of the two groups' accuracies, and over the pairs."""
+    """Return the mean of the two groups' accuracies, averaged over the pairs."""
     a, b = _rates(sums)
     return np.asarray((a + b).mean(axis=-1) / 2)
 
 
 def cfr(sums: IntArray) -> FloatArray:
-    """The counterfactual fairness rate, its mean over the pairs."""
+    """Return the counterfactual fairness rate, averaged over the pairs."""
     return np.asarray(_quotient(sums[..., 4], sums[..., 5]).mean(axis=-1))
 
 
 def ad(sums: IntArray) -> FloatArray:
-    """The accuracy disparity, its mean over the pairs."""
+    """Return the accuracy disparity, averaged over the pairs."""
     a, b = _rates(sums)
     return np.asarray(np.abs(a - b).mean(axis=-1))
 
 
 def _signed(sums: IntArray) -> FloatArray:
-    """The signed difference of the groups' accuracies, its mean over the pairs."""
+    """Return the signed difference of the groups' accuracies, averaged over the pairs."""
     a, b = _rates(sums)
     return np.asarray((a - b).mean(axis=-1))
 
@@ -60,18 +60,18 @@ def _quotient(part: IntArray, whole: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class ModelDifference(Tabular):
-    """A figure of the new model less that of the old one.
+    """A metric of the new model minus that of the old one.
 
     Attributes
     ----------
     old, new : float
-        The models' own figures.
+        The metric of each model.
     estimate, ci_low, ci_high : float
         new − old and its limits.
     ci_method, test : str
-        What was used.
+        The method used.
     p_value : float
-        Of no difference.
+        For the hypothesis of no difference.
     """
 
     old: float
@@ -93,19 +93,19 @@ def model_difference(
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> ModelDifference:
-    r"""The difference of two models in a figure, items being what is drawn.
+    r"""Compute the difference between two models in a metric, with items resampled.
 
     Parameters
     ----------
     old, new : ndarray of int, shape (items, pairs, 6)
-        What each item adds to the sums of each pair, in the order of `SUMS`; zeros where a model
+        Each item's contributions to the sums of each pair, in the order of `SUMS`; zeros if a model
         was not asked an item.
     figure : callable
         `accuracy`, `cfr` or `ad`.
     alpha : float
         1 − confidence level.
     n_resamples, rng
-        Where answers are missing, see Notes.
+        For missing answers, see Notes.
 
     Returns
     -------
@@ -113,34 +113,32 @@ def model_difference(
 
     Notes
     -----
-    Where every item has as many answers as the next (nothing is missing), accuracy and CFR are
-    means of a whole number an item, and the interval is the exact BCa bootstrap of that mean. Else
-    items are resampled, by `rng`.
+    If all items have the same number of answers (none is missing), accuracy and CFR are means of
+    one whole number per item. The interval is then the exact BCa bootstrap of that mean. If not,
+    items are resampled with `rng`.
 
-    The test swaps the two models' answers item by item. Where each item has as many answers of one
-    model as of the other, and of one group as of the other, a swap changes no denominator, and the
-    law of all swaps is computed. If the items were asked for different pairs, a pair of n items
-    has the weight 1 / n in it, as in the figure. These weights are taken as whole numbers: in the
-    best proportion that leaves the law small enough to compute, as a rule to 0.1% or better. The
-    test is valid whatever the weights. Where answers of one model are missing the swaps are drawn
-    by `rng`.
+    The test swaps the two models' answers item by item. If each item has equally many answers of
+    both models, and of both groups, a swap changes no denominator, and the distribution over all
+    swaps is computed. If items were asked for different pairs, a pair of n items has weight 1 / n,
+    as in the metric. These weights are converted to whole numbers, in the best proportion for which
+    the distribution can be computed, usually accurate to 0.1% or better. The test is valid for any
+    weights. If answers of one model are missing, the swaps are drawn with `rng`.
 
-    AD is no such mean: \|D\| has a kink at 0, where a bootstrap of it fails. But with signs s, t of
-    the two models' differences it is, \|D_new\| − \|D_old\| = t D_new − s D_old. For every choice
-    of signs the hypothesis "the two are equal, and s and t are the signs" is tested by swapping,
-    with 99% of the level, and by the exact tests of the signs, with 1%; the p-value is the
-    largest over the choices. It has no floor: if the signs are clear it is that of the swaps /
-    0.99.
-    The interval spends a fifth of alpha on the differences' limits and is the union over the
-    signs that these leave, each cut where those limits end.
+    AD is not such a mean: \|D\| has a kink at 0, where its bootstrap fails. But given the signs s,
+    t of the two models' differences it is one: \|D_new\| − \|D_old\| = t D_new − s D_old. Each
+    choice of signs gives the hypothesis "the two are equal, and s and t are the signs". It is
+    tested by swapping, with 99% of the level, and by the exact tests of the signs, with 1%. The
+    p-value is the largest over the choices. It has no floor: if the signs are clear, it is that of
+    the swaps / 0.99. The interval spends a fifth of alpha on the differences' limits. It is the
+    union over the signs compatible with these limits, each part cut at the limits.
 
-    Interval and test agree: an interval that excludes 0 although the test does not reject is
-    extended to 0, and with so few items that the test cannot reject there is no interval. A
-    p-value from random swaps is at least 1 / (n_resamples + 1); `test` says if it is at this floor.
+    Interval and test agree. If an interval excludes 0 but the test does not reject, the interval is
+    extended to 0. If items are so few that the test cannot reject, there is no interval. A p-value
+    from random swaps is at least 1 / (n_resamples + 1); `test` notes if it is at this floor.
 
     References
     ----------
-    Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over what is not known;
+    Berger & Boos (1994), JASA 89:1012-1016, for maximising a p-value over unknown parameters;
     Berger (1982), Technometrics 24:295-300, for a union of hypotheses.
     """
     cells, many = _kinds(old, new)
@@ -163,7 +161,7 @@ def model_p_value(
     n_resamples: int = 9999,
     rng: np.random.Generator | int = 1,
 ) -> float:
-    """The p-value of `model_difference` alone; 1 where a model has no answer for a group."""
+    """Return only the p-value of `model_difference`; 1 if a model has no answer for a group."""
     cells, many = _kinds(old, new)
     totals = np.einsum("k,k...->...", many, cells)
     if np.isnan(figure(totals)).any():
@@ -175,10 +173,10 @@ def model_p_value(
 
 
 def _kinds(old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:
-    """The kinds of items, (kinds, old and new, pairs, 6), and how many there are of each."""
+    """Return the kinds of items, (kinds, old and new, pairs, 6), and the number of each kind."""
     size = old.shape[1]
     both = np.concatenate([old, new], axis=1).reshape(len(old), 2 * size * len(SUMS))
-    # What `np.unique` does with rows, several times faster.
+    # Same as `np.unique` on rows, but several times faster.
     ordered = both[np.lexsort(both.T[::-1])]
     is_first = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(both)]
     first = np.flatnonzero(is_first)
@@ -210,8 +208,8 @@ def _linear_difference(
 def _agreeing(
     low: float, high: float, method: str, p_value: float, alpha: float, many: IntArray
 ) -> tuple[float, float, str]:
-    """The interval, brought into agreement with a test that does not reject."""
-    # The smallest mid-p of n items: all change to one side, and half of either extreme counts.
+    """Return the interval, extended to agree with a test that does not reject."""
+    # The smallest mid-p of n items: all change in one direction, and half of either extreme counts.
     if 0.5 ** int(many.sum()) > alpha:
         return -1.0, 1.0, "none (too few items for any test at this level)"
     if p_value > alpha and not low <= 0 <= high:
@@ -227,19 +225,19 @@ def _ad_difference(
     resampling: _Resampling,
 ) -> ModelDifference:
     p_value, test = _ad_test(cells, many, resampling)
-    # The interval spends a fifth of alpha on where each difference lies, and so on its sign.
+    # The interval spends a fifth of alpha on the range of each difference, and so on its sign.
     error = alpha / 5
     lows, highs, methods = [], [], []
     limits = _own_limits(cells, many, error)
     evidence = _sign_evidence(cells, many)
-    # A sign is known if its exact test shows it, at `error` over all of them.
+    # A sign counts as known if its exact test shows it, at `error` over all of them.
     known = [2 * abs(p) <= error / len(evidence) for p in evidence]
     for signs in _choices(evidence, known):
         low, high, method = _interval(
             _turned(cells, signs), many, _signed, alpha - error, resampling
         )
         old, new = np.array(signs).reshape(2, -1)
-        # With these signs |D| is at most what the difference's own limit on that side is.
+        # With these signs, |D| is at most the difference's limit on that side.
         furthest = [
             float(np.where(side > 0, own[:, 1], -own[:, 0]).mean())
             for side, own in zip((old, new), limits, strict=True)
@@ -248,19 +246,19 @@ def _ad_difference(
             lows.append(max(low, -furthest[0]))
             highs.append(min(high, furthest[1]))
             methods.append(method)
-    # The estimate is of the observed signs, which are always among them.
+    # The estimate uses the observed signs, which are always among the choices.
     estimate = values[1] - values[0]
     low, high = min([*lows, estimate]), max([*highs, estimate])
     low, high, method = _agreeing(low, high, _named(methods, len(methods)), p_value, alpha, many)
     return ModelDifference(*values, estimate, low, high, method, p_value, test)
 
 
-#: The share of the level that the tests of AD's signs take.
+#: The share of the level used by the tests of AD's signs.
 _OF_SIGNS = 0.01
 
 
 def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[float, str]:
-    """The largest p-value over all choices of signs, each tested as the docstring above says."""
+    """Return the largest p-value over all choices of signs, tested as described above."""
     evidence = _sign_evidence(cells, many)
     exact = _swap_values(cells, many, _signed)
     if exact is None:
@@ -270,16 +268,16 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
     observed = tuple(1 if p > 0 else -1 for p in evidence)
     p_swaps, name = test(observed)
     largest, names = p_swaps / (1 - _OF_SIGNS), [name]
-    # What speaks against the other sign of each difference, as its part of the level allows.
+    # Evidence against the other sign of each difference, scaled to its part of the level.
     against = [len(evidence) * abs(p) / _OF_SIGNS for p in evidence]
     choices = _choices(evidence, [p <= largest for p in against])
 
     def plausible(signs: tuple[int, ...]) -> float:
-        """The p-value of the least plausible sign that is not the observed one."""
+        """Return the p-value of the least plausible sign that differs from the observed one."""
         pairs = zip(against, signs, observed, strict=True)
         return min(p for p, sign, seen in pairs if sign != seen)
 
-    # The most plausible first: where one cannot raise the p-value, none of those after it can.
+    # Most plausible first: if one cannot raise the p-value, later ones cannot either.
     others = [(plausible(signs), signs) for signs in choices if signs != observed]
     for most, signs in sorted(others, reverse=True):
         if most <= largest:
@@ -293,7 +291,7 @@ def _ad_test(cells: IntArray, many: IntArray, resampling: _Resampling) -> tuple[
 def _exact_ad_swaps(
     values: IntArray, many: IntArray
 ) -> Callable[[tuple[int, ...]], tuple[float, str]]:
-    """The swap test as a function of the signs, from what `_swap_values` gives."""
+    """Return the exact swap test as a function of the signs, given `_swap_values`."""
     old, new = np.moveaxis(values, 1, 0)
 
     @cache
@@ -303,7 +301,7 @@ def _exact_ad_swaps(
         return test.p_value, f"models swapped item by item, {test.method}"
 
     def test(signs: tuple[int, ...]) -> tuple[float, str]:
-        # With all signs the other way round the change is the same but for its sign.
+        # Reversing all signs only reverses the sign of the change.
         return of_signs(signs if signs[0] > 0 else tuple(-sign for sign in signs))
 
     return test
@@ -312,9 +310,9 @@ def _exact_ad_swaps(
 def _random_ad_swaps(
     cells: IntArray, many: IntArray, resampling: _Resampling
 ) -> Callable[[tuple[int, ...]], tuple[float, str]]:
-    """The swap test as a function of the signs, from one draw.
+    """Return the swap test as a function of the signs, from one draw of swaps.
 
-    Where both models' signs turn, a difference turns with them; only unlike signs mix the groups.
+    If both models' signs are reversed, the difference is too. Only unequal signs mix the groups.
     """
     one_sided = (1,) * cells.shape[2] + (-1,) * cells.shape[2]
     both = np.concatenate([cells, _turned(cells, one_sided)], axis=2)[..., :4]
@@ -335,7 +333,7 @@ def _named(names: list[str], choices: int) -> str:
 
 
 def _choices(evidence: list[float], known: list[bool]) -> list[tuple[int, ...]]:
-    """All signs that the differences can have, the old model's first; known ones are fixed."""
+    """Return all possible signs of the differences, the old model's first; known ones are fixed."""
     signs = [
         ((1 if p > 0 else -1),) if fixed else (1, -1)
         for p, fixed in zip(evidence, known, strict=True)
@@ -344,11 +342,11 @@ def _choices(evidence: list[float], known: list[bool]) -> list[tuple[int, ...]]:
 
 
 def _sign_evidence(cells: IntArray, many: IntArray) -> list[float]:
-    """What speaks for the sign of each difference, the old model's first.
+    """Return the evidence for the sign of each difference, the old model's first.
 
-    The one-sided p-value of the exact test that flips items, with the sign of the difference: near
-    ±0 the sign is clear. 1 if the test of the pairs and the difference of the groups' own answers
-    disagree.
+    This is the one-sided p-value of the exact test that flips items, with the sign of the
+    difference: near ±0 the sign is clear. It is 1 if the test of the pairs disagrees with the
+    difference of the groups' answers.
     """
     found = []
     for model, pair in np.ndindex(2, cells.shape[2]):
@@ -362,12 +360,12 @@ def _sign_evidence(cells: IntArray, many: IntArray) -> list[float]:
 
 
 def _paired_change(sums: IntArray) -> IntArray:
-    """Each item's n10 − n01, of those with as many answers for either group."""
+    """Return each item's n10 − n01, for items with equally many answers of both groups."""
     return np.where(sums[:, 1] == sums[:, 3], sums[:, 0] - sums[:, 2], 0)
 
 
 def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
-    """Limits of each difference, of shape (2, pairs, 2), that all hold at once."""
+    """Return simultaneous limits of each difference, of shape (2, pairs, 2)."""
     size, each = cells.shape[2], int(cells[..., [1, 3]].max())
     limits = np.empty((2, size, 2))
     for model, pair in np.ndindex(2, size):
@@ -379,7 +377,7 @@ def _own_limits(cells: IntArray, many: IntArray, error: float) -> FloatArray:
 
 
 def _turned(cells: IntArray, signs: tuple[int, ...]) -> IntArray:
-    """The groups swapped where a difference is to count with the other sign."""
+    """Swap the groups if a difference counts with the other sign."""
     turned = cells.copy()
     swapped = [2, 3, 0, 1, 4, 5]
     for sign, (model, pair) in zip(signs, np.ndindex(2, cells.shape[2]), strict=True):
@@ -389,7 +387,7 @@ def _turned(cells: IntArray, signs: tuple[int, ...]) -> IntArray:
 
 
 def _per_item(cells: IntArray, figure: Figure) -> tuple[IntArray, int, int] | None:
-    """The change of an item, its scale and largest value; None where answers are missing."""
+    """Return an item's change, its scale and largest value; None if answers are missing."""
     answers, size = np.unique(cells[..., [1, 3, 5]]), cells.shape[2]
     if len(answers) > 1:
         return None
@@ -400,7 +398,7 @@ def _per_item(cells: IntArray, figure: Figure) -> tuple[IntArray, int, int] | No
 
 
 def _values(cells: IntArray, figure: Figure) -> IntArray:
-    """What a kind of item adds to a figure's numerator, (kinds, old and new, pairs)."""
+    """Return each kind's contribution to a metric's numerator, (kinds, old and new, pairs)."""
     if figure is cfr:
         return cells[..., 4]
     if figure is accuracy:
@@ -409,27 +407,27 @@ def _values(cells: IntArray, figure: Figure) -> IntArray:
 
 
 def _swap_values(cells: IntArray, many: IntArray, figure: Figure) -> IntArray | None:
-    """`_values` times the weights of the pairs; None where a swap would change a denominator."""
+    """Return `_values` times the pairs' weights; None if a swap would change a denominator."""
     answers = cells[..., [5] if figure is cfr else [1, 3]]
     if (answers != answers[:, :1, :, :1]).any():
         return None
     values = _values(cells, figure)
     factor = max(int(np.gcd.reduce(values, axis=None)), 1)
     values = values // factor
-    # With AD's signs turned a swap can move the sum of both, else their difference alone.
+    # If AD's signs are reversed, a swap can move the sum of both; if not, only their difference.
     moved = np.abs(values) if figure is _signed else np.diff(values, axis=1)
     size = int(many @ np.abs(moved).sum(axis=(1, 2)))
     return values * _whole_weights(many @ answers[:, 0, :, 0], size)
 
 
 def _whole_weights(answers: IntArray, size: int) -> IntArray:
-    """Whole numbers in about the proportion of 1 / answers.
+    """Return whole numbers that are approximately proportional to 1 / answers.
 
-    `size` is the sum of what swaps move, whose law is computed up to `LARGEST_EXACT_SUM`.
+    `size` is the total that swaps can move; its distribution is computed up to `LARGEST_EXACT_SUM`.
     """
     share = answers.min() / answers
     most = LARGEST_EXACT_SUM // max(size, 1)
-    # Where even coarse weights make the sum too large, fine ones cost nothing.
+    # If even coarse weights make the sum too large, fine ones cost nothing.
     largest = np.arange(1, 1001 if most < 100 else min(most, 1000) + 1)
     exact = largest[:, None] * share
     error = np.abs(np.rint(exact) / exact - 1).max(axis=1)
@@ -438,7 +436,7 @@ def _whole_weights(answers: IntArray, size: int) -> IntArray:
 
 
 def _statistic(cells: IntArray, figure: Figure) -> Callable[[IntArray], FloatArray]:
-    """The difference of the models as a function of summed cells, flattened."""
+    """Return the difference of the models as a function of summed cells, flattened."""
 
     def compute(totals: IntArray) -> FloatArray:
         sums = totals.reshape(*totals.shape[:-1], *cells.shape[1:])
@@ -450,7 +448,7 @@ def _statistic(cells: IntArray, figure: Figure) -> Callable[[IntArray], FloatArr
 def _interval(
     cells: IntArray, many: IntArray, figure: Figure, alpha: float, resampling: _Resampling
 ) -> tuple[float, float, str]:
-    """BCa bootstrap of items: exact where nothing is missing, else by resampling."""
+    """Return a BCa bootstrap of items: exact if no answers are missing, resampled if some are."""
     exact = _per_item(cells, figure)
     if exact is not None:
         change, scale, largest = exact
@@ -473,33 +471,33 @@ def _interval(
 def _swap_test(
     cells: IntArray, many: IntArray, figure: Figure, resampling: _Resampling
 ) -> tuple[float, str]:
-    """Swap the models' answers item by item: all swaps where the denominators stay, else some."""
+    """Swap the models' answers per item: all swaps if denominators stay fixed, else random ones."""
     exact = _swap_values(cells, many, figure)
     if exact is not None:
         test = sign_flip_test((exact[:, 1] - exact[:, 0]).sum(axis=-1), many)
         return test.p_value, f"models swapped item by item, {test.method}"
     used = cells.copy()
-    # What the figure does not depend on would only make items differ.
+    # Cells that the metric does not use would only split kinds of items.
     used[..., slice(0, 4) if figure is cfr else slice(4, 6)] = 0
     sums = _swapped_sums(used, many, resampling)
     return _beyond(figure(sums[:, 1]) - figure(sums[:, 0]))
 
 
 def _swapped_sums(cells: IntArray, many: IntArray, resampling: _Resampling) -> IntArray:
-    """The sums of both models after random swaps, (1 + n, old and new, pairs, columns).
+    """Return the sums of both models after random swaps, (1 + n, old and new, pairs, columns).
 
-    The first are those of no swap.
+    The first row is without any swap.
     """
     change = (cells[:, 1] - cells[:, 0]).reshape(len(cells), -1)
-    # Items whose swap changes the same are drawn together, and those whose swap changes nothing
-    # not at all.
+    # Items with the same effect of a swap are drawn together. Items without an effect are not
+    # drawn.
     rows, kind = np.unique(change, axis=0, return_inverse=True)
     count = np.bincount(kind.ravel(), weights=many, minlength=len(rows)).astype(np.int64)
     moves = rows.any(axis=1)
     rng = np.random.default_rng(resampling.rng)
     drawn = rng.binomial(count[moves], 0.5, (resampling.n, int(moves.sum())))
     swapped = np.vstack([np.zeros_like(count[moves]), drawn])
-    # In floating point, whose products are fast; these whole numbers are exact in it.
+    # Floating point makes the products fast and is exact for these whole numbers.
     moved = (swapped.astype(np.float64) @ rows[moves]).astype(np.int64)
     moved = moved.reshape(-1, *cells.shape[2:])
     old, new = np.einsum("k,k...->...", many, cells)
@@ -507,8 +505,8 @@ def _swapped_sums(cells: IntArray, many: IntArray, resampling: _Resampling) -> I
 
 
 def _beyond(changes: FloatArray) -> tuple[float, str]:
-    """The share of swaps whose change is no smaller than the first, which is the observed one."""
-    # A swap that leaves a group without an answer is counted against the difference.
+    """Return the share of swaps with a change at least as large as the first, observed one."""
+    # A swap that leaves a group without answers counts as extreme (conservative).
     far = (np.abs(changes) >= abs(changes[0]) - 1e-12) | np.isnan(changes)
     name = f"models swapped item by item, {len(changes) - 1} swaps"
     if far.sum() == 1:

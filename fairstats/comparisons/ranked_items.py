@@ -1,4 +1,4 @@
-"""What a ranking rests on: the items that all of its models were asked, and who may be ranked."""
+"""Input of a ranking: the items that all of its models were asked, and the eligible models."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _MISSING = PATTERNS.index("nxx")
 
 @dataclass(frozen=True)
 class RankItems:
-    """The answers that the models of one board are ranked by.
+    """The answers by which the models of one board are ranked.
 
     Attributes
     ----------
     patterns : dict of str to ndarray of int, shape (items, pairs, 10)
-        By model that may be ranked: how many pairs of answers of each item and pair of groups
-        have each of the patterns of `fairstats.counts.outcomes.PATTERNS`. The items are those that
-        any of these models was asked; one that the model itself was not asked has only missing
+        By eligible model, the number of pairs of answers of each item and pair of groups with each
+        of the patterns of `fairstats.counts.outcomes.PATTERNS`. The items are those that any of
+        these models was asked. An item that the model itself was not asked has only missing
         answers.
     common : ndarray of bool, shape (items,)
         The items that all of these models were asked.
     unranked : dict of str to ndarray of int, shape (items, pairs, 10)
-        The same for the models without a rank, over the items that they were asked.
+        The same for models without a rank, over the items that they were asked.
     reasons : dict of str to str
-        Why each of these has no rank.
+        The reason why each of these has no rank.
     notes : dict of str to str
-        What a reader has to know of the answers of a model that is ranked; often empty.
+        A note on a ranked model's answers; often empty.
     """
 
     patterns: dict[str, IntArray]
@@ -49,10 +49,10 @@ class RankItems:
 
 
 def open_patterns(opened: OpenAnswers) -> pd.DataFrame:
-    """`fairstats.counts.by_item.item_patterns`, and whether both variants were ``asked``.
+    """Return `fairstats.counts.by_item.item_patterns`, and whether both variants were ``asked``.
 
-    A variant was asked if it has a row: an answer that is missing has one, a variant that was
-    left out has none.
+    A variant was asked if it has a row. A missing answer has a row; a variant that was left out
+    does not.
     """
     patterns = item_patterns(opened)
     keys = [*UNIT_COLUMNS, "item_id", "sample", "attribute"]
@@ -75,9 +75,9 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     rows : pandas.DataFrame
         The rows of `open_patterns` of one benchmark version and strategy.
     benchmark : Benchmark
-        Declares the pairs, and who is ranked.
+        Declares the pairs, and which models are ranked.
     alpha : float
-        As for `fairstats.estimates.eligibility.why_unranked`.
+        As in `fairstats.estimates.eligibility.why_unranked`.
 
     Returns
     -------
@@ -87,14 +87,14 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     ------
     InputError
         If the items that all these models were asked are fewer than `benchmark.common_items` of
-        those that any of them was asked; names each model that lacks items.
+        those that any of them was asked. The message names each model that lacks items.
 
     Notes
     -----
-    A model was asked an item if it has a row for both groups of every pair that any model was
-    asked of this item. A model without a rank has no say in which items these are. Of several
-    samples, a model's ranks rest on as many as all of these items have, the first ones: extra
-    samples of chosen items would give those items more weight.
+    A model was asked an item if it has a row for both groups of every pair that any model was asked
+    for this item. Models without a rank do not affect which items these are. If items have several
+    samples, ranks use the first ones, as many as all of these items have. Extra samples of selected
+    items would give those items more weight.
     """
     reasons = _reasons(rows, benchmark, alpha)
     declared = {(a.name, *pair): i for i, (a, pair) in enumerate(pooled_pairs(benchmark))}
@@ -123,7 +123,7 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     common = (samples > 0).all(axis=1).to_numpy()
     if common.sum() < benchmark.common_items * len(items) - 1e-9:
         raise InputError(_lacking(samples, common, rows, benchmark))
-    # With common_items = 0 there may be no such item.
+    # With common_items = 0 there may be no common item.
     used = samples[common].min() if common.any() else samples.max()
     number = whole.groupby(["model", "item_id", "pair"]).cumcount()
     first = whole[number < whole["model"].map(used)]
@@ -132,7 +132,7 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     patterns = {}
     for model in ranked:
         array = _array(first[first["model"] == model], items, pairs)
-        # Each answer of one group with each of the other.
+        # Pair each answer of one group with each answer of the other.
         array[..., _MISSING] += any_asked * int(used[model]) ** 2 - array.sum(axis=-1)
         patterns[model] = array
     notes = {model: _note(samples[model], int(used[model])) for model in ranked}
@@ -140,7 +140,7 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
 
 
 def _whole_samples(asked: pd.DataFrame) -> pd.DataFrame:
-    """The samples that were asked of every pair of their item, in order."""
+    """Return the samples that were asked for every pair of their item, in order."""
     keys = ["model", "item_id", "sample"]
     pairs = asked.groupby("item_id")["pair"].nunique()
     whole = asked.groupby(keys)["pair"].transform("size") == asked["item_id"].map(pairs)
@@ -148,13 +148,13 @@ def _whole_samples(asked: pd.DataFrame) -> pd.DataFrame:
 
 
 def _samples(whole: pd.DataFrame) -> pd.DataFrame:
-    """How many samples each item (row) has of each model (column)."""
+    """Return the number of samples of each item (row) for each model (column)."""
     rows = whole.drop_duplicates(["model", "item_id", "sample"])
     return rows.groupby(["item_id", "model"]).size().unstack(fill_value=0)
 
 
 def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str, str]:
-    """Why each model has no rank; empty if it has one."""
+    """Return why each model has no rank; empty if it has one."""
     counts = rows.groupby([*PAIR_COLUMNS, "pattern"]).size().unstack(fill_value=0)
     counts = counts.reindex(columns=list(PATTERNS), fill_value=0).reset_index()
     items = rows.groupby([*UNIT_COLUMNS, "attribute"])["item_id"].nunique()
@@ -165,7 +165,7 @@ def _reasons(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> dict[str
 
 
 def _array(rows: pd.DataFrame, items: pd.Index, pairs: list[int]) -> IntArray:
-    """How many pairs of answers each item, pair of groups and pattern has."""
+    """Count the pairs of answers of each item, pair of groups and pattern."""
     array = np.zeros((len(items), len(pairs), len(PATTERNS)), dtype=np.int64)
     for pair, own in rows.groupby("pair"):
         crossed = crossed_patterns(own)
@@ -196,7 +196,7 @@ def _lacking(
 
 
 def _note(samples: pd.Series, used: int) -> str:
-    """What is particular about the items and samples of a ranked model."""
+    """Return a note on special items and samples of a ranked model."""
     notes = []
     if lacking := int((samples == 0).sum()):
         notes.append(

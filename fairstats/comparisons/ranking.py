@@ -1,4 +1,4 @@
-"""Rank the models of a benchmark, and say which of them differ."""
+"""Rank the models of a benchmark, and test which of them differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FIGURES: dict[str, tuple[Figure, int]] = {
 _BOARD = ("benchmark", "benchmark_version", "strategy")
 _INCOMPLETE = [i for i, pattern in enumerate(PATTERNS) if MISSING in pattern]
 IntArray = npt.NDArray[np.int64]
-# What is concatenated with an empty table loses its type.
+# Concatenating an empty table loses these types.
 _RANK_TYPES = {
     **dict.fromkeys(("model", "method_note"), "str"),
     **dict.fromkeys(("estimate", "least_favourable"), "float64"),
@@ -45,7 +45,7 @@ _RANK_TYPES = {
 }
 _TEXTS = ("model_a", "model_b", "method_note")
 
-#: The columns of the table that `rank_models` gives, in order.
+#: Columns of the table from `rank_models`, in order.
 RANK_COLUMNS = (
     *_BOARD,
     "model",
@@ -63,7 +63,7 @@ RANK_COLUMNS = (
     "method_note",
 )
 
-#: The columns of the table that `rank_differences` gives, in order.
+#: Columns of the table from `rank_differences`, in order.
 RANK_DIFFERENCE_COLUMNS = (
     *_BOARD,
     "metric",
@@ -85,7 +85,7 @@ RANK_DIFFERENCE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Ranking:
-    """The ranks of models, and the comparisons that they follow from.
+    """The ranks of models, and the comparisons from which they follow.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Ranking:
 
 
 class RankOptions(TypedDict, total=False):
-    """The options of `rank_boards`, which all functions of this module share."""
+    """The options of `rank_boards`, shared by all functions of this module."""
 
     missing: CountingPolicy | None
     alpha: float
@@ -118,26 +118,26 @@ def rank_models(
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers of all models.
     metric : {"ad", "cfr", "accuracy"}
-        The figure that ranks, its mean over the declared demographic pairs: accuracy disparity
-        (the smallest first), CFR or accuracy (the largest first).
+        The ranking metric, averaged over the declared demographic pairs: accuracy disparity
+        (smallest first), CFR or accuracy (largest first).
     **options
         The keyword options that follow.
     missing : {"available", "complete", "incorrect"}, optional
-        The policy that ``estimate`` follows; by default the benchmark's. Ranks and tests do not
-        depend on it.
+        The policy used for ``estimate``; by default the benchmark's. Ranks and tests do not depend
+        on it.
     alpha : float
-        1 − the level at which all confidence sets of a board hold at once.
+        1 − the simultaneous confidence level of all confidence sets of a board.
     adjust : {"holm", "hommel"}
         How the p-values of all comparisons of two models are adjusted over a board.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        One row per model of each board, best first, columns `RANK_COLUMNS`. ``estimate`` is the
-        figure under the policy for missing answers; ``rank`` follows ``least_favourable``, the
-        figure with every missing answer completed against the model. The model can hold the ranks
+        One row per model of each board, best first, with columns `RANK_COLUMNS`. ``estimate`` is
+        the metric under the policy for missing answers. ``rank`` follows ``least_favourable``, the
+        metric with every missing answer completed against the model. The model can have the ranks
         from ``rank_low`` to ``rank_high``; it ``may_be_best`` if that includes the first. ``n`` is
         the number of items that all ranked models were asked. A model that may not be ranked is
         last, without a rank, and `method_note` gives the reason.
@@ -153,26 +153,26 @@ def rank_models(
 
     Notes
     -----
-    Let :math:`\theta_i` be the figure of model i over the items that any ranked model was asked,
+    Let :math:`\theta_i` be the metric of model i over the items that any ranked model was asked,
     with every missing answer completed to the model's disadvantage: wrong and different for
-    accuracy and CFR; for AD the completion of each pair with the largest
-    :math:`|Acc_a - Acc_b|`. An item that a model was not asked counts as not answered. Models are
-    ranked and tested by these values, so a model cannot gain by refusing answers or leaving out
-    items. If no answer is missing they are the estimates.
+    accuracy and CFR; for AD the completion of each pair with the largest :math:`|Acc_a - Acc_b|`.
+    An item that a model was not asked counts as not answered. Models are ranked and tested by these
+    values, so a model cannot gain by refusing answers or leaving out items. If no answer is missing
+    they are the estimates.
 
-    The best rank of a model is 1 + the number of models shown to be better; its worst is the
-    number of models minus those shown to be worse. A model's missing answers count against it for
-    its best rank. For its worst rank, and for ``differ``, a comparison counts only if every
-    completion of both models' missing answers agrees on which is better; if not, its adjusted
+    The best rank of a model is 1 + the number of models shown to be better; its worst is the number
+    of models minus those shown to be worse. A model's missing answers count against it for its best
+    rank. For its worst rank, and for ``differ``, a comparison counts only if every completion of
+    both models' missing answers agrees on which is better. If they do not agree, its adjusted
     p-value is 1.
 
     Every two models are tested by swapping their answers item by item, see
-    `fairstats.comparisons.paired_differences.model_difference`. The law of all swaps is computed:
-    nothing is drawn at random.
+    `fairstats.comparisons.paired_differences.model_difference`. The distribution over all swaps is
+    computed; nothing is drawn at random.
 
-    Who is ranked is declared by the benchmark, see `fairstats.estimates.eligibility.why_unranked`.
-    A model without a rank is compared with no other model. A board of one ranked model has no
-    comparison.
+    The benchmark declares which models are ranked, see
+    `fairstats.estimates.eligibility.why_unranked`. A model without a rank is not compared with
+    other models. A board with one ranked model has no comparison.
 
     References
     ----------
@@ -200,16 +200,16 @@ def rank_differences(
     Parameters
     ----------
     answers, metric, **options
-        As for `rank_models`.
+        As in `rank_models`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair of ranked models of a board, columns `RANK_DIFFERENCE_COLUMNS`.
+        One row per pair of ranked models of a board, with columns `RANK_DIFFERENCE_COLUMNS`.
         ``model_a`` is the one with the better rank. ``difference`` is its estimate minus that of
-        ``model_b``; ``bounds_low`` and ``bounds_high`` are the lowest and highest difference that
-        any completion of the missing answers gives. The models ``differ`` if ``p_adjusted`` is
-        at most 1 − ``ci_level``.
+        ``model_b``. ``bounds_low`` and ``bounds_high`` are the lowest and highest difference over
+        all completions of the missing answers. The models ``differ`` if ``p_adjusted`` is at most 1
+        − ``ci_level``.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def rank_boards(
     Parameters
     ----------
     answers, metric, missing, alpha, adjust, benchmarks
-        As for `rank_models`.
+        As in `rank_models`.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def rank_boards(
 
 
 def no_ranking() -> Ranking:
-    """The tables of a ranking without a board."""
+    """Return the tables of a ranking without a board."""
     return Ranking(
         pd.DataFrame(columns=list(RANK_COLUMNS)),
         pd.DataFrame(columns=list(RANK_DIFFERENCE_COLUMNS)),
@@ -310,7 +310,7 @@ def no_ranking() -> Ranking:
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    # An empty table has no types, and would take those of the others away.
+    # An empty table has no types, and would remove those of the others.
     filled = [table for table in tables if len(table)]
     if not filled:
         return no_ranking().differences
@@ -337,7 +337,8 @@ def _ranked(
     least = np.array([float(figure(completed[model].sum(axis=0))) for model in models])
     pairs = list(combinations(range(len(models)), 2))
     method = f"{adjust} over {len(pairs)} tests"
-    # Completed, all models have as many answers to an item: nothing here is drawn at random.
+    # After completion, all models have equally many answers to an item, so nothing is drawn at
+    # random.
     p_values = [
         model_p_value(*_same_samples(completed[models[i]], completed[models[j]]), figure)
         for i, j in pairs
@@ -349,8 +350,8 @@ def _ranked(
     )
     open_ = [not _agrees(bounds[i], bounds[j]) for i, j in pairs]
     compared["certain"] = compared["p_adjusted"].mask(np.array(open_, dtype=bool), 1.0)
-    # A model's missing answers count against itself alone: a rival must not be able to widen the
-    # range of a model by leaving answers out.
+    # A model's missing answers count only against itself. A rival must not be able to widen a
+    # model's range by leaving out answers.
     matrix = _matrix(compared, "p_adjusted", len(models))
     possible = rank_sets(sign * least, matrix, alpha=alpha)
     n = int(items.common.sum())
@@ -381,7 +382,7 @@ def _ranked(
 def _without_rank(
     items: RankItems, estimates: Mapping[str, float], figure: Figure, values: IntArray
 ) -> pd.DataFrame:
-    """The models that are listed last, each with its figure on its own items and the reason."""
+    """Return the models listed last, each with its metric on its items and the reason."""
     reasons = dict(items.reasons)
     arrays = dict(items.unranked)
     for model, estimate in estimates.items():
@@ -391,7 +392,7 @@ def _without_rank(
     rows = [
         {
             "model": model,
-            # Without a pair there is no figure.
+            # Without a pair there is no estimate.
             "estimate": float(figure(array.sum(axis=0) @ values)) if array.shape[1] else np.nan,
             "least_favourable": np.nan,
             "may_be_best": False,
@@ -413,7 +414,7 @@ def _differences(
     bounds: list[tuple[float, float]],
     alpha: float,
 ) -> pd.DataFrame:
-    """One row per pair, the model with the better rank first."""
+    """Return one row per pair, with the better-ranked model first."""
     place = {model: number for number, model in enumerate(ranks["model"])}
     own = ranks.set_index("model")
     rows = []
@@ -443,13 +444,13 @@ def _differences(
 
 
 def _sums_of_patterns(policy: CountingPolicy) -> IntArray:
-    """What one answer of each pattern adds to `SUMS`, (10, 6)."""
+    """Return the contribution of one answer of each pattern to `SUMS`, (10, 6)."""
     one = of_each_pattern(policy)
     return np.column_stack([getattr(one, name) for name in SUMS]).astype(np.int64)
 
 
 def _bounds(patterns: IntArray, metric: str) -> tuple[float, float]:
-    """The lowest and highest figure that any completion of the missing answers gives."""
+    """Return the lowest and highest metric over all completions of the missing answers."""
     ranges = pair_bounds(pd.DataFrame(patterns.sum(axis=0), columns=list(PATTERNS)))
     names = ("accuracy_a", "accuracy_b") if metric == "accuracy" else (metric,)
     low, high = (np.mean([ranges[name][side] for name in names]) for side in (0, 1))
@@ -457,14 +458,14 @@ def _bounds(patterns: IntArray, metric: str) -> tuple[float, float]:
 
 
 def _agrees(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether every completion gives the same order of two models."""
+    """Return whether every completion gives the same order of two models."""
     if one[0] == one[1] and other[0] == other[1]:
         return True
     return one[1] < other[0] or other[1] < one[0]
 
 
 def _same_samples(one: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
-    """The sums of two models as if both had as many samples: the figures stay the same."""
+    """Rescale the sums of two models to equal numbers of samples, with unchanged metrics."""
     samples = [int(array[..., 5].max(initial=1)) for array in (one, other)]
     whole = lcm(*samples)
     return one * (whole // samples[0]), other * (whole // samples[1])
