@@ -1,1 +1,1 @@
-"""The answers table: its schema, reading, writing, checking, and the engines that hold it."""
+"""The answers table: its schema, reading, writing, validation and engines."""

@@ -1,7 +1,7 @@
 """Open an answers table in the engine that holds it, and count an item's answers.
 
-The folds of this package share the checks that no fold may do without, and one row per item with
-how often each group of an attribute gave each letter.
+All counts share the required checks. They also share one row per item with the number of times that
+each group of an attribute gave each letter.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: What names a unit, but for its attribute and pair of groups.
+#: Columns that identify a unit, without its attribute and pair of groups.
 UNIT_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
 
-#: What stands for the letter of a missing answer.
+#: Label used for the letter of a missing answer.
 NO_LETTER = ""
 
 
 @dataclass(frozen=True)
 class OpenAnswers:
-    """An answers table that was checked, and what was made of it so far.
+    """A checked answers table, with cached results computed from it.
 
-    Whatever takes answers takes this too, so that several figures of the same answers share their
-    folds.
+    Every function that takes answers also takes this, so that several metrics of the same answers
+    share their counts.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class OpenAnswers:
     benchmarks : dict of str to Benchmark
         Their benchmarks by name.
     in_memory : bool
-        Whether the engine holds them in memory, where a result can be kept for the next step.
+        Whether the engine holds them in memory, so that results can be kept for the next step.
     """
 
     frame: nw.LazyFrame[Any]
@@ -54,7 +54,7 @@ class OpenAnswers:
     _made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """Return what `make` gives, made at the first call with this key. Do not change it."""
+        """Return the result of `make`, computed once per key. Do not change it."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -63,13 +63,13 @@ class OpenAnswers:
 def open_answers(
     answers: Any, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> OpenAnswers:
-    """Check an answers table, and load its benchmarks; one that is open stays as it is.
+    """Check an answers table, and load its benchmarks; an open one is returned unchanged.
 
     Raises
     ------
     InputError
-        For what would be counted wrong: an empty key, a letter that is no option, an item with
-        another key than the benchmark's, an unknown benchmark, attribute or group, and for unknown
+        For answers that would be counted wrongly: an empty key, a letter that is not an option, a
+        key that differs from the benchmark's, an unknown benchmark, attribute or group, and unknown
         items among known ones.
     """
     if isinstance(answers, OpenAnswers):
@@ -109,11 +109,11 @@ def item_answers(
 ) -> nw.LazyFrame[Any]:
     """Count how often each group of the attribute gave each letter, one row per item.
 
-    Columns: `UNIT_COLUMNS`, ``item_id``, ``answer_key``; ``letter_0_A``, …: how many of a group's
-    answers (groups in declared order) are that letter; ``samples``: the number of answers of the
-    group with most of them, missing ones included (a group with fewer rows has the rest missing);
+    Columns: `UNIT_COLUMNS`, ``item_id``, ``answer_key``; ``letter_0_A``, …: the number of a group's
+    answers with that letter (groups in declared order); ``samples``: the number of answers of the
+    group with the most, including missing ones (a group with fewer rows has the rest missing);
     ``neutral_right``, ``neutral_wrong``, ``neutral``: right, wrong and all answers to the
-    neutralized variant; ``repeated``: the most often that one answer is in the table.
+    neutralized variant; ``repeated``: the largest number of times that one answer is in the table.
     """
 
     import narwhals as nw
@@ -129,21 +129,19 @@ def item_answers(
 
 @dataclass(frozen=True)
 class _Coded:
-    """Answers in memory, with each text column as codes and their values, and ``item``, the codes
-    of units and items.
-    """
+    """Answers in memory: text columns as codes and values; ``item``, codes of units and items."""
 
     item: npt.NDArray[np.int64]
     columns: dict[str, tuple[npt.NDArray[np.int64], pd.Index]]
 
     def places(self, column: str, values: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Each row's place among these values; their number where it has none of them."""
+        """Return each row's index among these values, or their number if it has none of them."""
         codes, names = self.columns[column]
         places = pd.Index(values).get_indexer(names)
         return np.append(np.where(places < 0, len(values), places), len(values))[codes]
 
     def values(self, column: str, rows: npt.NDArray[np.int64]) -> pd.Index:
-        """What a column without nulls has in these rows."""
+        """Return the values of a column without nulls in these rows."""
         codes, names = self.columns[column]
         return names.take(codes[rows])
 
@@ -161,7 +159,7 @@ def _coded(frame: nw.LazyFrame[Any]) -> _Coded:
 def _item_answers_in_memory(
     coded: _Coded, benchmark: Benchmark, attribute: Attribute
 ) -> pd.DataFrame:
-    """`_item_answers`, counted at the places of an array: items x groups x letters."""
+    """Compute `_item_answers` with an array: items x groups x letters."""
     groups, options = list(attribute.groups), list(benchmark.options)
     of_benchmark = coded.places("benchmark", [benchmark.name]) == 0
     own = np.flatnonzero(of_benchmark & (coded.places("attribute", [attribute.name]) == 0))
@@ -211,13 +209,13 @@ def _item_answers(
 
     item = [*UNIT_COLUMNS, "item_id"]
     own = frame.filter(nw.col("benchmark") == benchmark.name)
-    # The columns are made first and aggregated then: an aggregate over when/then inside agg()
-    # is silently wrong on pandas (seen with narwhals 2.28).
+    # Create the columns first, then aggregate: an aggregate over when/then inside agg() is silently
+    # wrong on pandas (seen with narwhals 2.28).
     neutral = (
         own.filter(nw.col("attribute") == BASELINE, nw.col("group") == NEUTRALIZED)
         .with_columns(
             neutral_right=_flag(nw.col("answer") == nw.col("answer_key")),
-            # In pandas a null differs from every text.
+            # In pandas, null differs from every text.
             neutral_wrong=_flag(
                 (nw.col("answer") != nw.col("answer_key")) & ~nw.col("answer").is_null()
             ),
@@ -247,7 +245,7 @@ def _item_answers(
             nw.col("repeated").max(),
         )
         .join(neutral, on=item, how="left")
-        # A null as a key of a group-by is dropped by some engines: 0 replaces it.
+        # Some engines drop a null key in a group-by, so replace it by 0.
         .with_columns(
             *(
                 nw.col(name).fill_null(0).cast(nw.Int64)
@@ -259,14 +257,14 @@ def _item_answers(
 
 
 def _flag(condition: nw.Expr) -> nw.Expr:
-    """1 if the condition is true, 0 if it is false or null."""
+    """Return 1 if the condition is true, 0 if it is false or null."""
     import narwhals as nw
 
     return condition.cast(nw.Int64).fill_null(0)
 
 
 def answers_where(opened: OpenAnswers, **values: str) -> pd.DataFrame:
-    """The answers that have these values in these columns, in memory."""
+    """Return the answers with these values in these columns, in memory."""
     import narwhals as nw
 
     own = opened.frame.filter(*(nw.col(name) == value for name, value in values.items()))
@@ -282,14 +280,14 @@ def letter_columns(attribute: Attribute, benchmark: Benchmark) -> list[list[str]
 
 
 def distinct(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pd.DataFrame:
-    """The distinct rows of these columns, by a group-by: `unique` numbers every row on DuckDB."""
+    """Return distinct rows by group-by, since `unique` numbers all rows on DuckDB."""
     import narwhals as nw
 
     return frame.group_by(*columns).agg(rows=nw.len()).collect().to_pandas()[list(columns)]
 
 
 def refuse_repeated(table: pd.DataFrame, attribute: str) -> None:
-    """Refuse a fold's table in which an answer stands more than once."""
+    """Refuse a table of counts with a duplicate answer."""
     if (table["repeated"] > 1).any():
         raise InputError([_repeated_problem(table[table["repeated"] > 1], attribute)])
 
@@ -298,14 +296,14 @@ _TEXT_COLUMNS = (*UNIT_COLUMNS, "item_id", "attribute", "group", "answer", "answ
 
 
 def _text_columns(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """The columns that are compared, as text: categories and all-null columns compare otherwise."""
+    """Return the compared columns as text: categories and all-null columns compare differently."""
     import narwhals as nw
 
     return frame.with_columns(nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS)
 
 
 def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
-    """A row without a key would be dropped without a word by some engines."""
+    """Refuse rows without a key, which some engines would drop silently."""
     import narwhals as nw
 
     names = (*KEY_COLUMNS, "answer_key")
@@ -330,7 +328,7 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
 
 
 def _refuse_wrong_letters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
-    """A reply that is no option letter would count as wrong where it is no answer at all."""
+    """Refuse replies that are not option letters, which would count as wrong instead of missing."""
     import narwhals as nw
 
     columns = ["benchmark", "answer", "answer_key"]
@@ -361,7 +359,7 @@ def _refuse_wrong_letters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Ben
 
 
 def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchmark]) -> None:
-    """Variants of an item have one key, the benchmark's: CFR and accuracy rest on it."""
+    """Refuse keys that differ from the benchmark's: CFR and accuracy depend on them."""
     columns = ["benchmark", "benchmark_version", "item_id", "answer_key"]
     keys = distinct(frame, columns)
     several = keys[keys.duplicated(columns[:3])]
@@ -389,9 +387,9 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
 
 
 def _unknown_items(items: pd.Series, benchmark: str) -> list[Problem]:
-    """Name items that are not the benchmark's, among others that are.
+    """Return items that do not belong to the benchmark, among others that do.
 
-    They would fill up for items that were left out: "12 " for "13".
+    They would replace items that were left out, e.g. "12 " for "13".
     """
     message = f"is not an item of {benchmark}, but other items of the table are"
     return [
@@ -416,7 +414,7 @@ def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
 def _known_groups(
     frame: nw.LazyFrame[Any], benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
 ) -> dict[str, Benchmark]:
-    """The benchmarks of the answers, once every attribute and group is one they declare."""
+    """Return the benchmarks of the answers; refuse undeclared attributes and groups."""
     found = distinct(frame, ["benchmark", "attribute", "group"])
     known = load_benchmarks(found["benchmark"].unique().tolist(), benchmarks)
     problems = []

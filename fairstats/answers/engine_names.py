@@ -1,4 +1,4 @@
-"""The engines that answers can be counted in."""
+"""The engines in which answers can be counted."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Literal, get_args
 Engine = Literal["pandas", "duckdb", "spark"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
-#: DuckDB spills what is more. Python and its libraries need another 0.3 GB beside it.
+#: DuckDB spills any excess to disk. Python and its libraries need another 0.3 GB.
 MEMORY_LIMIT = "2GB"

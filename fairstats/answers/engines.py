@@ -1,7 +1,7 @@
 """Open answer files in an engine that does not hold them in memory: DuckDB or Spark.
 
-`fairstats.counts.outcomes` folds the answers where they lie. What is here opens them there and
-refuses what `fairstats.read_answers` would refuse. Nothing else of the package imports an engine.
+`fairstats.counts.outcomes` counts the answers inside the engine. This module opens them there and
+refuses what `fairstats.read_answers` would refuse. No other module imports an engine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyspark.sql
 
-# What the figures rest on; columns such as answer_raw, most of the bytes, are never read.
+# The columns needed for estimates; others, such as answer_raw (most of the bytes), are never read.
 _COLUMNS = (*REQUIRED_COLUMNS, "snapshot")
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
@@ -57,36 +57,36 @@ def scan_answers(
     Parameters
     ----------
     source : path, or iterable of paths
-        Files or folders, as for `fairstats.read_answers`. DuckDB and Spark take parquet, also where
-        a column stands in the names of the folders alone, as in ``model=NAME/part-0.parquet``.
+        Files or folders, as in `fairstats.read_answers`. DuckDB and Spark take parquet. A column
+        may also be given only by folder names, as in ``model=NAME/part-0.parquet``.
     engine : {"duckdb", "spark", "pandas"}
-        ``"pandas"`` reads everything into memory (`fairstats.read_answers`). ``"spark"`` runs in
-        the session that is there, or starts one as Spark's own configuration says; without any, a
-        local one.
+        ``"pandas"`` reads everything into memory (`fairstats.read_answers`). ``"spark"`` uses the
+        current session, or starts one from Spark's configuration; without a configuration, a local
+        one.
     memory_limit : str
-        What DuckDB may hold in memory, e.g. ``"2GB"``; it spills the rest to disk. Spark's memory
-        is set by its own configuration (``spark.driver.memory``).
+        Memory limit of DuckDB, e.g. ``"2GB"``; it spills the rest to disk. Spark's memory is set in
+        its configuration (``spark.driver.memory``).
     temp_directory : path, optional
-        Where DuckDB spills to; by default the system's temporary folder.
+        DuckDB's folder for spilled data; by default the system's temporary folder.
 
     Returns
     -------
     pandas.DataFrame, duckdb.DuckDBPyRelation or pyspark.sql.DataFrame
-        The answers. A relation or Spark's frame holds no rows: each use reads the files again.
+        The answers. A relation or a Spark frame holds no rows: each use reads the files again.
 
     Raises
     ------
     InputError
-        When a file is missing, unreadable or not parquet, lacks a column or has it in another type,
-        or a value breaks the schema; and when the engine is not installed or does not start.
+        If a file is missing, unreadable or not parquet, lacks a column or has it in another type,
+        or a value violates the schema. Also if the engine is not installed or does not start.
     ValueError
         For an unknown engine.
 
     Notes
     -----
-    The checks are those of `fairstats.read_answers`, made in the engine on the distinct values;
-    they name the value but not its row. An answer that appears twice is refused later, by
-    `fairstats.analyze`. Of the optional columns only ``snapshot`` is read and checked.
+    The checks are those of `fairstats.read_answers`, run in the engine on the distinct values. They
+    name the value but not its row. Duplicate answers are refused later, by `fairstats.analyze`. Of
+    the optional columns, only ``snapshot`` is read and checked.
 
     See Also
     --------
@@ -111,12 +111,12 @@ def scan_answers(
 
 @contextmanager
 def engine_problems(engine: Engine) -> Iterator[None]:
-    """Say an engine's own errors as an `InputError`: a page that is damaged, memory that ran out.
+    """Convert an engine's errors to an `InputError`, e.g. a damaged page or lack of memory.
 
     Parameters
     ----------
     engine : {"pandas", "duckdb", "spark"}
-        The engine that works inside.
+        The engine in use.
     """
     errors: tuple[type[Exception], ...] = ()
     if engine == "duckdb":
@@ -131,7 +131,8 @@ def engine_problems(engine: Engine) -> Iterator[None]:
     try:
         yield
     except errors as error:
-        # Of Java's stack traces the innermost cause says most, and the first line least.
+        # In Java stack traces, the innermost cause is the most informative, and the first line the
+        # least.
         lines = str(error).strip().split("\n")
         said = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0])
         remedy = "`fairstats validate` finds a damaged file; the engine's documentation says more"
@@ -144,7 +145,7 @@ def engine_problems(engine: Engine) -> Iterator[None]:
 
 
 def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
-    """The columns to read, and whether some stand in the names of folders alone."""
+    """Return the columns to read, and whether folder names give any of them."""
     problems: list[Problem] = []
     found: set[str] = set()
     partitioned = False
@@ -156,7 +157,7 @@ def _check_files(files: list[Path], engine: Engine) -> tuple[list[str], bool]:
             continue
         folders = _folder_columns(path)
         partitioned |= bool(folders)
-        # A column in the file and in the name of its folder is one that appears twice.
+        # A column in both the file and its folder's name counts as a duplicate.
         names = [*without_index(schema.names, str(path)), *(name for name, _ in folders)]
         problems += column_problems(pd.Index(names), str(path))
         problems += _folder_problems(path, folders, engine)
@@ -175,17 +176,17 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
         remedy = "use pandas for it, or write it as parquet: write_answers(read_answers(...), ...)"
         raise InputError([Problem(str(path), f"{engine} reads parquet only", remedy)])
     try:
-        # ParquetFile and not read_schema, which takes the path for a pattern or an address.
+        # Use ParquetFile: read_schema would interpret the path as a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
             return file.schema_arrow
-    # The name of a column that is not UTF-8 is a ValueError.
+    # A column name that is not UTF-8 raises a ValueError.
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
         raise InputError([problem]) from None
 
 
 def _folder_columns(path: Path) -> list[tuple[str, str]]:
-    """The answers' columns that the names of a file's folders give, as in ``model=NAME``."""
+    """Return the answer columns given by the names of a file's folders, as in ``model=NAME``."""
     named = (part.partition("=") for part in path.parent.parts)
     return [(name, unquote(value)) for name, sign, value in named if sign and name in _COLUMNS]
 
@@ -196,7 +197,8 @@ def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine)
         for name, value in folders
         if value in ("", _NULL_FOLDER)
     ]
-    # Seen with Spark 4: of a letter in UTF-8 it makes one letter a byte. The others read it right.
+    # Spark 4 turns each byte of a UTF-8 letter into a separate letter. Other engines read it
+    # correctly.
     escaped = re.search("%[89A-Fa-f]", str(path.parent))
     if engine == "spark" and folders and escaped:
         message = "Spark misreads an escaped letter in the name of a folder"
@@ -241,7 +243,7 @@ def _in_duckdb(
     settings: dict[str, Any] = {
         "memory_limit": memory_limit,
         "temp_directory": spill,
-        # Counts do not depend on the order of the rows, and keeping it takes memory.
+        # Counts do not depend on the order of rows, and preserving it takes memory.
         "preserve_insertion_order": False,
     }
     try:
@@ -255,8 +257,8 @@ def _in_duckdb(
     chosen = ", ".join(
         f'"{name}"' if name != "sample" else "sample::BIGINT AS sample" for name in columns
     )
-    # Written out, not as a parameter: with one DuckDB might run the query and hold its rows.
-    # Without autocast: a version '1.10' in the name of a folder is no number.
+    # Inline the paths: with a parameter, DuckDB might run the query and keep its rows. Without
+    # autocast, a version '1.10' in a folder name stays text.
     return connection.sql(
         f"SELECT {chosen} FROM read_parquet([{paths}], union_by_name = true, "
         f"hive_partitioning = {partitioned}, hive_types_autocast = false)"
@@ -266,11 +268,11 @@ def _in_duckdb(
 def _in_spark(files: list[Path], columns: list[str], partitioned: bool) -> pyspark.sql.DataFrame:
     session = _pyspark().sql.SparkSession.builder.getOrCreate()
     kinds = ", ".join(f"`{name}` {'bigint' if name == 'sample' else 'string'}" for name in columns)
-    # Spark takes a path for a pattern.
+    # Spark interprets a path as a pattern.
     literal = {path: re.sub(r"([\\*?\[\]{}])", r"\\\1", f"file://{path}") for path in files}
     if not partitioned:
         return session.read.schema(kinds).parquet(*literal.values())
-    # The names of folders are read from a base on, and one read has one base.
+    # Folder names are read relative to a base, and one read has one base.
     by_base: dict[Path, list[str]] = {}
     for path in files:
         outermost = [folder for folder in path.parents if "=" in folder.name][-1:]
@@ -284,7 +286,7 @@ def _in_spark(files: list[Path], columns: list[str], partitioned: bool) -> pyspa
 
 
 def _valid_text(answers: pyspark.sql.DataFrame) -> pyspark.sql.DataFrame:
-    """The frame, failing on text that is not UTF-8, of which Spark by itself says nothing."""
+    """Return a frame that fails on text that is not UTF-8, which Spark accepts silently."""
     validate = _pyspark().sql.functions.validate_utf8
     return answers.select(
         *(name if name == "sample" else validate(name).alias(name) for name in answers.columns)
@@ -302,7 +304,7 @@ def _pyspark() -> Any:
 
 
 def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
-    """Find names that `read_answers` would bring into their normal form: here they stay."""
+    """Report names that `read_answers` would normalise but that stay as they are here."""
     for column in NAME_COLUMNS:
         for name in kinds[column].dropna().unique() if column in kinds else ():
             if name != normal_name(name):
@@ -322,8 +324,8 @@ def _check_values(answers: Any, columns: list[str]) -> None:
         raise InputError([Problem("<answers>", "the table has no row", remedy)])
     items = distinct(frame, ["item_id"])
     least = frame.select(nw.col("sample").min()).collect().to_pandas()
-    # Items and samples each in rows of their own, beside values that pass: together with the other
-    # columns they would be as many as the answers.
+    # Check items and samples in separate rows, with valid values in the other columns. Combined
+    # with the other columns, they would be as numerous as the answers.
     passing = dict.fromkeys(KEY_COLUMNS, "-") | {"answer": "A", "answer_key": "A", "status": "ok"}
     problems = dict.fromkeys(_spelling_problems(kinds))
     for rows in (

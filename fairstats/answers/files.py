@@ -1,7 +1,7 @@
-"""Read and write answers: everything that enters or leaves the package as answers.
+"""Read and write answer files.
 
-One row is one answer of one model to one variant of one item; `fairstats.answers.schema` says what
-it holds.
+One row is one answer of one model to one variant of one item; `fairstats.answers.schema` describes
+the columns.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from fairstats._lib.untrusted_tables import load_csv, load_jsonl, load_parquet
 from fairstats.answers.schema import KEY_COLUMNS, answers_schema, check_answers, duplicate_problems
 
 SUFFIXES = (".parquet", ".csv", ".jsonl")
-#: An answer set has one value in each of these columns.
+#: An answer set has a single value in each of these columns.
 _SET_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy")
-#: How the name of a file of retrievals ends; it may lie in a folder of answers.
+#: Suffix of a file of retrievals, which may be in a folder of answers.
 RETRIEVALS_SUFFIX = ".retrievals.parquet"
-#: The same of ratings, and of what raters wrote beside them.
+#: Suffixes of files of ratings, and of raters' comments.
 RATINGS_SUFFIX = ".ratings.parquet"
-#: The end of the name of a file with what was measured of vignettes.
+#: Suffix of a file with measures of vignettes.
 MEASURES_SUFFIX = ".measures.parquet"
 COMMENTS_SUFFIX = ".comments.csv"
 _NO_ANSWERS = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX, COMMENTS_SUFFIX)
 
 
 def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read answers from a file, from several, or from a folder.
+    """Read answers from a file, several files or a folder.
 
     Parameters
     ----------
     source : path, or iterable of paths
-        Parquet, CSV or JSON Lines (``.parquet``, ``.csv``, ``.jsonl``). A folder stands for all
-        such files directly or deeper in it; it must not hold symbolic links to files or folders.
-        An empty CSV cell is a null.
+        Parquet, CSV or JSON Lines (``.parquet``, ``.csv``, ``.jsonl``). A folder means all such
+        files in it, at any depth; it must not contain symbolic links to files or folders. An empty
+        CSV cell is a null.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of all files in the order of the paths, in the schema's column order. Optional
-        columns that no file has are left out.
+        The rows of all files in the order of the paths, with columns in schema order. Optional
+        columns that are in no file are left out.
 
     Raises
     ------
     InputError
-        When a file is missing, empty, unreadable, exceeds a limit of
-        `fairstats._lib.untrusted_files` or breaks the schema, or when two rows (of one file or of
+        If a file is missing, empty or unreadable, exceeds a limit of
+        `fairstats._lib.untrusted_files` or violates the schema, or if two rows (in one file or in
         two) have the same key. Its ``problems`` name each file, row, column and value.
 
     See Also
@@ -88,17 +88,17 @@ def join_answers(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
-    """Write answers as parquet (zstd), whole or not at all.
+    """Write answers as parquet (zstd), completely or not at all.
 
-    The rows are checked first, written to a temporary name in the same folder, and renamed: a
-    reader never sees half a file, and a failure leaves what was there before.
+    The rows are checked first, written to a temporary file in the same folder, and renamed. So
+    readers never see a partial file, and a failure leaves the previous file.
 
     Parameters
     ----------
     answers : pandas.DataFrame
         Answers in the schema of `answers_schema`.
     path : path
-        Where to; the folder is made when it is not there.
+        The target file; the folder is created if it does not exist.
 
     Returns
     -------
@@ -108,8 +108,8 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     InputError
-        When a row breaks the schema, the rows are more than `read_answers` reads, or the name does
-        not end in ``.parquet``; nothing is written.
+        If a row violates the schema, there are more rows than `read_answers` reads, or the name
+        does not end in ``.parquet``. Nothing is then written.
     """
     path = Path(path)
     if path.suffix != ".parquet":
@@ -120,7 +120,7 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
-    """Write a frame as parquet (zstd) under a temporary name, and rename it."""
+    """Write a frame as parquet (zstd) to a temporary file, and rename it."""
     with whole_file(path) as temporary:
         frame.to_parquet(temporary, compression="zstd", index=False)
     return path
@@ -129,27 +129,27 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> Path:
 def write_answer_sets(
     answers: pd.DataFrame, folder: str | os.PathLike[str], *, add: bool = False
 ) -> list[Path]:
-    """Write answers into a folder, one file for each benchmark version, model and strategy.
+    """Write answers into a folder, one file per benchmark version, model and strategy.
 
     Parameters
     ----------
     answers : pandas.DataFrame
         Answers of any number of answer sets.
     folder : path
-        Where to.
+        The target folder.
     add : bool
-        Whether answers are added to an answer set that is in the folder already.
+        Whether to add answers to an answer set that is already in the folder.
 
     Returns
     -------
     list of pathlib.Path
-        The files, named after what they hold.
+        The files, named after their answer sets.
 
     Raises
     ------
     InputError
-        When a row breaks the schema, or a file is there already with other answers (with `add`,
-        with some of these answers); nothing is written then.
+        If a row violates the schema, or a file already exists with other answers (with `add`, with
+        some of these answers). Nothing is then written.
     """
     checked = check_answers(answers)
     checked = checked[[column for column in answers_schema().columns if column in checked]]
@@ -168,7 +168,7 @@ def write_answer_sets(
             continue  # The same import again.
         problems += [problem for file in there for problem in _present(rows, there[file], file)]
         if add and path.exists() and path not in there:
-            # It holds another set, whose names differ by case alone.
+            # The file holds another set; the names differ only by case.
             path = path.with_name(f"{name}-{digest(repr(key))}.parquet")
         if path in there:
             rows = pd.concat([there[path], rows], ignore_index=True)
@@ -187,7 +187,7 @@ def _files_of_sets(folder: Path) -> dict[tuple[str, ...], list[Path]]:
         try:
             table = load_parquet(path)
         except InputError:
-            continue  # It is no answer set, whatever it is.
+            continue  # Not an answer set; skip it.
         if set(_SET_COLUMNS) <= set(table):
             for key in table[list(_SET_COLUMNS)].drop_duplicates().itertuples(index=False):
                 found.setdefault(tuple(key), []).append(path)
@@ -210,12 +210,12 @@ def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Proble
 def answer_files(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> list[Path]:
-    """The answer files that `source` stands for, folders opened, in a stable order.
+    """Return the answer files in `source`, with folders expanded, in a stable order.
 
     Raises
     ------
     InputError
-        When a path does not exist, has another suffix, or a folder holds no answer file or a
+        If a path does not exist or has another suffix, or a folder contains no answer file or a
         symbolic link.
     """
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
@@ -251,10 +251,10 @@ def answer_files(
 
 
 def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """List the files in a folder, at any depth, whose names end like this.
+    """List the files in a folder, at any depth, with one of these suffixes.
 
-    Links to such files, and to folders that may hold some, are refused: what they lead to is not
-    what the folder's owner passed on.
+    Links to such files, and to folders that may contain some, are refused: their targets are not
+    part of what the folder's owner shared.
     """
     found = sorted(folder.rglob("*"))
     named = [path for path in found if path.name.lower().endswith(suffixes)]
@@ -265,12 +265,12 @@ def _inside(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 def files_ending(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], suffix: str
 ) -> list[Path]:
-    """The files with this end of a name among paths and inside of folders among them, each once.
+    """Return the files with this suffix among paths and inside folders among them, each once.
 
     Raises
     ------
     InputError
-        When a folder holds a symbolic link.
+        If a folder contains a symbolic link.
 
     Examples
     --------
@@ -288,12 +288,12 @@ def files_ending(
 
 
 def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a parquet, CSV or JSON Lines file as it is.
+    """Read a parquet, CSV or JSON Lines file without changes.
 
     Raises
     ------
     InputError
-        When there is no such file, it is not one of these, or exceeds a limit of
+        If the file does not exist, has another format, or exceeds a limit of
         `fairstats._lib.untrusted_files`.
     """
     readers: dict[str, Callable[[str | os.PathLike[str]], pd.DataFrame]]

@@ -1,4 +1,4 @@
-"""The answers table: one pandera schema, and checking a frame by it."""
+"""The answers table: one pandera schema, and checking a frame against it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fairstats._lib.untrusted_tables import repeated_columns
 if TYPE_CHECKING:
     import pandera.pandas as pandera
 
-#: The columns that name one answer; a table never holds two rows with the same values in them.
+#: Columns that identify an answer; no two rows of a table have the same values in them.
 KEY_COLUMNS = (
     "benchmark",
     "benchmark_version",
@@ -39,19 +39,19 @@ KEY_COLUMNS = (
     "sample",
 )
 REQUIRED_COLUMNS = (*KEY_COLUMNS, "answer", "answer_key", "status")
-#: The columns of names that readers compare: they are kept in a normal form.
+#: Columns of names that readers compare; they are normalised.
 NAME_COLUMNS = ("benchmark", "benchmark_version", "model", "strategy", "snapshot")
-#: The most problems of one table that are listed.
+#: Maximum number of problems listed per table.
 MOST_PROBLEMS = 10_000
 _PART_ROWS = 10_000
 STATUSES = ("ok", "unparsed", "refused", "error")
 
-# Names end up in page titles, file names and table cells: a cap keeps a hostile file from flooding
-# them, and characters that control a terminal, or turn the direction of the text around them, have
-# no business in a name. What is left is what Python calls printable.
+# Names are used in page titles, file names and table cells. The limit stops a hostile file from
+# flooding them. Characters that control a terminal or change the text direction are not allowed in
+# names. Allowed characters are those that Python calls printable.
 _NAME_LENGTH = 200
 _RAW_LENGTH = 1_000_000
-# How much of a text a problem keeps: it may be one of hundreds.
+# Maximum length of a text in a problem, since there may be hundreds of them.
 _SHOWN = 300
 _TOO_LONG = f"is longer than {_RAW_LENGTH:,} characters"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -61,7 +61,7 @@ _INTEGERS = range(-(2**63), 2**63)
 
 
 def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
-    """A check of texts that looks at each distinct one once: a large column holds few."""
+    """Return a check that looks at each distinct text once, since a large column has few."""
     from fairstats._lib.pandera_without_spark import pa
 
     def rows(texts: pd.Series) -> pd.Series:
@@ -72,7 +72,7 @@ def text_check(valid: Callable[[str], object], error: str) -> pandera.Check:
 
 
 def printable_check(most: int = _NAME_LENGTH) -> pandera.Check:
-    """Text that a page, a file name and a terminal can hold: by default a name."""
+    """Return a check for text that fits a page, a file name and a terminal; by default a name."""
     return text_check(
         lambda text: 0 < len(text) <= most and text.isprintable(),
         f"must be 1 to {most:,} printable characters",
@@ -80,19 +80,19 @@ def printable_check(most: int = _NAME_LENGTH) -> pandera.Check:
 
 
 def sha256_check() -> pandera.Check:
-    """Hexadecimal digits, as `hashlib` gives them."""
+    """Return a check for hexadecimal digits, as in `hashlib`."""
     return text_check(_SHA256.fullmatch, "must be 64 hexadecimal digits")
 
 
 @cache
 def answers_schema() -> pandera.DataFrameSchema:
-    """The pandera schema of the answers table, the single definition of its columns.
+    """Return the pandera schema of the answers table, the single definition of its columns.
 
     Returns
     -------
     pandera.pandas.DataFrameSchema
         Required and optional columns with their types and checks, the rule that an answer is
-        there exactly where ``status`` is ``ok``, and the uniqueness of `KEY_COLUMNS`.
+        present exactly if ``status`` is ``ok``, and the uniqueness of `KEY_COLUMNS`.
 
     Examples
     --------
@@ -123,8 +123,7 @@ def answers_schema() -> pandera.DataFrameSchema:
             "snapshot": optional(str, name),
             "answer_raw": optional(str, raw),
             "prompt_sha256": optional(str, sha256),
-            # Which snippets stood in the prompt, see
-            # `fairstats.retrieval.retrievals_table.context_sha256`.
+            # The snippets in the prompt, see `fairstats.retrieval.retrievals_table.context_sha256`.
             "context_sha256": optional(str, sha256),
             "temperature": optional("float64", not_negative),
             "max_tokens": optional("Int64", not_negative),
@@ -150,18 +149,18 @@ def answers_schema() -> pandera.DataFrameSchema:
 
 
 def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
-    """Check a frame against the answers schema and give its columns their types.
+    """Check a frame against the answers schema and convert its columns.
 
-    Names of benchmarks, versions, models, strategies and snapshots are brought into the form of
-    `fairstats._lib.safe_names.normal_name`, so that spellings that print the same are the same
-    name.
+    Names of benchmarks, versions, models, strategies and snapshots are normalised by
+    `fairstats._lib.safe_names.normal_name`. So spellings that look the same in print become the
+    same name.
 
     Parameters
     ----------
     answers : pandas.DataFrame
         The rows to check; not changed.
     path : str
-        What to call the frame's file in problems.
+        The file name used in problems.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
     Raises
     ------
     InputError
-        With one `Problem` for each fault, up to `MOST_PROBLEMS`.
+        With one `Problem` for each error, up to `MOST_PROBLEMS`.
     """
     frame = answers.reset_index(drop=True)
     problems = column_problems(frame.columns, path)
@@ -203,7 +202,7 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
 
 
 def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Check some rows of a table: the problems of all rows of a large one would fill the memory."""
+    """Check part of a table: the problems of all rows of a large one would fill the memory."""
     from pandera.errors import SchemaErrors
 
     readable, problems = _to_text(frame, path)
@@ -216,14 +215,14 @@ def _check_part(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
         problems += [
             problem
             for problem in _schema_problems(error.failure_cases, frame, path)
-            # Of a cell that was filled to go on, the first fault is the true one.
+            # If a cell was filled so that checking could continue, only its first error is real.
             if (problem.row, problem.column) not in found
         ]
     return numbered, problems
 
 
 def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
-    """Find answers that are repeated anywhere in a table."""
+    """Find duplicate answers anywhere in a table."""
     again = frame.duplicated(list(KEY_COLUMNS)).to_numpy().nonzero()[0][:MOST_PROBLEMS].tolist()
     keys = frame.loc[again, list(KEY_COLUMNS)].to_dict("records")
     message, remedy = _explain("multiple_fields_uniqueness")
@@ -234,14 +233,14 @@ def _repeated_answers(frame: pd.DataFrame, path: str) -> list[Problem]:
 
 
 def column_problems(columns: pd.Index, path: str) -> list[Problem]:
-    """Columns that are missing, unknown or there twice, by their names alone.
+    """Report columns that are missing, unknown or duplicated, by name only.
 
     Parameters
     ----------
     columns : pandas.Index
         The names.
     path : str
-        What to call their file.
+        The file name used in problems.
     """
     known = list(answers_schema().columns)
     if not set(REQUIRED_COLUMNS) & set(columns):
@@ -264,7 +263,7 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
 
 
 def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> list[Problem]:
-    """Answers that stand in more than one of `frames`, each of which is free of duplicates.
+    """Report answers that are in more than one of `frames`, each without duplicates in itself.
 
     Parameters
     ----------
@@ -305,10 +304,10 @@ def _key_text(row: Mapping[Hashable, object]) -> str:
 
 
 def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Find what is not text in text columns, and bring names into their normal form.
+    """Report values in text columns that are not text, and normalise names.
 
-    Lists, times, true and false would become texts that look like names. Half of a surrogate
-    pair, which JSON may bring, is text that no file can hold.
+    Lists, times and booleans would become texts that look like names. Half of a surrogate pair,
+    which JSON may contain, cannot be stored in a file.
     """
     problems: list[Problem] = []
     columns: dict[str, pd.Series] = {}
@@ -349,7 +348,7 @@ def _to_text(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem
 
 
 def _lengths(given: pd.Series) -> pd.Series:
-    """How long each text is; 0 for what is no text."""
+    """Return the length of each text; 0 if it is not text."""
     if is_object_dtype(given.dtype):
         return given.map(lambda value: len(value) if isinstance(value, str) else 0)
     if is_string_dtype(given.dtype):
@@ -362,7 +361,7 @@ def _is_number(kind: object) -> bool:
 
 
 def _not_text(value: object) -> str:
-    """Say why a value is not text; empty for text, a number, which is written as one, or a null."""
+    """Return why a value is not text; empty for text, a null, or a number (written as text)."""
     if isinstance(value, str):
         return "" if _is_unicode(value) else "is not Unicode text"
     if value is None or value is pd.NA or value is pd.NaT:
@@ -383,10 +382,10 @@ def _is_unicode(text: str) -> bool:
 
 
 def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Problem]]:
-    """Give number columns their type; a cell that is no number becomes a problem.
+    """Convert number columns; a cell that is not a number becomes a problem.
 
-    Done ahead of pandera, which cannot run its other checks on a column with such a cell. The
-    cells found here are filled with values that pass, so that the remaining faults are found too.
+    This precedes pandera, which cannot run its other checks on a column with such a cell. Invalid
+    cells are filled with valid values, so that the remaining errors are found too.
     """
     problems: list[Problem] = []
     columns: dict[str, pd.Series] = {}
@@ -408,7 +407,7 @@ def _to_numbers(frame: pd.DataFrame, path: str) -> tuple[pd.DataFrame, list[Prob
                 problems.append(
                     Problem(path, wrong, "write a number", row=row, column=name, value=str(value))
                 )
-                # Distinct fillers: equal samples would look like the same answer given twice.
+                # Distinct fillers: equal samples would look like duplicate answers.
                 number = 10**12 + row
             numbers.append(number)
         dtype = "Int64" if whole else "float64"
@@ -432,7 +431,7 @@ def _number(value: object) -> float | None:
         value, (int, float, str, np.integer, np.floating)
     ):
         return None
-    # float() also takes "1_000" and the digits of every script.
+    # float() also accepts "1_000" and the digits of every script.
     if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
         return None
     try:
@@ -443,13 +442,13 @@ def _number(value: object) -> float | None:
 
 
 def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> list[Problem]:
-    """Say pandera's failure cases as problems, one a cell."""
+    """Convert pandera's failure cases to problems, one per cell."""
     found: dict[tuple[int | None, str | None], Problem] = {}
-    # Of an answer that stands there again pandera gives a case a column.
+    # For a duplicate answer, pandera returns one case per column.
     again = cases["check"] == "multiple_fields_uniqueness"
     cases = cases[~again | ~cases.duplicated(["index", "check"])]
     keys = frame[list(KEY_COLUMNS)].to_dict("records") if again.any() else []
-    # Column checks first: what they find says more than the checks across columns.
+    # Column checks first: they are more specific than checks across columns.
     for case in sorted(cases.to_dict("records"), key=lambda c: c["schema_context"] != "Column"):
         row = None if pd.isna(case["index"]) else int(case["index"])
         check, column = str(case["check"]), str(case["column"])

@@ -1,4 +1,4 @@
-"""The names of strategies: the prompt, what was retrieved for it, and whether answers voted."""
+"""Names of strategies: the prompt, the retriever, and whether answers were voted on."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _RETRIEVED = re.compile(
     r"(?P<prompt>.+)\+(?P<retriever>[a-z0-9][a-z0-9_.-]*)@(?P<top_k>[1-9][0-9]{0,3})"
 )
 _VOTED = re.compile(rf"{MAJORITY_VOTE}(?P<clustered>_open)?(\((?P<of>.+)\))?")
-# Names that readers take for one of a vote, once folded.
+# Names that readers could mistake for a vote, after folding.
 _LIKE_VOTED = re.compile(r"majority-?vote(-?open)?-?(\(.*\))?-?(\+.*)?")
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a model was asked.
+    """How a model was prompted.
 
     Parameters
     ----------
     prompt : str
         The prompt's name, e.g. ``"plain"`` or ``"cot"``.
     retriever : str or None
-        The retriever whose snippets stood in the prompt; None where there were none.
+        The retriever of the snippets in the prompt; None if there were none.
     top_k : int or None
-        How many snippets stood there at most.
+        The maximum number of snippets in the prompt.
     voted : bool
-        Whether the answers are the majority's over the item's demographic variants.
+        Whether the answers are the majority over the item's demographic variants.
     clustered : bool
-        Whether it was replies that voted, by what they say, and not letters.
+        Whether votes were over replies, by their content, and not over letters.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """The name as it stands in the answers table."""
+        """Return the name as in the answers table."""
         name = self.prompt
         if self.voted:
             vote = f"{MAJORITY_VOTE}_open" if self.clustered else MAJORITY_VOTE
@@ -62,7 +62,7 @@ class Strategy:
 
 
 def votes_among(names: Iterable[str]) -> list[str]:
-    """Return those of these strategies whose answers are votes, each once.
+    """Return those of these strategies that are votes, each once.
 
     Other spellings of a vote's name count as votes, see `fairstats._lib.safe_names.fold_name`.
 
@@ -80,7 +80,7 @@ def votes_among(names: Iterable[str]) -> list[str]:
     ]
 
 
-#: What readers call the prompts of the published studies; any other prompt keeps its name.
+#: Readers' names for the prompts of published studies; any other prompt keeps its name.
 _PROMPTS = {
     PLAIN: "plain",
     "cot": "reasoning first",
@@ -92,7 +92,7 @@ _PROMPTS = {
 
 
 def strategy_label(name: str) -> str:
-    """Return what readers call a strategy.
+    """Return a strategy's name for readers.
 
     Examples
     --------
@@ -111,10 +111,10 @@ def strategy_label(name: str) -> str:
 
 
 def read_strategy(name: str) -> Strategy:
-    """What the name of a strategy says; any other name is that of a prompt.
+    """Parse the name of a strategy; a name in any other form is that of a prompt.
 
-    A prompt whose own name ends in ``+name@number`` cannot be told from one with snippets: a
-    strategy of one's own is better not called so.
+    A prompt name that ends in ``+name@number`` cannot be distinguished from one with snippets, so
+    avoid such names.
 
     Examples
     --------
@@ -130,5 +130,5 @@ def read_strategy(name: str) -> Strategy:
     if found := _VOTED.fullmatch(rest):
         prompt, voted, clustered = found["of"] or PLAIN, True, found["clustered"] is not None
     read = Strategy(prompt, retriever, top_k, voted, clustered)
-    # One name for each: what is written otherwise is somebody's own prompt.
+    # One name per strategy: any other spelling is a user's prompt name.
     return read if read.name == name else Strategy(name)

@@ -1,4 +1,4 @@
-"""Check answers against what their benchmark declares: every problem, none of them fatal."""
+"""Check answers against their benchmark's declaration, and report every problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairstats.benchmarks.declaration import Benchmark, by_name, load_benchmarks
 from fairstats.benchmarks.terms import BASELINE
 
 _NAMES = ("benchmark_version", "model", "strategy")
-#: What is listed of a large table: rows for each kind of problem, answer sets, groups of names.
+#: Limits for listing a large table: rows per kind of problem, answer sets, groups of names.
 _MOST_ROWS = 10_000
 _MOST_UNITS = 1_000
 _MOST_NAMES = 20
@@ -27,19 +27,19 @@ def validate_files(
     *,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> list[Problem]:
-    """Every problem of these answer files.
+    """Return every problem of these answer files.
 
     Parameters
     ----------
     source : path, or iterable of paths
-        As for `fairstats.read_answers`.
+        As in `fairstats.read_answers`.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     list of Problem
-        Empty when the files can be published.
+        Empty if the files can be published.
     """
     try:
         read_valid(answer_files(source), benchmarks=benchmarks)
@@ -58,14 +58,14 @@ def read_valid(
     Parameters
     ----------
     files : iterable of path or FileBytes
-        Files, no folders. Of `fairstats._lib.untrusted_files.FileBytes` the bytes are used.
+        Files, not folders. For `fairstats._lib.untrusted_files.FileBytes`, the bytes are used.
     benchmarks : iterable of Benchmark
-        As for `validate_files`.
+        As in `validate_files`.
 
     Returns
     -------
     pandas.DataFrame
-        The answers that were validated, as `fairstats.read_answers` gives them.
+        The validated answers, as returned by `fairstats.read_answers`.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def read_valid(
             problems.extend(_cell_problems(frames[-1], path=names[-1], known=known))
     problems.extend(duplicate_problems(frames, names))
     if frames:
-        # A unit may be spread over files, and names of two files may look the same.
+        # A unit may be spread over files, and names in two files may look the same.
         rows = pd.concat(
             [frame.assign(_path=name) for frame, name in zip(frames, names, strict=True)],
             ignore_index=True,
@@ -105,24 +105,24 @@ def validate_answers(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     path: str = "<frame>",
 ) -> list[Problem]:
-    """Every way in which answers differ from what their benchmark declares.
+    """Return every difference between answers and their benchmark's declaration.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        Answers that keep to the schema, as `fairstats.read_answers` gives them.
+        Answers that follow the schema, as returned by `fairstats.read_answers`.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
     path : str
-        What to call the answers' file.
+        The file name used in problems.
 
     Returns
     -------
     list of Problem
-        Names with hidden characters, or that look like one another or like a name in Latin letters,
-        unknown benchmark, version, attribute, group, item or option
-        letter, a key other than the benchmark's, and variants without a row. Empty when there is
-        none. The original and the neutralized variants may be without a row if all of them are.
+        Names with hidden characters, or that look like another name or like a name in Latin
+        letters; an unknown benchmark, version, attribute, group, item or option letter; a key that
+        differs from the benchmark's; and variants without a row. Empty if there are no problems.
+        The original and the neutralized variants may lack rows if all of them do.
     """
     known = _known(answers, by_name(benchmarks))
     answers = answers.reset_index(drop=True)
@@ -234,7 +234,7 @@ def _cell_problems(
 
 
 def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
-    """Find names that readers of a board would take for one another, in any of the files."""
+    """Report names that readers could confuse with each other, in any of the files."""
     problems = []
     for column in ("benchmark", *_NAMES):
         for group in same_looking(map(str, answers[column].unique()))[:_MOST_NAMES]:
@@ -252,20 +252,20 @@ def _same_looking_problems(answers: pd.DataFrame) -> list[Problem]:
 
 
 def _codes(text: str, form: str = "{}") -> str:
-    """Give the code points of the characters that are not ASCII; empty if all are."""
+    """Return the code points of the non-ASCII characters; empty if there are none."""
     other = dict.fromkeys(sign for sign in text if not sign.isascii())
     return form.format(", ".join(f"U+{ord(sign):04X}" for sign in other)) if other else ""
 
 
 def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None]) -> list[Problem]:
-    """One problem a unit whose variants do not all have a row."""
+    """Return one problem per unit with variants that lack a row."""
     problems: list[Problem] = []
     for keys, rows in answers.groupby(_UNIT, sort=False):
         unit = dict(zip(_UNIT, keys, strict=True))
         benchmark = known[str(unit["benchmark"])]
         if benchmark is None:
             continue
-        # The original and the neutralized variants may be left out, but not one of them alone.
+        # The original and the neutralized variants may be left out, but only both together.
         left_out = BASELINE if (rows["attribute"] != BASELINE).all() else ""
         variants = [variant for variant in benchmark.variants if variant[0] != left_out]
         expected = pd.MultiIndex.from_tuples(
