@@ -1,1 +1,1 @@
-"""What a benchmark declares, its copies in a release, and the texts of its vignettes."""
+"""Benchmark declarations, their copies in a release, and the texts of vignettes."""

@@ -1,4 +1,4 @@
-"""Write a benchmark that `fairstats.load_benchmark` reads: its declaration and its items."""
+"""Write a benchmark for `fairstats.load_benchmark`: its declaration and its items."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_name(name: str) -> None:
 
 
 def attribute_table(attribute: Attribute) -> dict[str, Any]:
-    """An attribute as a benchmark's file declares it."""
+    """Return an attribute in the form of a benchmark's file."""
     table: dict[str, Any] = {
         "label": attribute.label,
         "groups": dict(attribute.groups),
@@ -43,12 +43,12 @@ def attribute_table(attribute: Attribute) -> dict[str, Any]:
 
 
 def item_lines(items: Iterable[Mapping[str, Any]]) -> str:
-    """Items as JSON Lines."""
+    """Return items as JSON Lines."""
     return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items)
 
 
 def toml_text(values: Mapping[str, Any]) -> str:
-    """Texts, numbers, lists of texts and tables of these as TOML.
+    """Return texts, numbers, lists of texts and tables of these as TOML.
 
     Examples
     --------
@@ -78,21 +78,21 @@ def _toml_key(key: str) -> str:
 
 
 def _toml_value(value: object) -> str:
-    # A JSON text, list or number is TOML too, but for one control character that JSON lets stand.
+    # A JSON text, list or number is valid TOML, except for one control character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_benchmark(folder: Path, contents: Mapping[str, str], *, source: Path) -> Path:
-    """Write a benchmark's files, all or none, once `fairstats collect` could ask them.
+    """Write all of a benchmark's files or none, if `fairstats collect` can use them.
 
     Parameters
     ----------
     folder : Path
-        Where to.
+        The target folder.
     contents : Mapping[str, str]
-        Each file's text by its name; the declaration, a ``.toml``, stands last.
+        Each file's text by name; the declaration, a ``.toml``, is last.
     source : Path
-        What the items were made from, for the problems.
+        The source of the items, for problems.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def write_benchmark(folder: Path, contents: Mapping[str, str], *, source: Path) 
     Raises
     ------
     InputError
-        When the items cannot be asked, or another file of that name is there.
+        If the items cannot be used in prompts, or a different file of that name exists.
     """
     *_, declaration = contents
     with tempfile.TemporaryDirectory() as trial:
@@ -114,7 +114,7 @@ def write_benchmark(folder: Path, contents: Mapping[str, str], *, source: Path) 
             raise InputError([replace(p, path=str(source)) for p in error.problems]) from None
     for name, text in contents.items():
         path = folder / name
-        # What was asked of a model stays what it was.
+        # Never change items that may already have been used in prompts.
         if path.exists() and path.read_bytes() != text.encode():
             remedy = "choose another folder or name, or remove it"
             raise InputError([Problem(str(path), "is there with other content", remedy)])

@@ -1,4 +1,4 @@
-"""Copies of benchmark files that a release or a report can be recomputed with on its own."""
+"""Copies of benchmark files, with which a release or a report can be recomputed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 
 
 def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
-    """The benchmark files with their keys, so that the release can be recomputed on its own."""
+    """Copy the benchmark files with their keys, so that the release can be recomputed from them."""
     folder.mkdir()
     for name, benchmark in benchmarks.items():
         text = benchmark.path.read_text(encoding="utf-8")

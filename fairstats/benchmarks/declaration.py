@@ -1,4 +1,4 @@
-"""Benchmark files: what was asked, of which groups, and how its figures are to be read."""
+"""Benchmark files: the items, the groups, and how to interpret the results."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ from fairstats.benchmarks.terms import (
 
 @dataclass(frozen=True)
 class Attribute:
-    """An axis that the benchmark varies.
+    """An attribute that the benchmark varies.
 
     Parameters
     ----------
     name : str
         E.g. ``"race"``.
     label : str
-        The name as readers see it.
+        The name for readers.
     groups : Mapping[str, str]
-        Each group's name and its label, in the declared order; any number of them.
+        Each group's name and its label, in the declared order; any number of groups.
     pairs : tuple of (str, str)
-        The pairs that are compared, the privileged group first.
+        The compared pairs, with the privileged group first.
     crosses : tuple of str
         The attributes that this one crosses, e.g. ``("race", "sex")``; empty for most.
     levels : Mapping[str, tuple of str]
-        For an attribute that crosses others, each group's group of each of these.
+        For an attribute that crosses others, the group of each of these attributes, by group.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Attribute:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def pair_label(self, pair: tuple[str, str]) -> str:
-        """The pair as readers see it, e.g. ``"White − Black"``."""
+        """Return the pair's label for readers, e.g. ``"White − Black"``."""
         return " − ".join(self.groups.get(group, group) for group in pair)
 
 
@@ -79,7 +79,7 @@ class Benchmark:
     Parameters
     ----------
     name, title, description : str
-        Its key in the answers table, its title, and what it is in a sentence or two.
+        Its key in the answers table, its title, and a description in one or two sentences.
     versions : Mapping[str, str]
         Each version (set of variants) with its description.
     attributes : Mapping[str, Attribute]
@@ -89,50 +89,50 @@ class Benchmark:
     answer_keys : Mapping[str, str]
         The key of each item by its ``item_id``.
     missing : {"available", "complete", "incorrect", "bounds"}
-        The policy for missing answers that its figures are published under.
+        The policy for missing answers used for the published estimates.
     equivalence_margin : float
         The margin δ: a signed accuracy difference inside ±δ counts as equivalent.
     same_variants_odds_ratio : float or None
-        The smallest odds ratio of shared flips at which two answer sets are of the same variants
-        (`fairstats.estimates.same_variants`); None if it has not been derived, and then no verdict
-        is given.
+        The smallest odds ratio of shared flips for which two answer sets count as the same variants
+        (`fairstats.estimates.same_variants`). None if it has not been derived; there is then no
+        verdict.
     selected_on : Mapping[str, str]
-        Models that took part in selecting the items, each with how. Their own figures on this
-        benchmark say nothing about them. Look-ups also find other spellings of a name, see
+        Models that took part in selecting the items, each with its role. Their results on this
+        benchmark are not informative. Look-ups also match other spellings of a name, see
         `fairstats._lib.safe_names.FoldedNames`.
     family : {"model", "board", "release"}
         Which tests are adjusted together: those of one answer set, of one board (version and
-        strategy), or of everything that is analysed in one call.
+        strategy), or of everything analysed in one call.
     largest_missing : float
-        The largest share of missing answers, among the variants of a pair's groups, with which a
+        The largest share of missing answers, among the variants of a pair's groups, for which a
         model is ranked.
     lowest_accuracy : float or None
-        What the lower limit of a model's accuracy in the baseline variant must exceed for the
-        model to be ranked; None for `chance`.
+        The value that the lower limit of a model's accuracy in the baseline variant must exceed for
+        a rank; None for `chance`.
     common_items : float
-        The smallest share of a board's items that all of its models must have been asked for
-        the models to be ranked.
+        The smallest share of a board's items that all of its models must have been asked for a
+        ranking.
     sources : tuple of str
-        Where it comes from.
+        The source of the benchmark.
     licence, citation : str
         The items' licence and how to cite them.
     notes : tuple of str
-        What a reader of its figures has to know.
+        Notes for readers of its results.
     slanted : bool
-        Whether the text for the first group of each pair was written to help a model and that for
-        the second to mislead it. Figures then show how far a model is swayed.
+        Whether the text for the first group of each pair was written to help a model, and that for
+        the second to mislead it. The results then show how easily a model is swayed.
     changes : str
-        What differs between the variants of an item, to complete "depends on …": e.g. ``"the
-        patient's race, sex or income"``. By default made from the attributes' labels.
+        The difference between the variants of an item, to complete "depends on …": e.g. ``"the
+        patient's race, sex or income"``. By default built from the attributes' labels.
     pair_terms : (str, str)
-        What readers call the first and the second group of every pair, e.g. ``("privileged",
+        Readers' names for the first and the second group of every pair, e.g. ``("privileged",
         "unprivileged")``; by default ``("first", "second")``.
     read_first : str
-        What a reader has to know before the first figure; by default the first of `notes`.
+        A note to be read before the results; by default the first of `notes`.
     items_file : Path or None
-        The vignettes' own text, where it is at hand.
+        The vignettes' text, if available.
     publish_items : bool
-        Whether a release may hold that text, and pages show it.
+        Whether a release may contain that text, and pages may show it.
     path : Path
         The file that declares it.
     """
@@ -170,14 +170,14 @@ class Benchmark:
 
     @property
     def varied(self) -> tuple[Attribute, ...]:
-        """The demographic attributes: all but the baseline."""
+        """Return the demographic attributes: all but the baseline."""
         return tuple(a for a in self.attributes.values() if a.name != BASELINE)
 
     @property
     def chance(self) -> float:
-        """The accuracy of the best guess that does not read the vignette.
+        """Return the accuracy of the best guess without reading the vignette.
 
-        1 / the number of options, or the share of the most frequent key if that is larger: a
+        It is 1 / the number of options, or the share of the most frequent key if that is larger: a
         model that always gives this letter reaches it.
         """
         keys = Counter(self.answer_keys.values())
@@ -186,22 +186,22 @@ class Benchmark:
 
     @property
     def pooled(self) -> Attribute:
-        """What stands for the demographic attributes together."""
+        """Return the attribute that combines all demographic attributes."""
         groups = MappingProxyType(dict(zip(POOLED_GROUPS, self.pair_terms, strict=True)))
         return Attribute(POOLED, "All attributes", groups, (POOLED_GROUPS,))
 
     def attribute(self, name: str) -> Attribute:
-        """An attribute by its name, also of the pooled ones."""
+        """Return an attribute by name, including the pooled one."""
         return self.pooled if name == POOLED else self.attributes[name]
 
     @property
     def declaration(self) -> str:
-        """The text of the files that declare it."""
+        """Return the text of the files that declare the benchmark."""
         return "".join(p.read_text(encoding="utf-8") for p in (self.path, self.keys_file))
 
     @property
     def variants(self) -> tuple[tuple[str, str], ...]:
-        """Every (attribute, group) that an item is written for."""
+        """Return every (attribute, group) for which an item has a variant."""
         return tuple((a.name, group) for a in self.attributes.values() for group in a.groups)
 
 
@@ -213,8 +213,8 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
     source : str or path
         A built-in benchmark's name (``"fairmedqa"``, ``"demo"``) or the path of a ``.toml`` file.
     confined : bool
-        Whether its keys and items must be regular files in the folder of the ``.toml`` file, as
-        they are in a release.
+        Whether its keys and items must be regular files in the folder of the ``.toml`` file, as in
+        a release.
 
     Returns
     -------
@@ -223,7 +223,8 @@ def load_benchmark(source: str | os.PathLike[str], *, confined: bool = False) ->
     Raises
     ------
     InputError
-        When there is no such benchmark, or the file lacks or contradicts what it has to declare.
+        If there is no such benchmark, or the file lacks required declarations or contradicts
+        itself.
 
     Examples
     --------
@@ -256,14 +257,14 @@ def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
             raise InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
 
 
-# Python's reader of TOML takes memory with the square of the parts of a dotted key: gigabytes for
-# one of 40 KB.
+# Python's TOML reader needs memory quadratic in the number of parts of a dotted key: gigabytes for
+# a key of 40 KB.
 _TOML_BYTES = 2**20
 _TOML_DOTS = 64
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What a TOML file declares, or an `InputError` where there is none or it is broken."""
+    """Read a TOML file, or raise `InputError` if it is missing or broken."""
     text = read_text(path, _TOML_BYTES)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > _TOML_DOTS:
@@ -274,21 +275,21 @@ def read_toml(path: Path) -> dict[str, Any]:
     except RecursionError:
         message = "not TOML that can be read (nested too deep)"
         raise InputError([Problem(str(path), message, "correct it")]) from None
-    except ValueError as error:  # also a number of too many digits
+    except ValueError as error:  # Also raised for a number with too many digits.
         raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
 
 
 def unknown_keys(
     declared: Mapping[str, Any], known: Collection[str], path: Path, *, table: str = ""
 ) -> list[Problem]:
-    """List the keys that nothing reads: a misspelt key would change nothing.
+    """List unknown keys: a misspelt key would have no effect.
 
     Parameters
     ----------
     declared : mapping
-        What the file, or one of its tables, declares.
+        The content of the file, or of one of its tables.
     known : collection of str
-        The keys that are read.
+        The known keys.
     path : Path
         The file.
     table : str
@@ -318,37 +319,37 @@ def refuse_unknown_keys(
     Parameters
     ----------
     declared, known, path, table
-        As for `unknown_keys`.
+        As in `unknown_keys`.
 
     Raises
     ------
     InputError
-        Names every unknown key, and the known key that is closest to it.
+        Names every unknown key, and the known key closest to it.
     """
     if problems := unknown_keys(declared, known, path, table=table):
         raise InputError(problems)
 
 
 def builtin_benchmarks() -> dict[str, Path]:
-    """The files of the built-in benchmarks by name."""
+    """Return the files of the built-in benchmarks by name."""
     return {path.stem: path for path in sorted(resource("data", "benchmarks").glob("*.toml"))}
 
 
 def load_benchmarks(
     names: Iterable[str], given: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> dict[str, Benchmark]:
-    """The benchmarks of these names: from `given` where it has them, else the built-in ones.
+    """Return the benchmarks with these names, from `given` if possible, else built-in ones.
 
     Raises
     ------
     InputError
-        When a name is neither given nor built in.
+        If a name is neither given nor built in.
     """
     known = by_name(given)
     built_in = builtin_benchmarks()
     loaded = {}
     for name in sorted(names):
-        # By name alone: what stands in an answers table is not a path to open.
+        # By name only: a value in an answers table must not be opened as a path.
         if name not in known and name not in built_in:
             remedy = f"use one of {', '.join({**built_in, **known})}, or name its .toml file"
             raise _no_such_benchmark(name, remedy)
@@ -357,7 +358,7 @@ def load_benchmarks(
 
 
 def by_name(given: Iterable[Benchmark] | Mapping[str, Benchmark]) -> Mapping[str, Benchmark]:
-    """Benchmarks by their names."""
+    """Return benchmarks by name."""
     return given if isinstance(given, Mapping) else {b.name: b for b in given}
 
 
@@ -557,7 +558,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
 
 
 def _changes(attributes: Mapping[str, Attribute]) -> str:
-    """The varied attributes, as they complete "depends on …"."""
+    """Return the varied attributes, worded to complete "depends on …"."""
     names = [a.label[:1].lower() + a.label[1:] for a in attributes.values() if a.name != BASELINE]
     return "the " + " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
@@ -570,7 +571,7 @@ def _pair_terms(declared: Iterable[str]) -> tuple[str, str]:
 def _wrong_crossing(
     attribute: Attribute, attributes: Mapping[str, Attribute]
 ) -> Iterator[tuple[str, str]]:
-    """What is wrong with the declaration of an attribute that crosses others, and what to do."""
+    """Return errors in the declaration of a crossed attribute, with remedies."""
     crosses = attribute.crosses
     if not crosses:
         if attribute.levels:
@@ -594,7 +595,7 @@ def _wrong_crossing(
 
 
 def _answer_keys(path: Path) -> dict[str, str]:
-    # A device or a pipe might have no end.
+    # A device or a pipe might never end.
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "name it in keys_file or items_file")])
     rows: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The words of benchmark files and of their figures: policies, families, names with a meaning."""
+"""Terms of benchmark files and results: policies, families, reserved names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 MissingPolicy = Literal["available", "complete", "incorrect", "bounds"]
 MISSING_POLICIES: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
-#: How comparisons of two models treat missing answers; by default by the pairs both answered.
+#: Missing policy for comparisons of two models; the default uses pairs answered by both.
 COMMON = "common"
 ComparisonPolicy = Literal["common", "available", "complete", "incorrect", "bounds"]
 COMPARISON_POLICIES: tuple[ComparisonPolicy, ...] = get_args(ComparisonPolicy)
@@ -16,8 +16,8 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 #: The attribute that compares the original vignette with the neutralized one.
 BASELINE = "baseline"
 NEUTRALIZED = "neutralized"
-#: The strategy that the others are compared with.
+#: The strategy with which the others are compared.
 PLAIN = "plain"
-#: What stands for the attribute and the groups of all demographic pairs of an item together.
+#: The attribute and group name for all demographic pairs of an item combined.
 POOLED = "pooled"
 POOLED_GROUPS = ("privileged", "unprivileged")

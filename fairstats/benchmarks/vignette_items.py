@@ -1,4 +1,4 @@
-"""The items of a benchmark: one clinical vignette each, in all its variants."""
+"""The items of a benchmark: clinical vignettes in all their variants."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Item:
     item_id : str
         Its name, unique in the benchmark.
     options : Mapping[str, str]
-        The text of each option by its letter, in the benchmark's order.
+        The text of each option by letter, in the benchmark's order.
     answer_key : str
         The letter of the correct option.
     variants : Mapping[str, str]
-        The vignette as written for each group, by the group's name.
+        The vignette as written for each group, by group name.
     """
 
     item_id: str
@@ -35,13 +35,13 @@ class Item:
 
 
 def load_items(benchmark: Benchmark) -> list[Item]:
-    """Read the items of a benchmark and check that every variant can be asked.
+    """Read the items of a benchmark and check that every variant can be used in a prompt.
 
     Parameters
     ----------
     benchmark : Benchmark
-        Its ``items_file`` holds one JSON object a line, with ``item_id``, ``options``,
-        ``answer_key`` and ``variants``; other fields are passed over.
+        Its ``items_file`` has one JSON object per line, with ``item_id``, ``options``,
+        ``answer_key`` and ``variants``; other fields are ignored.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     Raises
     ------
     InputError
-        When the benchmark comes without its vignettes, or an item lacks the vignette of a declared
-        group, has other options than the benchmark, or repeats another item's name. Its
-        ``problems`` name each file, row, field and value.
+        If the benchmark has no vignettes, or an item lacks the vignette of a declared group, has
+        different options from the benchmark, or repeats another item's name. Its ``problems`` name
+        each file, row, field and value.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _pick(texts: Mapping[str, str], names: Iterable[str]) -> Mapping[str, str]:
 def _faults(
     row: Mapping[str, Any], benchmark: Benchmark, seen: set[str]
 ) -> Iterator[tuple[str, Any, str, str]]:
-    """What is wrong with one item: (field, value, message, remedy)."""
+    """Return the errors in one item: (field, value, message, remedy)."""
     item_id, options = row.get("item_id"), row.get("options")
     key, variants = row.get("answer_key"), row.get("variants")
     letters = ", ".join(benchmark.options)
@@ -138,11 +138,11 @@ def _faults(
 
 
 def _is_text(value: object) -> bool:
-    """Whether this is text with something in it that UTF-8 can carry."""
+    """Return whether this is non-empty text that UTF-8 can encode."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:
-        value.encode()  # JSON can escape half of a surrogate pair, which no request can send
+        value.encode()  # JSON can escape half of a surrogate pair, which no request can send.
     except UnicodeEncodeError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Read a benchmark with the text of its vignettes, in the layouts it is released in."""
+"""Read a benchmark with the text of its vignettes, in the released file formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.benchmarks.vignette_items import Item, load_items
 
-#: The columns of the released AMQA items: of each option, and of each group's vignette.
+#: Columns of the released AMQA items: one per option, and one per group's vignette.
 AMQA_OPTIONS = MappingProxyType({letter: f"option_{letter}" for letter in "ABCD"})
 AMQA_VARIANTS = MappingProxyType(
     {
@@ -38,7 +38,7 @@ class Vignettes:
     Parameters
     ----------
     benchmark : Benchmark
-        What declares their attributes, groups and pairs.
+        Declares their attributes, groups and pairs.
     items : tuple of Item
         Every item has a neutralized variant, and one for each group of each declared attribute.
     path : Path
@@ -53,7 +53,7 @@ class Vignettes:
     sha256: str
 
     def variants(self) -> Iterator[tuple[Item, str, str, str]]:
-        """Every variant of every demographic attribute: item, attribute, group, text."""
+        """Return every variant of every demographic attribute: item, attribute, group, text."""
         for item in self.items:
             for attribute in self.benchmark.varied:
                 for group in attribute.groups:
@@ -68,12 +68,12 @@ def read_vignettes(
     Parameters
     ----------
     source : path or str
-        A benchmark's ``.toml`` or the name of a built-in one that comes with its vignettes; JSON
-        Lines as `fairstats.benchmarks.vignette_items.load_items` reads them; or the parquet file of
-        items that the AMQA authors released.
+        A benchmark's ``.toml``, or the name of a built-in one with vignettes; JSON Lines as read by
+        `fairstats.benchmarks.vignette_items.load_items`; or the parquet file of items released by
+        the AMQA authors.
     benchmark : str, path or Benchmark, optional
-        What declares the attributes and groups of an items file; by default the ``.toml`` of the
-        same name beside JSON Lines, and ``fairmedqa`` for the released parquet file.
+        The benchmark that declares the attributes and groups of an items file. By default, the
+        ``.toml`` of the same name for JSON Lines, and ``fairmedqa`` for the released parquet file.
 
     Returns
     -------
@@ -82,8 +82,9 @@ def read_vignettes(
     Raises
     ------
     InputError
-        When a file is missing or of another layout, no benchmark declares its groups, or an item
-        lacks what the benchmark declares. Its ``problems`` name file, row, column and value.
+        If a file is missing or has another format, no benchmark declares its groups, or an item
+        lacks something that the benchmark declares. Its ``problems`` name file, row, column and
+        value.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def read_vignettes(
     else:
         declared = load_benchmark(source)
         items = tuple(load_items(declared))
-        assert declared.items_file is not None  # load_items has refused it otherwise
+        assert declared.items_file is not None  # load_items refuses anything else.
         found = Vignettes(declared, items, declared.items_file, file_sha256(declared.items_file))
     if BASELINE not in found.benchmark.attributes:
         message = "has no neutralized variants, with which the others are compared"
@@ -120,7 +121,7 @@ def _declared(benchmark: str | os.PathLike[str] | Benchmark) -> Benchmark:
 
 
 def _released(path: Path, benchmark: Benchmark) -> Vignettes:
-    """The items as the AMQA authors released them."""
+    """Read the items as released by the AMQA authors."""
     items = tuple(read_amqa_items(path))
     lacking = [group for _, group in benchmark.variants if group not in AMQA_VARIANTS]
     if lacking:
@@ -131,12 +132,12 @@ def _released(path: Path, benchmark: Benchmark) -> Vignettes:
 
 
 def read_amqa_items(path: Path) -> list[Item]:
-    """Read ``items.parquet`` as the AMQA authors released it.
+    """Read ``items.parquet`` as released by the AMQA authors.
 
     Parameters
     ----------
     path : Path
-        With ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and a column for each
+        With ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and one column for each
         of the eight variants.
 
     Returns
@@ -147,8 +148,8 @@ def read_amqa_items(path: Path) -> list[Item]:
     Raises
     ------
     InputError
-        When there is no such file, a column is missing, or a value is not text, an item's name is
-        there twice or a key is none of the letters.
+        If there is no such file, a column is missing, a value is not text, an item's name is
+        duplicated, or a key is not one of the letters.
     """
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
