@@ -1,1 +1,1 @@
-"""Answers with retrieved snippets: what was retrieved, its effects, and votes over variants."""
+"""Answers with retrieved snippets: the retrievals, their effects, and votes over variants."""

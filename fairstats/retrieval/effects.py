@@ -1,4 +1,4 @@
-"""Whether answers changed where other snippets were retrieved for the other group."""
+"""Whether answers changed if different snippets were retrieved for the other group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairstats.inference.paired_intervals import partly_paired_interval
 from fairstats.inference.sign_flip import design_effect
 from fairstats.retrieval.variant_lists import Lists, asked_with, open_retrievals, refuse_lacking
 
-#: The columns of the table that `retrieval_effects` gives, in order.
+#: Columns of the table from `retrieval_effects`, in order.
 EFFECT_COLUMNS = (
     *PAIR_COLUMNS,
     "retriever",
@@ -41,11 +41,11 @@ EFFECT_COLUMNS = (
     "n",
     "method_note",
 )
-#: Whose pairs: those whose answer for group a, or b, is wrong, and all.
+#: Subsets of pairs: those with a wrong answer for group a, or for b, and all pairs.
 WRONG_A, WRONG_B, ALL = "wrong_a", "wrong_b", "all"
-#: How the lists of two variants compare; a reordered list is another one.
+#: How the lists of two variants compare; a reordered list counts as different.
 SAME, REORDERED, OTHER = "same", "reordered", "other"
-#: The shares of all pairs that are counted, which are 1 together.
+#: The counted shares of all pairs; they sum to 1.
 CELLS = (
     "same_snippets_same_answer",
     "same_snippets_other_answer",
@@ -54,7 +54,7 @@ CELLS = (
 )
 CHANGED_SAME, CHANGED_OTHER = "changed_with_same_snippets", "changed_with_other_snippets"
 CHANGE_DIFFERENCE = "change_difference"
-#: What is said of every difference.
+#: The note on every difference.
 NOT_CAUSAL = "an association: items for which other snippets were found may differ otherwise"
 
 _NUMBER = ("estimate", "ci_low", "ci_high", "ci_level", "p_value")
@@ -73,67 +73,67 @@ def retrieval_effects(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Wrong and changed answers, by whether the other group's variant got other snippets.
+    """Compute wrong and changed answers, by whether the two variants got different snippets.
 
-    For a counterfactual pair let R be 1 where the two lists of snippets are not the same, in the
-    same order, and C be 1 where the two answers are not the same letter. Estimated are the shares
-    of the four cells of (R, C), P(C = 1 | R = 0), P(C = 1 | R = 1), and their difference
+    For a counterfactual pair, let R be 1 if the two lists of snippets differ in content or order,
+    and C be 1 if the two letters differ. The estimands are the shares of the four cells of (R, C),
+    P(C = 1 | R = 0), P(C = 1 | R = 1), and their difference
 
         P(C = 1 | R = 1) − P(C = 1 | R = 0).
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        The answers table. Answer sets whose strategy names no retriever have no row, nor have
-        those of a majority vote: there all variants have one answer.
+        The answers table. An answer set has no row if its strategy names no retriever, or is a
+        majority vote (all variants then have one answer).
     retrievals : pandas.DataFrame
-        As `fairstats.retrieval.retrievals_table.read_retrievals` gives it. Answers to a benchmark
-        of which it has nothing have no row.
+        As from `fairstats.retrieval.retrievals_table.read_retrievals`. Answers to benchmarks that
+        it does not include have no row.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `EFFECT_COLUMNS`: for each unit, pair of groups and ``of`` (the pairs whose answer for
-        group a is wrong, whose answer for b is, or all) a row a metric.
+        `EFFECT_COLUMNS`: one row per metric, for each unit, pair of groups and ``of`` (pairs with a
+        wrong answer for group a, with a wrong answer for b, or all).
 
         ``same_snippets_same_answer`` … ``other_snippets_other_answer``
             The shares of the four cells, over the pairs with both answers.
         ``reordered``
-            The share of the same pairs whose lists hold the same snippets in another order; they
-            are among those with other snippets.
+            The share of the same pairs with the same snippets in a different order; these count
+            among the pairs with different snippets.
         ``changed_with_same_snippets``, ``changed_with_other_snippets``, ``change_difference``
             The two conditional shares and their difference.
         ``counterpart_missing``
-            The share of the pairs that lack the other answer (of all: an answer), which are in no
-            row above.
+            The share of pairs that lack the other answer (for all pairs: an answer); they are not
+            in the rows above.
         ``not_retrieved``
-            The share of pairs whose item has no snippet for any variant, which are in no other
-            row: whether it was searched for is not known.
+            The share of pairs for which no variant of the item has a snippet; they are in no other
+            row. It is unknown whether they were searched for.
 
-        ``count`` and ``n`` are what a share is the quotient of; of the difference ``count`` is 0
-        and ``n`` counts both kinds of pairs. Where there is no pair, or not both kinds, the
-        estimate is NaN and `method_note` says why.
+        ``count`` and ``n`` are the numerator and denominator of a share. For the difference,
+        ``count`` is 0 and ``n`` counts both kinds of pairs. If there are no pairs, or not both
+        kinds, the estimate is NaN and `method_note` gives the reason.
 
     Raises
     ------
     InputError
-        As `fairstats.analyze` and `fairstats.retrieval_overlap`, and where retrievals of a
-        strategy's retriever are not there, not as deep as its k, or lack a group.
+        As `fairstats.analyze` and `fairstats.retrieval_overlap`. Also if retrievals of a strategy's
+        retriever are missing, are less deep than its k, or lack a group.
 
     Notes
     -----
-    This is an association and no effect of the snippets: an item for which retrieval depends on
-    the group may be longer or harder, and a model may change its answer to it without any snippet.
+    This is an association, not a causal effect of the snippets. An item with group-dependent
+    retrieval may be longer or harder, and a model may change its answer to it without any snippet.
 
-    Shares have Wilson's interval, the difference Newcombe's for two independent groups, and a
-    p-value by Fisher's exact test, two-sided, not adjusted. Of several samples an item the counts
-    are divided by the design effect (the larger one of the two kinds, for the difference), and
-    there is no test. A missing answer is neither wrong nor changed, whatever the policy of a
-    benchmark. Two variants for which nothing was found have the same snippets.
+    Shares have Wilson's interval. The difference has Newcombe's interval for two independent
+    groups, and a two-sided p-value by Fisher's exact test, unadjusted. With several samples per
+    item, counts are divided by the design effect (for the difference, the larger of the two), and
+    there is no test. A missing answer is neither wrong nor changed, under any policy. Two variants
+    without any retrieved snippets have the same snippets.
 
     References
     ----------
@@ -209,12 +209,12 @@ def _kind(a: tuple[str, ...], b: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The pairs that one group of rows is about."""
+    """The pairs of one group of rows."""
 
-    #: `SAME`, `REORDERED` or `OTHER`; empty for an item without a snippet.
+    #: `SAME`, `REORDERED` or `OTHER`; empty for an item without snippets.
     snippets: Texts
     changed: Mask
-    #: Are both answers there?
+    #: Whether both answers are present.
     answered: Mask
     items: Texts
     alpha: float
@@ -286,7 +286,7 @@ class _Pairs:
 
 
 def _effect(successes: Mask, items: Texts) -> float:
-    """The design effect of a share; 1 where each item is there once."""
+    """Return the design effect of a share; 1 if each item occurs once."""
     codes, names = pd.factorize(items)
     if len(names) == len(items):
         return 1.0
@@ -297,7 +297,7 @@ def _effect(successes: Mask, items: Texts) -> float:
 
 
 def _in_order(rows: list[Row], opened: Iterable[Lists]) -> list[Row]:
-    """Units sorted, and their pairs as the benchmark declares them."""
+    """Sort units, with their pairs in the order of the benchmark."""
     places = {
         (lists.benchmark.name, attribute.name, *pair): place
         for lists in opened

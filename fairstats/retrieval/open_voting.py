@@ -1,4 +1,4 @@
-"""The majority vote over open answers: the reply in the middle of the most that are alike."""
+"""Majority vote over open answers: the central reply of the largest group of similar replies."""
 
 from __future__ import annotations
 
@@ -18,48 +18,49 @@ from fairstats.inference._checks import check_choice, check_number, check_number
 from fairstats.retrieval.voting import nothing_to_vote_on, voted_names
 
 Linkage = Literal["average", "complete"]
-#: Texts to vectors, one row a text.
+#: A function from texts to vectors, one row per text.
 Embed = Callable[[Sequence[str]], npt.ArrayLike]
-#: From which cosine similarity on texts are alike. A choice, which depends on the embedding.
+#: Cosine similarity from which texts count as similar. The value is a choice and depends on the
+#: embedding.
 SIMILARITY = 0.8
 OPEN_VOTE = f"{MAJORITY_VOTE}_open"
 
 _ITEM = [*UNIT_COLUMNS, "item_id", "sample"]
-#: The columns of the table that `majority_answer` gives, in order.
+#: Columns of the table from `majority_answer`, in order.
 MAJORITY_COLUMNS = (*_ITEM, "texts", "attribute", "group", "answer_raw")
 
 
 def largest_cluster(
     embeddings: npt.ArrayLike, *, similarity: float = SIMILARITY, linkage: Linkage = "average"
 ) -> int | None:
-    """The medoid of the largest cluster of vectors.
+    """Return the medoid of the largest cluster of vectors.
 
-    Clusters are those of agglomerative clustering by cosine distance, cut at 1 − `similarity`;
-    the medoid is the member with the highest mean cosine similarity to the members.
+    Clusters are from agglomerative clustering by cosine distance, cut at 1 − `similarity`. The
+    medoid is the member with the highest mean cosine similarity to the members.
 
     Parameters
     ----------
     embeddings : array_like of float, shape (n, d)
-        One vector a text, of any length but 0.
+        One vector per text, of any non-zero length.
     similarity : float
-        In (−1, 1]: where clusters are cut.
+        In (−1, 1]: the similarity at which clusters are cut.
     linkage : {"average", "complete"}
-        Whether the mean similarity between two clusters, or their lowest, has to reach it.
+        Whether the mean or the lowest similarity between two clusters has to reach it.
 
     Returns
     -------
     int or None
-        The place of the medoid, the first where two are equally central; None where two clusters
-        are the largest, and without a vector.
+        The index of the medoid; the first if two are equally central. None if the two largest
+        clusters have equal size, or there are no vectors.
 
     Raises
     ------
     ValueError
-        For another shape, a vector that is 0 or not finite, or an unknown linkage.
+        For a wrong shape, a vector that is 0 or not finite, or an unknown linkage.
 
     Notes
     -----
-    Deterministic: the same vectors give the same place. One vector is its own cluster.
+    The result is deterministic: the same vectors give the same index. A single vector is a cluster.
 
     References
     ----------
@@ -93,7 +94,7 @@ def largest_cluster(
     unit = vectors / lengths
     cosine = np.clip(unit @ unit.T, -1.0, 1.0)
     distance = squareform(1 - cosine, checks=False)
-    # Equal texts may differ in the last digit, whatever the cut.
+    # Equal texts may differ in the last digit, for any cut.
     clusters = fcluster(agglomerate(distance, linkage), 1 - similarity + 1e-9, "distance")
     names, sizes = np.unique(clusters, return_counts=True)
     largest = names[sizes == sizes.max()]
@@ -111,31 +112,30 @@ def majority_answer(
     similarity: float = SIMILARITY,
     linkage: Linkage = "average",
 ) -> pd.DataFrame:
-    """The reply that stands for most replies to the demographic variants of each item.
+    """Return the reply that represents most replies to the demographic variants of each item.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        Answers with their replies in ``answer_raw``; those that are votes already are left out.
+        Answers with their replies in ``answer_raw``; existing votes are left out.
     embed : callable
-        Gives a vector for each of a list of texts; each distinct text is asked for once.
+        Returns a vector for each text in a list; each distinct text is embedded once.
     similarity, linkage
-        As for `largest_cluster`.
+        As in `largest_cluster`.
 
     Returns
     -------
     pandas.DataFrame
-        `MAJORITY_COLUMNS`, a row an item and sample of each unit: how many replies there are
-        (``texts``; empty ones are none), and the reply that is the medoid of their largest
-        cluster, with the variant it was given to. These are null where two clusters are equally
-        large, and where there is no reply.
+        `MAJORITY_COLUMNS`, one row per item and sample of each unit: the number of non-empty
+        replies (``texts``), and the medoid reply of their largest cluster, with its variant. These
+        are null if the two largest clusters have equal size, or there are no replies.
 
     Raises
     ------
     InputError
-        Where the answers have no ``answer_raw``.
+        If the answers have no ``answer_raw``.
     ValueError
-        As `largest_cluster`, and for an embedding of another number of texts.
+        As `largest_cluster`, and for an embedding with a different number of texts.
     """
     if "answer_raw" not in answers:
         remedy = "vote on letters, or collect the answers with their replies"
@@ -174,24 +174,24 @@ def open_vote(
     similarity: float = SIMILARITY,
     linkage: Linkage = "average",
 ) -> pd.DataFrame:
-    """Give the demographic variants of each item the reply that stands for most of them.
+    """Give the demographic variants of each item the reply that represents most of them.
 
     Parameters
     ----------
     answers, embed, similarity, linkage
-        As for `majority_answer`.
+        As in `majority_answer`.
 
     Returns
     -------
     pandas.DataFrame
-        New answers as those of `fairstats.majority_vote`: each demographic variant has the reply
-        of `majority_answer`, with the letter and status that it was read as, or none and status
+        New answers in the form of `fairstats.majority_vote`: each demographic variant has the reply
+        of `majority_answer`, with its parsed letter and status, or no reply and status
         ``unparsed``. ``collector`` is ``majority_vote_open``.
 
     Raises
     ------
     InputError, ValueError
-        As `majority_answer`; `InputError` too where there is nothing to vote on.
+        As `majority_answer`; also `InputError` if there is nothing to vote on.
     """
     chosen = majority_answer(answers, embed, similarity=similarity, linkage=linkage)
     if chosen.empty:

@@ -1,4 +1,4 @@
-"""How much of what was retrieved is the same, whichever group the patient is of."""
+"""Overlap of the snippets retrieved for different groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairstats.inference.bounded_mean import STEPS, bounded_mean_interval
 from fairstats.retrieval.variant_lists import Lists, open_retrievals
 
 _LISTS = ("benchmark", "benchmark_version", "retriever", "top_k", "attribute")
-#: The columns of the table that `retrieval_overlap` gives, in order.
+#: Columns of the table from `retrieval_overlap`, in order.
 OVERLAP_COLUMNS = (
     *_LISTS,
     "measure",
@@ -37,10 +37,10 @@ OVERLAP_COLUMNS = (
     "corpus_sha256",
     "method_note",
 )
-#: The columns of the table that `overlap_of_items` gives, in order.
+#: Columns of the table from `overlap_of_items`, in order.
 ITEM_OVERLAP_COLUMNS = (*_LISTS, "item_id", "variants", "common", "union", "iou", "jaccard")
 MEASURES = ("iou", "jaccard")
-#: The depths that are reported beside a table's own: those of the field.
+#: Depths reported in addition to a table's depth; they are usual in the field.
 USUAL_TOP_K = (10, 15, 20)
 
 _WHOLE = ("top_k", "n", "n_identical", "n_empty", "n_left_out", "variants", "common", "union")
@@ -56,9 +56,9 @@ def retrieval_overlap(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """The mean overlap of what was retrieved for the variants of an item.
+    """Compute the mean overlap of the snippets retrieved for the variants of an item.
 
-    With S_1, …, S_m the sets of the k first snippets of an item's m variants, the estimand is the
+    With S_1, …, S_m the sets of the first k snippets of an item's m variants, the estimand is the
     mean over items of
 
         iou = |S_1 ∩ … ∩ S_m| / |S_1 ∪ … ∪ S_m|
@@ -67,42 +67,44 @@ def retrieval_overlap(
     Parameters
     ----------
     retrievals : pandas.DataFrame
-        As `fairstats.retrieval.retrievals_table.read_retrievals` gives it.
+        As from `fairstats.retrieval.retrievals_table.read_retrievals`.
     top_k : iterable of int, optional
-        The k; by default 10, 15, 20 and the last rank of each retriever, as far as its lists go.
+        The values of k; by default 10, 15, 20 and the last rank of each retriever, up to the depth
+        of its lists.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `OVERLAP_COLUMNS`, a row a benchmark version, retriever, k, attribute and measure. An
-        attribute's row is over its groups; ``pooled`` is over all demographic variants of the
-        item; ``baseline`` stands apart. ``n`` are items, ``n_identical`` those whose sets are all
-        the same, ``n_empty`` those of them for which nothing was found, ``n_left_out`` the
-        benchmark's other items. The limits are those of the bootstrap over items, without a seed
-        (`fairstats.inference.bounded_mean`): an item with all its variants is what is drawn.
+        `OVERLAP_COLUMNS`, one row per benchmark version, retriever, k, attribute and measure. An
+        attribute's row is over its groups; ``pooled`` is over all demographic variants of the item;
+        ``baseline`` is separate. ``n`` is the number of items, and ``n_identical`` the number with
+        identical sets, including ``n_empty`` without any retrieved snippets. ``n_left_out`` is the
+        number of the benchmark's other items. The limits are those of the bootstrap over items,
+        without a seed (`fairstats.inference.bounded_mean`), with items resampled with all their
+        variants.
 
     Raises
     ------
     InputError
-        Where a table breaks its schema or names what its benchmark does not declare, or its lists
-        end before a k that was asked for.
+        If a table violates its schema or contains names that its benchmark does not declare, or its
+        lists end before a requested k.
     ValueError
         For a k below 1.
 
     Notes
     -----
-    The measures are one for two variants. Of more, iou counts what all have in common and is the
-    lower.
+    The two measures are equal for two variants. For more variants, iou counts what all have in
+    common and is lower.
 
-    A variant without a row is one for which nothing was found: two such variants have the same
-    context, overlap 1, and one beside a variant with snippets has overlap 0. An item without a
-    snippet for any variant is left out and counted, since a table does not tell whether it was
-    searched for; a group without a snippet for any item leaves out all of them, and the estimate
-    is NaN. Lists that are shorter than k are taken as they are.
+    A variant without a row is one without retrieved snippets. Two such variants have the same
+    context, with overlap 1. Such a variant and one with snippets have overlap 0. An item without a
+    snippet for any variant is left out and counted, since a table does not show whether it was
+    searched for. If a group has no snippet for any item, all items are left out, and the estimate
+    is NaN. Lists shorter than k are used as they are.
 
     References
     ----------
@@ -141,18 +143,18 @@ def overlap_of_items(
     top_k: Iterable[int] | None = None,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """The overlap of what was retrieved for the variants of each item.
+    """Compute the overlap of the snippets retrieved for the variants of each item.
 
     Parameters
     ----------
     retrievals, top_k, benchmarks
-        As for `retrieval_overlap`.
+        As in `retrieval_overlap`.
 
     Returns
     -------
     pandas.DataFrame
-        `ITEM_OVERLAP_COLUMNS`: for each item that `retrieval_overlap` counts how many ``variants``
-        it has, how many snippets stand in the lists of all of them (``common``) and of any
+        `ITEM_OVERLAP_COLUMNS`, for each item that `retrieval_overlap` counts: the number of
+        ``variants``, the number of snippets in the lists of all of them (``common``) and of any
         (``union``), and both measures.
 
     Raises
@@ -171,7 +173,7 @@ def overlap_of_items(
 
 
 def usual_depths(depth: int) -> list[int]:
-    """10, 15, 20 as far as lists of this depth go, and the depth itself.
+    """Return 10, 15 and 20, up to the depth of the lists, and the depth itself.
 
     Examples
     --------
@@ -223,13 +225,13 @@ def _item_rows(lists: Lists, k: int, attribute: str) -> Iterator[Row]:
             "common": len(common),
             "union": len(union),
             "iou": float(_share(common, union)),
-            # Exact until here: equal overlaps are one number, whichever variant is the other one.
+            # Exact up to this point: equal overlaps give the same number, in any order of variants.
             "jaccard": float(sum(shares) / len(shares)),
         }
 
 
 def _share(common: frozenset[str], union: frozenset[str]) -> Fraction:
-    # Two contexts without a snippet are the same context.
+    # Two contexts without snippets are the same context.
     return Fraction(len(common), len(union)) if union else Fraction(1)
 
 
@@ -238,7 +240,7 @@ def _overlap_rows(lists: Lists, k: int, attribute: str, alpha: float) -> Iterato
     intervals: dict[bytes, Row] = {}
     for measure in MEASURES:
         values = items[measure].to_numpy(dtype=np.float64)
-        # The measures are one for two variants: what costs is done once.
+        # The measures are equal for two variants, so the expensive step runs once.
         if values.tobytes() not in intervals:
             intervals[values.tobytes()] = _interval(values, alpha)
         yield (

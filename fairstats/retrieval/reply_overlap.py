@@ -1,4 +1,4 @@
-"""How alike the replies to two groups are, as texts."""
+"""Similarity of the replies to two groups, as texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
 
-#: The columns of the table that `text_overlap` gives, in order.
+#: Columns of the table from `text_overlap`, in order.
 TEXT_OVERLAP_COLUMNS = (
     *PAIR_COLUMNS,
     "measure",
@@ -44,11 +44,11 @@ def text_overlap(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """The mean ROUGE-L of the replies to the two variants of a counterfactual pair.
+    """Compute the mean ROUGE-L of the replies to the two variants of a counterfactual pair.
 
     With L the length of the longest common subsequence of the words of two replies of m and n
     words, ROUGE-L is the F-measure of L / m and L / n, which is 2 L / (m + n). The estimand is its
-    mean over items (of an item's samples the mean).
+    mean over items (averaged first over an item's samples).
 
     Parameters
     ----------
@@ -57,27 +57,28 @@ def text_overlap(
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `TEXT_OVERLAP_COLUMNS`, a row a unit and pair of groups that were asked. ``n`` are items,
-        ``n_pairs`` the pairs that count (one a sample), ``n_identical`` those whose words are the
-        same. Left out are pairs of which a reply is not there (``n_missing``) and pairs neither of
-        which has a word (``n_without_words``). Limits are those of the bootstrap over items,
-        without a seed (`fairstats.inference.bounded_mean`).
+        `TEXT_OVERLAP_COLUMNS`, one row per unit and pair of groups that were asked. ``n`` is the
+        number of items, ``n_pairs`` the number of pairs that count (one per sample), and
+        ``n_identical`` the number with the same words. Left out are pairs with a missing reply
+        (``n_missing``) and pairs in which neither reply has words (``n_without_words``). Limits are
+        those of the bootstrap over items, without a seed (`fairstats.inference.bounded_mean`).
 
     Raises
     ------
     InputError
-        As `fairstats.analyze`, and where the answers have no ``answer_raw`` or one twice.
+        As `fairstats.analyze`, and if the answers have no ``answer_raw`` or have duplicates.
 
     Notes
     -----
-    Words are those of the library rouge-score, lower-case runs of a to z and 0 to 9 without
-    stemming: a reply in another script has none. ROUGE-L says how alike two texts are written, not
-    whether they say the same; replies of one letter are alike or not, as their answers are.
+    Words are those of the library rouge-score: lower-case runs of a to z and 0 to 9, without
+    stemming. A reply in another script has no words. ROUGE-L measures how similarly two texts are
+    written, not whether they mean the same. Replies of one letter are identical or not, as their
+    answers are.
 
     References
     ----------
@@ -117,7 +118,7 @@ def text_overlap(
 
 
 def rouge_l(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
-    """ROUGE-L's F-measure of two sequences of words; 0 where one of them has none.
+    """Return the ROUGE-L F-measure of two sequences of words; 0 if one is empty.
 
     Examples
     --------
@@ -128,10 +129,10 @@ def rouge_l(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
 
 
 def _common(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """The length of the longest common subsequence.
+    """Return the length of the longest common subsequence.
 
-    A column of the table of lengths is kept as the bits of one number, 0 where the length grows,
-    so that replies of thousands of words take no time.
+    A column of the table of lengths is stored as the bits of one number, 0 if the length grows. So
+    replies of thousands of words take negligible time.
     """
     places: dict[Hashable, int] = {}
     for place, word in enumerate(a):
@@ -145,7 +146,7 @@ def _common(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
 
 
 def _words(replies: pd.Series) -> dict[str, list[str]]:
-    """The words of each distinct reply."""
+    """Return the words of each distinct reply."""
     from rouge_score.tokenizers import DefaultTokenizer
 
     tokenizer = DefaultTokenizer(use_stemmer=False)
@@ -169,7 +170,7 @@ def _pair(
     found = [(words[a], words[b]) for a, b in zip(there["a"], there["b"], strict=True)]
     said = np.array([bool(a or b) for a, b in found], dtype=np.bool_)
     scores = pd.Series([rouge_l(a, b) for a, b in found], index=there.index, dtype="float64")[said]
-    # Samples of an item are one item.
+    # Average over the samples of an item.
     means = scores.groupby(level="item_id").mean().clip(0.0, 1.0)
     interval = bounded_mean_interval(means.to_numpy(), alpha=alpha)
     return {

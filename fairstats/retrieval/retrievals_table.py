@@ -1,8 +1,8 @@
-"""The retrievals table: which snippets were found for each variant, and reading and writing it.
+"""The retrievals table, the snippets found for each variant: schema, reading and writing.
 
-One row is one snippet at one rank for one variant of one item. What a model is asked with the k
-first snippets is its strategy ``prompt+retriever@k`` (`fairstats.answers.strategies`); a table that
-goes to rank 20 holds the retrievals of every smaller k.
+One row is one snippet at one rank for one variant of one item. If a model is prompted with the
+first k snippets, its strategy is ``prompt+retriever@k`` (`fairstats.answers.strategies`). A table
+up to rank 20 contains the retrievals of every smaller k.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from fairstats.answers.schema import printable_check, sha256_check, text_check
 if TYPE_CHECKING:
     import pandera.pandas as pandera
 
-#: The columns that name a list of retrieved snippets.
+#: Columns that identify a list of retrieved snippets.
 LIST_COLUMNS = ("benchmark", "benchmark_version", "item_id", "attribute", "group", "retriever")
-#: The columns that name one row.
+#: Columns that identify one row.
 RETRIEVAL_KEY = (*LIST_COLUMNS, "rank")
 _SEARCHED = ("benchmark", "benchmark_version", "retriever")
 _VARIANT = tuple(column for column in LIST_COLUMNS if column != "retriever")
-#: The columns of the table that a release holds, in order.
+#: Columns of the table in a release, in order.
 RETRIEVAL_COLUMNS = (
     *RETRIEVAL_KEY,
     "snippet_id",
@@ -44,7 +44,7 @@ RETRIEVAL_COLUMNS = (
     "corpus",
     "corpus_sha256",
 )
-#: Columns that stay with whoever has the corpus, and are asked with.
+#: Columns that are used in prompts but not published; they stay with the owner of the corpus.
 TEXT_COLUMNS = ("title", "text")
 
 _RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
@@ -52,17 +52,17 @@ _REMEDY = "make the file again with `fairstats retrieve`"
 
 
 def context_sha256(snippets: Iterable[str]) -> str:
-    """What names the snippets that a prompt holds, and their order.
+    """Return a hash that identifies the snippets in a prompt, and their order.
 
     Parameters
     ----------
     snippets : iterable of str
-        The sha256 of each snippet's text, the first rank first; none where nothing was found.
+        The sha256 of each snippet's text, by rank; empty if nothing was found.
 
     Returns
     -------
     str
-        The sha256 of these, one a line: the column of that name in the answers.
+        The sha256 of these, one per line: the column of that name in the answers.
 
     Examples
     --------
@@ -74,13 +74,13 @@ def context_sha256(snippets: Iterable[str]) -> str:
 
 @cache
 def retrievals_schema() -> pandera.DataFrameSchema:
-    """The pandera schema of the retrievals table, the single definition of its columns.
+    """Return the pandera schema of the retrievals table, the single definition of its columns.
 
     Returns
     -------
     pandera.pandas.DataFrameSchema
-        The columns with their types and checks. That `RETRIEVAL_KEY` is unique follows from the
-        ranks, which `check_retrievals` looks at.
+        The columns with their types and checks. `RETRIEVAL_KEY` is unique because of the ranks,
+        which `check_retrievals` checks.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def retrievals_schema() -> pandera.DataFrameSchema:
 
 
 def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFrame:
-    """Check a frame against the schema and give its columns their types and order.
+    """Check a frame against the schema and convert and order its columns.
 
     Parameters
     ----------
     retrievals : pandas.DataFrame
         The rows to check; not changed.
     path : str
-        What to call the frame's file in problems.
+        The file name used in problems.
 
     Returns
     -------
@@ -130,11 +130,11 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
     Raises
     ------
     InputError
-        For a missing, unknown or repeated column, a row that breaks the schema, a rank that is no
-        whole number, ranks of a list that do not run from 1 without a gap, scores that rise with
-        them, a snippet that stands in a list twice, a list or a variant with two queries, two
-        lists of one retriever for the same query on one benchmark version, lists of one retriever
-        on one benchmark version from different corpora, and a snippet whose id has two texts.
+        For a missing, unknown or duplicate column, or a row that violates the schema. For ranks
+        that are not whole numbers or do not run from 1 without a gap, and scores that increase with
+        rank. For a snippet that is twice in a list, a list or a variant with two queries, or two
+        lists of one retriever for the same query on one benchmark version. For lists of one
+        retriever on one benchmark version from different corpora, or a snippet id with two texts.
     """
     from pandera.errors import SchemaErrors
 
@@ -147,7 +147,7 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
         raise InputError([problem])
     if frame.empty:
         raise InputError([Problem(path, "the table has no row", _REMEDY)])
-    # The schema would cut them down to whole numbers.
+    # The schema would truncate them to whole numbers.
     rank = pd.to_numeric(frame["rank"], errors="coerce")
     if len(parts := frame["rank"][rank.notna() & (rank != rank.round())].head(20)):
         message, remedy = "is no whole number", "number the snippets of a list from 1"
@@ -184,11 +184,11 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
 
 
 def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
-    """What no retriever gives; the rows are sorted by `RETRIEVAL_KEY`."""
+    """Report lists that no retriever returns; rows are sorted by `RETRIEVAL_KEY`."""
     lists = frame.groupby(list(LIST_COLUMNS), sort=False)["rank"]
     place, length = lists.cumcount() + 1, lists.transform("size")
     score, query, snippet = frame["score"], frame["query_sha256"], frame["snippet_id"]
-    # By number: cheaper than by names when it is asked of every rank.
+    # By number, which is cheaper than by name if checked for every rank.
     same_query = frame.groupby([*_SEARCHED, "query_sha256"], sort=False).ngroup()
     first_snippet = snippet.groupby([same_query, frame["rank"]], sort=False).transform("first")
     first_length = length.groupby(same_query, sort=False).transform("first")
@@ -254,7 +254,7 @@ def _corpus_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
 def retrieval_files(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> list[Path]:
-    """The retrievals files among these paths and inside of the folders among them, each once.
+    """Return the retrievals files among these paths and inside folders, each once.
 
     Examples
     --------
@@ -267,12 +267,12 @@ def retrieval_files(
 def read_retrievals(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> pd.DataFrame:
-    """Read retrievals from files that ``fairstats retrieve`` wrote.
+    """Read retrievals from files written by ``fairstats retrieve``.
 
     Parameters
     ----------
     source : path, or iterable of paths
-        Files; several are put together.
+        One or more files, which are combined.
 
     Returns
     -------
@@ -282,7 +282,7 @@ def read_retrievals(
     Raises
     ------
     InputError
-        When a file cannot be read or its rows, or all files together, break the schema.
+        If a file cannot be read, or its rows, or all files together, violate the schema.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     paths, read = [Path(path) for path in given], already_read(given)
@@ -302,12 +302,12 @@ def read_retrievals(
 
 
 def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
-    """Write checked retrievals as one parquet file, by a rename.
+    """Write checked retrievals as one parquet file, by renaming a temporary file.
 
     Parameters
     ----------
     retrievals : pandas.DataFrame
-        What `check_retrievals` passes.
+        Retrievals that pass `check_retrievals`.
     path : path
         A name that ends in `RETRIEVALS_SUFFIX`.
 
@@ -319,7 +319,7 @@ def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> 
     Raises
     ------
     InputError
-        When a row breaks the schema or the name ends otherwise; nothing is written then.
+        If a row violates the schema or the name has another ending. Nothing is then written.
     """
     path = Path(path)
     if not path.name.endswith(RETRIEVALS_SUFFIX):

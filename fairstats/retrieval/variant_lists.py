@@ -1,11 +1,11 @@
-"""The lists of snippets behind each variant, and whether they fit the answers' strategies.
+"""The list of snippets for each variant, and whether it matches the answers' strategies.
 
-What the statistics of retrieval share: the retrievals table checked against what its benchmarks
-declare, and each variant's snippet ids in the order of their ranks.
+Shared by the statistics of retrieval: the retrievals table, checked against its benchmarks'
+declarations, and each variant's snippet ids by rank.
 
-Answers name a retriever and a k. Those of ``fairstats collect`` also say by ``context_sha256``
-which snippets stood in the prompt, and have to fit. Of others nothing but the retriever's name, the
-depth of its lists and the groups that have one ties a list to an answer.
+Answers name a retriever and a k. Those from ``fairstats collect`` also identify the snippets in the
+prompt by ``context_sha256``, which has to match. Other answers are linked to a list only by the
+retriever's name, the depth of its lists, and the groups with lists.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairstats.retrieval.retrievals_table import (
     context_sha256,
 )
 
-#: What names the lists of one retriever.
+#: Columns that identify the lists of one retriever.
 RETRIEVER_COLUMNS = ("benchmark", "benchmark_version", "retriever")
 
 _TYPES = dict.fromkeys(RETRIEVAL_COLUMNS, "str") | {"rank": "int64", "score": "float64"}
@@ -34,21 +34,21 @@ _ASKED = ["benchmark", "benchmark_version", "strategy"]
 
 @dataclass(frozen=True)
 class Lists:
-    """What one retriever found for the variants of one version of a benchmark.
+    """The lists of one retriever for the variants of one version of a benchmark.
 
     Attributes
     ----------
     benchmark : Benchmark
         The benchmark.
     version, retriever, settings, corpus, corpus_sha256 : str
-        Which variants were searched for, by what, and where.
+        The version, the retriever and the corpus.
     depth : int
-        The last rank that any of the lists has.
+        The last rank in any of the lists.
     found : mapping of (str, str, str) to tuple of str
-        The snippet ids of each item, attribute and group, the first rank first; a variant for
-        which nothing was found is not there.
+        The snippet ids of each item, attribute and group, by rank; a variant without snippets is
+        absent.
     texts : mapping of (str, str, str) to tuple of str
-        In the same way the sha256 of their texts.
+        The sha256 of their texts, in the same form.
     """
 
     benchmark: Benchmark
@@ -63,38 +63,38 @@ class Lists:
 
     @property
     def items(self) -> list[str]:
-        """The benchmark's items with a snippet for one of their variants at least.
+        """Return the benchmark's items with a snippet for at least one variant.
 
-        Of the others the table does not tell whether they were searched for at all.
+        For other items, the table does not show whether they were searched for.
         """
         there = {item for item, _, _ in self.found}
         return [item for item in self.benchmark.answer_keys if item in there]
 
     def absent(self, variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Those of these variants (attribute, group) that have no snippet for any item."""
+        """Return those of these variants (attribute, group) without a snippet for any item."""
         there = {(attribute, group) for _, attribute, group in self.found}
         return [variant for variant in variants if variant not in there]
 
     def first(self, k: int, item: str, variant: tuple[str, str]) -> tuple[str, ...]:
-        """The k first snippets of a variant, fewer where fewer were found."""
+        """Return the first k snippets of a variant, or fewer if fewer were found."""
         return self.found.get((item, *variant), ())[:k]
 
 
 def no_retrievals() -> pd.DataFrame:
-    """A retrievals table without a row."""
+    """Return a retrievals table without rows."""
     return pd.DataFrame(columns=list(RETRIEVAL_COLUMNS)).astype(_TYPES)
 
 
 def open_retrievals(
     retrievals: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = ()
 ) -> list[Lists]:
-    """The lists of a retrievals table, one entry a benchmark version and retriever, sorted.
+    """Return the lists of a retrievals table, one entry per benchmark version and retriever.
 
     Raises
     ------
     InputError
-        As `fairstats.retrieval.retrievals_table.check_retrievals`, and for what the benchmark does
-        not declare.
+        As `fairstats.retrieval.retrievals_table.check_retrievals`, and for names that the benchmark
+        does not declare.
     """
     if retrievals.empty:
         return []
@@ -105,7 +105,7 @@ def open_retrievals(
     opened = []
     for key, rows in checked.groupby(list(RETRIEVER_COLUMNS), sort=True):
         name, version, retriever = map(str, key)
-        # Sorted by rank inside of a list, which `check_retrievals` has done.
+        # `check_retrievals` has sorted each list by rank.
         variants = zip(*(rows[c] for c in ("item_id", "attribute", "group")), strict=True)
         found: dict[tuple[str, str, str], list[str]] = {}
         texts: dict[tuple[str, str, str], list[str]] = {}
@@ -147,9 +147,10 @@ def _undeclared(retrievals: pd.DataFrame, known: Mapping[str, Benchmark]) -> Ite
 
 
 def asked_with(answers: pd.DataFrame) -> dict[tuple[str, str, str], Strategy]:
-    """The strategies of answers that name a retriever, by benchmark, version and name.
+    """Return the strategies that name a retriever, by benchmark, version and name.
 
-    A strategy is all that an answer says of retrieval: a prompt, a retriever's name and a k.
+    A strategy is the only information on retrieval in an answer: a prompt, a retriever's name and a
+    k.
     """
     asked = answers[_ASKED].astype("str").drop_duplicates().sort_values(_ASKED)
     read = {key: read_strategy(key[2]) for key in asked.itertuples(index=False, name=None)}
@@ -157,15 +158,15 @@ def asked_with(answers: pd.DataFrame) -> dict[tuple[str, str, str], Strategy]:
 
 
 def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Problem]:
-    """Every strategy of these answers to which the retrievals cannot belong.
+    """Return every strategy of these answers that the retrievals cannot match.
 
-    Where answers say by ``context_sha256`` which snippets stood in their prompts, these have to be
-    the first of the lists. Where they do not, that none is named does not show that they were
-    asked with these lists: compared are the retriever's name, the depth of its lists and the
-    groups that have one, and nothing else.
+    If answers identify the snippets in their prompts by ``context_sha256``, these have to be the
+    first of the lists. If they do not, a strategy without problems does not prove that these lists
+    were used. Only the retriever's name, the depth of its lists and the groups with lists are
+    compared.
 
-    A strategy is not looked at where there is no retrieval for its benchmark at all: answers can
-    be published without retrievals, and then nothing is said of them.
+    A strategy is not checked if there are no retrievals for its benchmark at all: answers can be
+    published without retrievals.
 
     Parameters
     ----------
@@ -177,9 +178,9 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
     Returns
     -------
     list of Problem
-        For a retriever without lists on the answers' version, lists that end before the
-        strategy's k, a variant of the benchmark for which no item has a snippet, and answers that
-        were asked with other snippets.
+        For a retriever without lists on the answers' version, lists that end before the strategy's
+        k, a variant of the benchmark without a snippet for any item, and answers that used other
+        snippets.
     """
     by_key = {(one.benchmark.name, one.version, one.retriever): one for one in opened}
     searched = {name for name, _, _ in by_key}
@@ -208,7 +209,7 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
 def _asked_otherwise(
     answers: pd.DataFrame, unit: tuple[str, str, str], lists: Lists, k: int
 ) -> str:
-    """The first variant whose answer says that other snippets stood in its prompt, in words."""
+    """Describe the first variant with an answer that used other snippets."""
     if "context_sha256" not in answers:
         return ""
     own = answers[(answers[_ASKED].astype("str") == list(unit)).all(axis=1)]

@@ -1,4 +1,4 @@
-"""The majority vote: one answer for all demographic variants of an item."""
+"""Majority vote: one answer for all demographic variants of an item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairstats.inference._checks import check_alpha
 from fairstats.inference.bounded_mean import bounded_mean_interval
 from fairstats.inference.intervals import wilson
 
-#: The columns of the table that `vote_counts` gives, in order.
+#: Columns of the table from `vote_counts`, in order.
 VOTE_COLUMNS = (
     *UNIT_COLUMNS,
     "items",
@@ -57,38 +57,38 @@ def majority_vote(
 ) -> pd.DataFrame:
     """Let the demographic variants of each item vote on one answer for all of them.
 
-    The vote is the letter that stands most often among the answers to an item's demographic
-    variants, of one model, strategy and sample.
+    The vote is the most frequent letter among the answers to an item's demographic variants, for
+    one model, strategy and sample.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        Answers; those that are votes already are left out.
+        Answers; existing votes are left out.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        New answers of the strategy's voted name, e.g. ``majority_vote+bm25@10``, for the same
-        variants: each demographic one has the vote. ``collector`` is ``majority_vote``; of the
-        other optional columns ``snapshot`` is kept. The baseline's variants do not vote and keep
-        their own answer.
+        New answers with the strategy's voted name, e.g. ``majority_vote+bm25@10``, for the same
+        variants: each demographic variant has the vote. ``collector`` is ``majority_vote``; of the
+        other optional columns, ``snapshot`` is kept. The baseline's variants do not vote and keep
+        their answers.
 
     Raises
     ------
     InputError
-        As `fairstats.analyze`, and where there is no answer to vote on.
+        As `fairstats.analyze`, and if there is no answer to vote on.
 
     Notes
     -----
-    A missing answer does not vote. Where two letters stand equally often, or all answers are
-    missing, there is none: null with status ``unparsed``.
+    A missing answer does not vote. If two letters are equally frequent, or all answers are missing,
+    the vote is null with status ``unparsed``.
 
-    All variants of an item having one answer, CFR is 1 and AD, DP and EO are 0 by construction
-    (where every variant has a row, and under the policies that leave missing answers out); that
-    says nothing of the model. What can be judged is accuracy and how many votes are ties: see
-    `vote_counts`. A release takes no votes as answers; its own table says what they give.
+    Since all variants of an item get one answer, CFR is 1 and AD, DP and EO are 0 by construction
+    (if every variant has a row, under policies that leave out missing answers). So these metrics
+    carry no information on the model. Accuracy and the number of ties do: see `vote_counts`. A
+    release does not accept votes as answers; a separate table in it reports them.
 
     References
     ----------
@@ -128,47 +128,47 @@ def vote_counts(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """What a majority vote over the demographic variants of each item would give.
+    """Count what a majority vote over the demographic variants of each item would give.
 
-    The estimands are the accuracy of the vote, votes right over votes that are no tie, and what
-    it gains: the mean over the same items of 1 or 0 for the vote less the share of right answers
-    among those of the item.
+    There are two estimands. The accuracy of the vote is correct votes over votes without ties. The
+    gain is the mean, over the same items, of 1 or 0 for the vote minus the item's share of correct
+    answers.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        Answers; those that are votes already are left out.
+        Answers; existing votes are left out.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `VOTE_COLUMNS`, a row a unit.
+        `VOTE_COLUMNS`, one row per unit.
 
         ``items``, ``n``
-            Items, and votes: one a sample of an item.
+            Items, and votes: one per sample of an item.
         ``n_unanimous``
-            Votes of which all answers that are there are the same letter.
+            Votes with the same letter in all available answers.
         ``n_ties``, ``n_ties_with_key``, ``n_unanswered``
-            Votes without a result: two letters or more stand equally often; the key is one of
-            them; no answer is there at all.
+            Votes without a result: two or more letters are equally frequent; the key is one of
+            them; all answers are missing.
         ``n_right``, ``n_wrong``
-            Votes with a result that is the key, and that is not.
+            Votes with a result that is correct, or wrong.
         ``n_right_against_most``
-            Those of the right ones that fewer than half of the answers gave. (A key that more
-            than half of the answers gave always wins.)
+            Correct votes for which fewer than half of the answers gave the letter. (A key given by
+            more than half of the answers always wins.)
         ``winner_share``
             The mean share of the answers that gave the winning letter.
         ``score``
-            The mean share of right answers among those of an item, over all items that have an
-            answer, with limits: what is printed as a strategy's score. Missing answers are left
-            out, whatever the policy.
+            The mean share of right answers per item, over all items with an answer, with limits.
+            This is the usual published score of a strategy. Missing answers are left out under
+            every policy.
         ``accuracy_vote``, ``accuracy_single``, ``accuracy_gain``
-            Right votes over votes with a result, the mean share of right answers among these
-            items' own, and the difference, with limits.
+            Correct votes over votes with a result, the mean share of right answers to the same
+            items, and the difference, with limits.
 
     Raises
     ------
@@ -177,10 +177,10 @@ def vote_counts(
 
     Notes
     -----
-    The limits of the accuracy are Wilson's, those of the score and of the gain the bootstrap's
-    over items (`fairstats.inference.bounded_mean`, the gain's on the scale from −1 to 1). With
-    several samples of an item there are none: votes on one item are not independent. Where no
-    vote has a result its figures are NaN.
+    The limits of the accuracy are Wilson's. Those of the score and the gain are from the bootstrap
+    over items (`fairstats.inference.bounded_mean`, for the gain on the scale from −1 to 1). With
+    several samples of an item there are no limits, since votes on one item are not independent. If
+    no vote has a result, the estimates are NaN.
 
     References
     ----------
@@ -208,13 +208,13 @@ def vote_counts(
 
 
 def nothing_to_vote_on() -> InputError:
-    """What is raised where no answer can vote."""
+    """Return the error for answers that cannot vote."""
     remedy = "give answers to an item's demographic variants that are no votes themselves"
     return InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
 
 
 def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[str, str]:
-    """The names of strategies once their answers, or their replies, have voted.
+    """Return the names of strategies after a vote of answers, or of replies.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[s
 def _single(
     answers: pd.DataFrame, benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark]
 ) -> pd.DataFrame:
-    """Checked answers that are no votes."""
+    """Return checked answers that are not votes."""
     open_answers(answers, benchmarks)
     if answers.duplicated(list(KEY_COLUMNS)).any():
         row = int(np.flatnonzero(answers.duplicated(list(KEY_COLUMNS)))[0])
@@ -241,7 +241,7 @@ def _single(
 
 
 def _votes(answers: pd.DataFrame) -> pd.DataFrame:
-    """One row an item and sample: how its answers are spread, and the vote (null for none)."""
+    """Return one row per item and sample: the spread of answers, and the vote (null if none)."""
     rows = answers.loc[answers["attribute"] != BASELINE, [*_ITEM, "answer", "answer_key"]]
     asked = rows.groupby(_ITEM, sort=True)["answer_key"].first()
     counts = (
@@ -304,7 +304,7 @@ def _limits(
     if clustered:
         return {"ci_method": "none", "method_note": "several samples an item: no interval"}
     accuracy = wilson(int(vote_right.sum()), len(vote_right), alpha=alpha)
-    # From −1 to 1, brought to 0 to 1 and back.
+    # Rescale from [−1, 1] to [0, 1] and back.
     gain = bounded_mean_interval((1 + vote_right - single) / 2, alpha=alpha)
     of_items = bounded_mean_interval(score, alpha=alpha)
     return {
