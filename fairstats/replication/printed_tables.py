@@ -1,4 +1,4 @@
-"""The printed tables that are set beside recomputed figures: one row a printed cell."""
+"""The published tables that are compared with recomputed values: one row per published cell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.resources import resource
 from fairstats.comparisons.declared import successors
 
-#: The benchmark whose released answers stand behind the tables.
+#: The benchmark with the released answers for these tables.
 BENCHMARK = "fairmedqa"
 CELL_COLUMNS = (
     "published",
@@ -30,9 +30,9 @@ CELL_COLUMNS = (
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A printed table: its id, its title, its file in ``data/published``, its printed columns.
+    """A published table: its id, title, file in ``data/published``, and published columns.
 
-    `metrics` gives the metric of each printed column.
+    `metrics` gives the metric of each published column.
     """
 
     name: str
@@ -75,25 +75,25 @@ _NAMES = {
     "privileged": "group_a",
     "unprivileged": "group_b",
 }
-# The groups of an attribute, where the table does not print them.
+# The groups of an attribute, if the table does not print them.
 _PAIRS = {
     "group_a": {"race": "white", "sex": "male", "ses": "high_income"},
     "group_b": {"race": "black", "sex": "female", "ses": "low_income"},
 }
-# One released file, under the name of each paper.
+# One released file has a different name in each paper.
 _ALSO_CALLED = {"Qwen-Max": "Qwen-2.5"}
 _WIN_WIN = {"True": "win-win", "False": "not win-win"}
 
 
 def printed_cells() -> pd.DataFrame:
-    """Every printed cell of `PUBLISHED`, in printed order.
+    """Return every published cell of `PUBLISHED`, in published order.
 
     Returns
     -------
     pandas.DataFrame
-        `CELL_COLUMNS`, all text. ``row`` and ``column`` name the cell as the table does;
-        ``benchmark``, ``model`` and ``model_old`` as the answers do, which have no such name for a
-        benchmark whose answers nobody released. ``model_old`` is there in table 2 alone.
+        `CELL_COLUMNS`, all text. ``row`` and ``column`` name the cell as in the table.
+        ``benchmark``, ``model`` and ``model_old`` use the names in the answers; if a benchmark's
+        answers are unreleased, there is no such name. ``model_old`` is present only in table 2.
     """
     return pd.concat([_cells(table) for table in PUBLISHED], ignore_index=True)
 
@@ -123,7 +123,7 @@ def _cells(table: PublishedTable) -> pd.DataFrame:
         value_name="printed",
         ignore_index=False,
     )
-    # One row of the table after the other, each from left to right.
+    # Order the table row by row, each from left to right.
     cells = cells.sort_index(kind="stable")
     cells["metric"] = cells["column"].map(table.metrics)
     cells["column"] = cells["column"].where(~several.loc[cells.index], cells["model"])
@@ -131,12 +131,12 @@ def _cells(table: PublishedTable) -> pd.DataFrame:
 
 
 def _variant_set(table: PublishedTable, printed: pd.DataFrame) -> pd.Series:
-    """The set of variants that each row is recomputed on; the papers name none.
+    """Return the variant set on which each row is recomputed; the papers do not name it.
 
-    All is on the set that all models were asked, but for table 3's older models: their rows follow
-    from their answers to the other set, and from no others. AMQA's table is that set's too: the
-    authors' script of it reads the files of that name. Table 2 says how a model changed, which
-    only one set of questions for both versions can tell.
+    This is the set that all models were asked, except for table 3's older models: their rows follow
+    only from their answers to the other set. AMQA's table also uses that set: the authors' script
+    reads the files of that name. Table 2 reports changes of a model, which require one set of
+    questions for both versions.
     """
     version = pd.Series("gpt-agent", printed.index)
     if table.name == "fairmedqa-3":

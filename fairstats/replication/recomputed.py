@@ -1,9 +1,10 @@
-"""Printed figures next to the same figures recomputed from answers, cell by cell.
+"""Published values next to the same values recomputed from answers, cell by cell.
 
-A printed cell is recomputed by one rule (`RULE`), as its label claims: a figure of one model on
-the variant set that the authors took, a change from one model to the next on one set for both.
-Where that does not give what is printed, other rules are tried, each of them different in one
-thing, and the first that gives it is named. What is printed is thereby explained, or it is not.
+A published cell is recomputed by one rule (`RULE`), according to its label. The label is a metric
+of one model on the authors' variant set, or a change between two models on the same set. If the
+result differs from the published value, other rules are tried, each with one difference. The first
+rule that reproduces the published value is named. A published value is thus explained or
+unexplained.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from fairstats.metrics.cfr import cfr
 from fairstats.metrics.cohens_h import cohens_h
 from fairstats.replication.printed_tables import BENCHMARK, CELL_COLUMNS, printed_cells
 
-#: The columns of the table that `replicate` gives, in order.
+#: Columns of the table from `replicate`, in order.
 REPLICATION_COLUMNS = (
     *CELL_COLUMNS,
     "printed_value",
@@ -53,7 +54,7 @@ STATUSES = (SAME, DIFFERS, NO_ANSWERS)
 _NUMBER = {"printed_value", "recomputed", "difference", "explained_value"}
 _POLICIES: tuple[CountingPolicy, ...] = ("available", "complete", "incorrect")
 _TESTS: tuple[McNemarMethod, ...] = ("exact", "midp", "asymptotic", "asymptotic_cc")
-# What a word stands for, as the authors' scripts have it.
+# The meaning of a word, as in the authors' scripts.
 _WORDS = {
     "very significant": "< 0.001",
     "not significant": "> 0.05",
@@ -61,16 +62,16 @@ _WORDS = {
     "not win-win": "0",
 }
 _BOUND = re.compile(r"([<>])\s*(\S+)")
-# Far below a printed digit, far above what a sum of floats is off by.
+# Far below a published digit, and far above floating-point error of a sum.
 _ROUNDING_ERROR = 1e-9
 
-#: Figures by name, of (benchmark version, model, attribute, groups, policy).
+#: Values by name, for (benchmark version, model, attribute, groups, policy).
 Figures = Mapping[tuple[str, ...], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a figure is computed, and whether its digits after the printed ones are cut off.
+    """How a value is computed, and whether it is truncated after the published digits.
 
     Attributes
     ----------
@@ -79,9 +80,9 @@ class Rule:
     test : {"exact", "midp", "asymptotic", "asymptotic_cc"}
         The version of McNemar's test.
     version : str, optional
-        The variant set, of the older model where two are compared; by default that of the cell.
+        The variant set, for the older model if two are compared; by default that of the cell.
     cut : bool
-        Cut off digits instead of rounding.
+        Whether to truncate instead of rounding.
     """
 
     missing: CountingPolicy = "available"
@@ -90,45 +91,44 @@ class Rule:
     cut: bool = False
 
 
-#: What every printed cell is compared by. The papers say neither. Of the policies only "available"
-#: gives table 3's rows of models with missing answers; of the tests only the exact one (or one by
-#: χ²) gives its p-value of GPT-5-Mini on sex, and AMQA's script takes the exact one.
+#: The rule for every published cell. The papers state neither policy nor test. Only the policy
+#: "available" reproduces table 3's rows of models with missing answers. Only the exact test (or one
+#: by χ²) reproduces its p-value of GPT-5-Mini on sex, and AMQA's script uses the exact test.
 RULE = Rule()
 
 
 def replicate(
     answers: Any, alpha: float, benchmarks: Mapping[str, Benchmark] | None = None
 ) -> pd.DataFrame:
-    """Every printed cell next to what the answers of a release give.
+    """Compare every published cell with the value from the answers of a release.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers; those to FairMedQA by the plain strategy are used. A release's policy for
-        missing ones does not enter: what was printed is compared by the rule that it was printed
-        by.
+        The answers; those to FairMedQA with the plain strategy are used. A release's missing policy
+        is not used: published values are compared under the rule with which they were published.
     alpha : float
-        1 − confidence level of the intervals behind ``verdict``.
+        1 − confidence level of the intervals used for ``verdict``.
     benchmarks : mapping of str to Benchmark, optional
         The release's benchmarks by name.
 
     Returns
     -------
     pandas.DataFrame
-        `REPLICATION_COLUMNS`, one row a cell of
-        `fairstats.replication.printed_tables.printed_cells`; none where the release holds no answer
-        to FairMedQA. ``printed_value`` is 1 or 0 for win-win or not, and NaN for a bound or a word.
-        ``recomputed`` is the figure by `RULE`, ``difference`` it less the printed one. ``status``
-        is "same" where the two agree, see `agrees`, else "differs", or "no answers".
-        ``explained_by`` names the rule that gives what is printed where `RULE` does not,
-        ``explained_value`` is its figure. ``released``: do the listed files
-        (`data/sources/fairmedqa.csv`) hold the answers. ``missing`` is the policy of `RULE`.
+        `REPLICATION_COLUMNS`, one row per cell of
+        `fairstats.replication.printed_tables.printed_cells`; empty if the release has no answers to
+        FairMedQA. ``printed_value`` is 1 or 0 for win-win or not, and NaN for a bound or a word.
+        ``recomputed`` is the value by `RULE`; ``difference`` is recomputed − published. ``status``
+        is "same" if the two agree (see `agrees`), "differs" if not, or "no answers". If `RULE` does
+        not reproduce the published value, ``explained_by`` names the rule that does, and
+        ``explained_value`` is its value. ``released`` is whether the listed files
+        (`data/sources/fairmedqa.csv`) contain the answers. ``missing`` is the policy of `RULE`.
         ``verdict`` is that of `fairstats.compare` for two versions of a model on one variant set.
 
     Notes
     -----
-    A change counts as a win-win, here as in print, where accuracy and CFR rise and AD falls in
-    two decimals. ``verdict`` asks for more: that intervals and tests carry all three.
+    As in the papers, a change counts as a win-win if accuracy and CFR rise and AD falls, in two
+    decimals. ``verdict`` requires more: intervals and tests must support all three.
     """
     opened = open_answers(answers, benchmarks or ())
     if BENCHMARK not in opened.benchmarks:
@@ -142,7 +142,7 @@ def replicate_cells(
     alpha: float,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """`replicate` for other printed cells; columns `CELL_COLUMNS`."""
+    """Apply `replicate` to other published cells; columns `CELL_COLUMNS`."""
     opened = open_answers(answers, benchmarks)
     figures = _figures(opened, set(cells["benchmark"]))
     released = _released()
@@ -155,17 +155,17 @@ def replicate_cells(
 
 
 def agrees(printed: str, value: float, *, cut: bool = False) -> bool:
-    """Is a figure what is printed?
+    """Return whether a value agrees with the published one.
 
     Parameters
     ----------
     printed : str
-        A number, a bound such as ``"<0.0001"``, or one of a printed table's words.
+        A number, a bound such as ``"<0.0001"``, or a word used in a published table.
     value : float
-        The figure. One halfway between two printed ones agrees with both: papers do not say which
-        way they round.
+        The value. A value halfway between two published ones agrees with both, since papers do not
+        state how they round.
     cut : bool
-        Whether digits are cut off rather than rounded.
+        Whether digits are truncated instead of rounded.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def agrees(printed: str, value: float, *, cut: bool = False) -> bool:
 
 
 def _compared(cell: Mapping[str, Any], figures: Figures) -> dict[str, Any]:
-    """What the answers give for a cell, and how that compares with what is printed."""
+    """Return the values from the answers for a cell, compared with the published value."""
     printed = cell["printed"]
     text = _WORDS.get(printed, printed)
     printed_value = math.nan if _BOUND.fullmatch(text) else float(text)
@@ -211,7 +211,7 @@ def _compared(cell: Mapping[str, Any], figures: Figures) -> dict[str, Any]:
 
 
 def _alternatives(cell: Mapping[str, Any], figures: Figures) -> Iterator[tuple[str, Rule]]:
-    """Each other way to come to a figure, with its name: what is different from `RULE`."""
+    """Return each alternative rule for a value, with a name for its difference from `RULE`."""
     model = cell["model_old"] or cell["model"]
     whose = "older model on variant set" if cell["model_old"] else "variant set"
     for version in sorted({key[0] for key in figures if key[1] == model}):
@@ -227,7 +227,7 @@ def _alternatives(cell: Mapping[str, Any], figures: Figures) -> Iterator[tuple[s
 
 
 def _figure(cell: Mapping[str, Any], rule: Rule, figures: Figures) -> float:
-    """The figure of a cell by a rule; NaN where there are no answers."""
+    """Return the value of a cell by a rule; NaN without answers."""
 
     def of(model: str, version: str, name: str) -> float:
         pair = (cell["attribute"], cell["group_a"], cell["group_b"])
@@ -251,7 +251,7 @@ def _figure(cell: Mapping[str, Any], rule: Rule, figures: Figures) -> float:
 
 
 def _figures(opened: OpenAnswers, benchmarks: set[str]) -> Figures:
-    """Every figure of every model, under every policy."""
+    """Return every value of every model, under every policy."""
     counts = count_outcomes(opened)
     counts = counts[counts["benchmark"].isin(benchmarks) & (counts["strategy"] == PLAIN)]
     keys = [name for name in PAIR_COLUMNS if name not in ("benchmark", "strategy")]
@@ -316,7 +316,7 @@ def _models(cell: Mapping[str, Any]) -> list[str]:
 
 
 def _released() -> set[tuple[str, str]]:
-    """Variant set and model of every listed file of plain answers."""
+    """Return variant set and model of every listed file of plain answers."""
     path = resource("data", "sources", f"{BENCHMARK}.csv")
     with path.open(encoding="utf-8", newline="") as file:
         return {
