@@ -1,4 +1,4 @@
-"""How to cite a release."""
+"""Citation of a release."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _WEB_ADDRESS = re.compile(r"https?://\S+")
 
 
 def citation_cff(release: Release, *, publisher: str = "The publishers of this release") -> str:
-    """How to cite a release, as a Citation File Format 1.2.0 file (CITATION.cff).
+    """Return the citation of a release as a Citation File Format 1.2.0 file (CITATION.cff).
 
     Parameters
     ----------
     release : Release
         The release; its benchmarks and the software are its references.
     publisher : str
-        Whom to name as its author.
+        The name to give as author.
 
     Returns
     -------
     str
-        YAML whose texts are all quoted, so that none is read as anything else.
+        YAML with all texts quoted, so that none is parsed as another type.
 
     References
     ----------
@@ -65,7 +65,7 @@ def citation_cff(release: Release, *, publisher: str = "The publishers of this r
 
 
 def _reference(benchmark: Benchmark) -> dict[str, Any]:
-    """A benchmark as its file says to cite it; its authors are named there, if anywhere."""
+    """Return a benchmark's reference as declared in its file, including any authors."""
     addresses = [source for source in benchmark.sources if _WEB_ADDRESS.fullmatch(source)]
     return {
         "type": "data",
@@ -76,7 +76,7 @@ def _reference(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _yaml(content: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """Lines of texts and lists of such mappings."""
+    """Return lines of texts and lists of such mappings."""
     for key, value in content.items():
         if isinstance(value, str):
             # A JSON string of printable characters is a YAML string.

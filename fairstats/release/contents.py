@@ -1,4 +1,4 @@
-"""What a page knows: the release it reports and the format it is drawn for."""
+"""Data for a page: the release and the output format."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from fairstats.ratings.table import no_ratings
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.vignettes.measures import no_measures
 
-#: A release's folder or name, for whoever draws the pages; by default the newest of `DEFAULT_SITE`.
+#: The folder or name of the release to draw; by default the newest of `DEFAULT_SITE`.
 RELEASE_VARIABLE = "FAIRSTATS_RELEASE"
 #: Set by the built-in renderer for each page.
 FORMAT_VARIABLE = "FAIRSTATS_FORMAT"
-#: Set by Quarto for each page: a JSON file with, among others, the format that it draws.
+#: Set by Quarto for each page: a JSON file that includes the output format.
 QUARTO_VARIABLE = "QUARTO_EXECUTE_INFO"
-#: Set where the pages become part of a site: there are other releases beside them to lead to.
+#: Set if the pages become part of a site with other releases to link to.
 PUBLISHED_VARIABLE = "FAIRSTATS_PUBLISHED"
 DEFAULT_SITE = "site"
-#: Where the releases lie in a site's folder, and the data files in a release's.
+#: Folder of the releases in a site, and of the data files in a release.
 RELEASES = "v"
 DOWNLOADS = "downloads"
 MANIFEST = "manifest.json"
@@ -40,7 +40,7 @@ Format = Literal["html", "typst"]
 
 @dataclass(frozen=True)
 class Board:
-    """The estimates that may stand beside each other: one benchmark version and strategy."""
+    """Estimates that can be compared with each other: one benchmark version and strategy."""
 
     benchmark: Benchmark
     version: str
@@ -51,11 +51,11 @@ class Board:
 
     @property
     def models(self) -> list[str]:
-        """Names of the board's models, sorted."""
+        """Return the names of the board's models, sorted."""
         return sorted(self.estimates["model"].unique())
 
     def metric(self, name: str, *, test: str | None = None) -> pd.DataFrame:
-        """The rows of one metric (whose test begins so), indexed by model and attribute."""
+        """Return the rows of one metric (with this test prefix), indexed by model and attribute."""
         rows = self.estimates[self.estimates["metric"] == name]
         if test is not None:
             rows = rows[rows["test"].str.startswith(test)]
@@ -63,32 +63,32 @@ class Board:
 
     @property
     def ordered(self) -> list[str]:
-        """Names of the board's models, the best rank first; models without a rank last."""
+        """Return the names of the board's models, best rank first; models without a rank last."""
         ranked = list(self.ranked["model"])
         return [*ranked, *(model for model in self.models if model not in ranked)]
 
     @property
     def ranked(self) -> pd.DataFrame:
-        """The rows of the models that have a rank, the best first."""
+        """Return the rows of the ranked models, best first."""
         rows = self.ranks[self.ranks["rank"].notna()]
         return rows.sort_values(["rank", "model"], ignore_index=True)
 
     @property
     def why_unranked(self) -> dict[str, str]:
-        """The reason for each model without a rank; empty if the board ranks no figure at all."""
+        """Return the reason for each model without a rank; empty if the board has no ranking."""
         rows = self.ranks[self.ranks["rank"].isna()]
         return dict(zip(rows["model"], rows["method_note"], strict=True))
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release folder as pages read it."""
+    """A release folder as read by pages."""
 
     path: Path
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The release's manifest (without file hashes while it is being made)."""
+        """Return the release's manifest (without file hashes while the release is being built)."""
         content: dict[str, Any] = json.loads(
             (self.path / "manifest.json").read_text(encoding="utf-8")
         )
@@ -96,96 +96,96 @@ class Release:
 
     @property
     def name(self) -> str:
-        """The release's name, e.g. ``2026.11``."""
+        """Return the release's name, e.g. ``2026.11``."""
         return str(self.manifest["release"])
 
     @property
     def alpha(self) -> float:
-        """1 − confidence level of the intervals, and the level of the verdicts."""
+        """Return 1 − confidence level of the intervals, which is also the level of the verdicts."""
         return float(self.manifest["arguments"]["alpha"])
 
     @property
     def policies(self) -> list[str]:
-        """The missing-answer policies that the figures were made under."""
+        """Return the missing-answer policies of the estimates."""
         return sorted(map(str, self.estimates["missing"].unique()))
 
     @property
     def created_at(self) -> pd.Timestamp:
-        """When the release was published (UTC)."""
+        """Return when the release was published (UTC)."""
         return pd.Timestamp(self.manifest["created_at"])
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
-        """The estimates table."""
+        """Return the estimates table."""
         return self.table("estimates")
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
-        """The models' ranks, see `fairstats.rank_models`."""
+        """Return the models' ranks, see `fairstats.rank_models`."""
         return self.table("ranks")
 
     @cached_property
     def rank_differences(self) -> pd.DataFrame:
-        """Which models differ, see `fairstats.rank_differences`."""
+        """Return which models differ, see `fairstats.rank_differences`."""
         return self.table("rank_differences")
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Versions and strategies compared, see `fairstats.comparisons.declared`."""
+        """Return the comparisons of versions and strategies (`fairstats.comparisons.declared`)."""
         return self.table("comparisons")
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of the release's tables, see `fairstats.release.tables`."""
+        """Return one of the release's tables, see `fairstats.release.tables`."""
         return _read(self.path / DOWNLOADS / f"{name}.parquet")
 
     @property
     def answers_path(self) -> Path:
-        """The file with the answers that everything else is made from."""
+        """Return the file of answers, from which everything else is computed."""
         return self.path / DOWNLOADS / "answers.parquet"
 
     @property
     def retrievals_path(self) -> Path:
-        """The file with the snippets that were retrieved for each variant, by rank."""
+        """Return the file of snippets retrieved for each variant, by rank."""
         return self.path / DOWNLOADS / "retrievals.parquet"
 
     @cached_property
     def retrievals(self) -> pd.DataFrame:
-        """What was retrieved; without a row where the answers were asked without it."""
-        # Releases that were made before there were retrievals have no such file.
+        """Return the retrievals; empty if the answers were generated without retrieval."""
+        # Releases from before retrievals existed have no such file.
         there = self.retrievals_path.exists()
         return _read(self.retrievals_path) if there else no_retrievals()
 
     @property
     def ratings_path(self) -> Path:
-        """The file with the judgements of raters."""
+        """Return the file of raters' judgements."""
         return self.path / DOWNLOADS / "ratings.parquet"
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
-        """The judgements of raters; without a row where there are none."""
+        """Return the raters' judgements; empty if there are none."""
         there = self.ratings_path.exists()
         return _read(self.ratings_path) if there else no_ratings()
 
     @property
     def measures_path(self) -> Path:
-        """The file with what was measured of vignettes."""
+        """Return the file of measures of vignettes."""
         return self.path / DOWNLOADS / "measures.parquet"
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """What was measured of vignettes; without a row where nothing was."""
+        """Return the measures of vignettes; empty if there are none."""
         there = self.measures_path.exists()
         return _read(self.measures_path) if there else no_measures()
 
     @cached_property
     def rubrics(self) -> dict[str, Rubric]:
-        """The rubrics of the ratings, as they were declared for the release."""
+        """Return the rubrics of the ratings, as declared for the release."""
         files = sorted((self.path / "rubrics").glob("*.toml"))
         return {rubric.name: rubric for rubric in map(load_rubric, files)}
 
     @cached_property
     def earlier(self) -> list[Release]:
-        """The releases before this one, the oldest first, as far as they lie beside it."""
+        """Return earlier releases in the same site, oldest first."""
         previous = self.manifest.get("previous")
         if previous is None or not is_release(self.path.parent / previous["release"]):
             return []
@@ -194,28 +194,28 @@ class Release:
 
     @cached_property
     def replication(self) -> pd.DataFrame:
-        """Printed figures beside recomputed ones, see `fairstats.replication.recomputed`."""
+        """Return published next to recomputed values, see `fairstats.replication.recomputed`."""
         return self.table("replication")
 
     @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
-        """The benchmarks of the release, as they were declared for it."""
+        """Return the benchmarks of the release, as declared for it."""
         files = sorted((self.path / "benchmarks").glob("*.toml"))
         loaded = [load_benchmark(file, confined=True) for file in files]
         return {benchmark.name: benchmark for benchmark in loaded}
 
     @property
     def declaration(self) -> str:
-        """What the release declares: its level and its benchmarks' files."""
+        """Return the release's declarations: its level and its benchmarks' files."""
         names = sorted(self.benchmarks)
         return f"{self.alpha} " + "".join(self.benchmarks[name].declaration for name in names)
 
     @property
     def boards(self) -> Iterator[Board]:
-        """One board for each benchmark, version and strategy.
+        """Return one board for each benchmark, version and strategy.
 
-        The benchmark that ranks most models comes first; in each, plain answers and the boards of
-        most models.
+        The benchmark that ranks most models comes first. Within it, plain answers and the boards
+        with most models come first.
         """
         keys = ["benchmark", "benchmark_version", "strategy"]
         groups = {
@@ -237,7 +237,7 @@ class Release:
             yield Board(benchmark, key[1], key[2], groups[key], ranks, differences)
 
     def answers_of(self, board: Board) -> list[dict[str, Any]]:
-        """What the manifest says of the answers behind a board, an entry an answer set."""
+        """Return the manifest's entries on the answers of a board, one per answer set."""
         key = (board.benchmark.name, board.version, board.strategy)
         return [
             entry
@@ -247,12 +247,12 @@ class Release:
 
     @property
     def models(self) -> list[str]:
-        """Every model of the release, sorted."""
+        """Return every model of the release, sorted."""
         return sorted(map(str, self.estimates["model"].unique()))
 
     @cached_property
     def slugs(self) -> dict[str, str]:
-        """The file name of each model's page, without its suffix."""
+        """Return the file name of each model's page, without its suffix."""
         return unique_slugs(self.models)
 
 
@@ -262,7 +262,7 @@ def _read(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        When it is not there, or damaged.
+        If it is missing or damaged.
     """
     import pyarrow
 
@@ -275,7 +275,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def plain_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows in their order, but of each benchmark the answers that were asked plainly first."""
+    """Return the rows with each benchmark's plain strategy first."""
     asked = rows["strategy"] != PLAIN
     return (
         rows.assign(asked=asked)
@@ -285,31 +285,31 @@ def plain_first(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_release(path: Path) -> bool:
-    """Whether a folder looks like a release."""
+    """Return whether a folder looks like a release."""
     return (path / MANIFEST).is_file() and (path / DOWNLOADS).is_dir()
 
 
 def releases_of(site: Path) -> list[Release]:
-    """The releases of a site's folder, the oldest first."""
+    """Return the releases in a site's folder, oldest first."""
     folders = (site / RELEASES).glob("[!.]*")
     releases = [Release(folder) for folder in folders if is_release(folder)]
     return sorted(releases, key=lambda release: (release.created_at, release.name))
 
 
 def load_release(path: str | os.PathLike[str] | None = None) -> Release:
-    """The release that the pages report.
+    """Load the release that the pages report.
 
     Parameters
     ----------
     path : path, optional
-        The release's folder, or the name of a release of ``site/``. By default the one that the
-        environment variable ``FAIRSTATS_RELEASE`` names, else the newest of ``site/``. A path, and
+        The release's folder, or the name of a release in ``site/``. By default the release named in
+        the environment variable ``FAIRSTATS_RELEASE``, or the newest in ``site/``. A path, and
         ``site/``, may be in the current folder or in one above it.
 
     Raises
     ------
     InputError
-        When there is none.
+        If there is none.
     """
     chosen = path or os.environ.get(RELEASE_VARIABLE) or None
     found = _newest() if chosen is None else _named(Path(chosen))
@@ -324,13 +324,13 @@ def load_release(path: str | os.PathLike[str] | None = None) -> Release:
 
 
 def output_format() -> Format:
-    """Return the format that the running page is drawn for.
+    """Return the output format of the running page.
 
     Raises
     ------
     InputError
-        When Quarto draws it for another format than HTML and typst: tables and plots would be
-        missing there.
+        If Quarto uses a format other than HTML and typst, in which tables and plots would be
+        missing.
     """
     if FORMAT_VARIABLE in os.environ or QUARTO_VARIABLE not in os.environ:
         return "typst" if os.environ.get(FORMAT_VARIABLE) == "typst" else "html"
@@ -345,7 +345,7 @@ def output_format() -> Format:
 
 
 def _named(chosen: Path) -> Path | None:
-    """The release with this path or name, from the folder the pages are drawn in or above it."""
+    """Return the release with this path or name, looked up from the current folder upwards."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         for path in (folder / chosen, folder / DEFAULT_SITE / RELEASES / chosen):
@@ -355,7 +355,7 @@ def _named(chosen: Path) -> Path | None:
 
 
 def _newest() -> Path | None:
-    """The newest release of the site in the folder the pages are drawn in, or above it."""
+    """Return the newest release of the site in the current folder or in one above it."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         releases = releases_of(folder / DEFAULT_SITE)

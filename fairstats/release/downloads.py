@@ -1,4 +1,4 @@
-"""The files that a table of a release is downloaded as."""
+"""Download files of a release's tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     table : pandas.DataFrame
         The table.
     folder : Path
-        Where to; it is made if it is not there.
+        The target folder; created if it does not exist.
     name : str
         The files' name without suffix.
 
@@ -27,7 +27,7 @@ def write_table(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     list of Path
         The three files.
     """
-    # Texts have one type, so that what is read and written again has the same bytes.
+    # Use one type for texts, so that reading and writing again gives the same bytes.
     table = table.infer_objects()
     paths = [folder / f"{name}.{suffix}" for suffix in ("parquet", "csv", "json")]
     write_parquet(table, paths[0])

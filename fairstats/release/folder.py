@@ -1,4 +1,4 @@
-"""The folder of a release as one may read it: regular files inside of it, and its manifest."""
+"""A release's folder, read safely: only regular files inside it, and its manifest."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.release.contents import MANIFEST, RELEASES, Release, is_release
 
 RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
-#: Other levels would put verdicts on a site that its readers take for those of the usual level.
+#: At other levels, readers would mistake the verdicts for those at the usual level.
 ALPHAS = (0.001, 0.1)
 SHA256 = re.compile(r"[0-9a-f]{64}")
 TAKE_AGAIN = "take the release from where it was published"
-#: Manifests and declarations have kilobytes; vignettes' texts and keys some megabytes.
+#: Manifests and declarations are kilobytes; vignettes' texts and keys are some megabytes.
 _LARGEST_MANIFEST = 16 << 20
 _LARGEST_DECLARATION = 64 << 20
-#: What is read whole before any of it has been recomputed.
+#: Folders that are read in full before anything is recomputed.
 _DECLARATIONS = ("benchmarks", "rubrics")
 _ANSWERS = {"benchmark", "benchmark_version", "model", "strategy", "items", "answers", "missing"}
 _ENTRIES = frozenset(
@@ -54,12 +54,12 @@ _LINK = "is a link, and no file of the release"
 
 
 def open_release(path: str | os.PathLike[str]) -> Release:
-    """Open a release whose files are those that its manifest lists.
+    """Open a release after checking its files against its manifest.
 
     Raises
     ------
     InputError
-        When the folder is no release, or for each file that was changed, added or removed since.
+        If the folder is not a release, or for each file that was changed, added or removed.
     """
     folder = Path(path)
     if not is_release(folder):
@@ -76,7 +76,7 @@ def check_manifests(site: Path) -> None:
     Raises
     ------
     InputError
-        For a release that is a link, or whose manifest is none.
+        For a release that is a link, or has an invalid manifest.
     """
     for path in [site / RELEASES, *sorted((site / RELEASES).glob("[!.]*"))]:
         if path.is_symlink():
@@ -87,15 +87,15 @@ def check_manifests(site: Path) -> None:
 
 
 def file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
-    """Every file of a release that is not as its manifest says, and whatever is no regular file.
+    """Report every file that differs from the manifest, and anything that is not a regular file.
 
-    No link is followed, and nothing but regular files inside of the folder is opened.
+    Links are not followed, and only regular files inside the folder are opened.
     """
     there, problems = regular_files(path)
     yield from problems
     named = {problem.path for problem in problems}
     for name, sha256 in hashes.items():
-        # The names come from the manifest: they are looked up, not opened.
+        # The names come from the manifest: look them up, but do not open them.
         if name in there:
             if file_sha256(there[name]) != sha256:
                 yield Problem(str(path / name), "was changed after it was published", TAKE_AGAIN)
@@ -109,7 +109,7 @@ def file_problems(path: Path, hashes: dict[str, str]) -> Iterator[Problem]:
 
 
 def regular_files(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
-    """The regular files in a folder by name, and a problem for whatever else is there.
+    """Return the regular files in a folder by name, and a problem for anything else.
 
     Examples
     --------
@@ -148,12 +148,12 @@ def _size_problems(file: Path, largest: int) -> Iterator[Problem]:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """A release's manifest.
+    """Read a release's manifest.
 
     Raises
     ------
     InputError
-        Where it is no manifest, or no regular file.
+        If it is not a manifest, or not a regular file.
     """
     file = path / MANIFEST
     try:
@@ -173,7 +173,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _check_manifest(manifest: dict[str, Any]) -> None:
-    """Raise an error where it is laid out otherwise than a manifest."""
+    """Raise an error if it does not have the layout of a manifest."""
     if unknown := set(manifest) - _ENTRIES:
         raise ValueError(unknown)
     names, hashes = [manifest["release"]], list(manifest["files"].values())
@@ -210,9 +210,9 @@ def _check_manifest(manifest: dict[str, Any]) -> None:
 
 
 def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
-    """Whether each earlier release next to this one is the one that the next was made after.
+    """Report earlier releases in this site that differ from the one their successor recorded.
 
-    Manifests that hold each other's hashes cannot form a circle, so the walk ends.
+    Manifests that contain each other's hashes cannot form a cycle, so the loop ends.
     """
     after = path.name
     while (previous := manifest.get("previous")) is not None:

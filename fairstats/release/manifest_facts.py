@@ -1,4 +1,4 @@
-"""What a release's manifest says of its content: all of it follows from the content alone."""
+"""The content entries of a release's manifest, computed from the content alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats.release.tables import ReleaseInputs
 
 
 def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    """The entries of a manifest that are computed from a release's inputs and tables."""
+    """Return the manifest entries that are computed from a release's inputs and tables."""
     whole = {
         "answers": of.answers,
         "retrievals": of.retrievals,
@@ -32,7 +32,7 @@ def facts_of(of: ReleaseInputs, tables: Mapping[str, pd.DataFrame]) -> dict[str,
 
 
 def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
-    """How many answers there are and are missing, for each answer set."""
+    """Count the answers and missing answers of each answer set."""
     frame = answers.assign(**{c: answers.get(c) for c in ("snapshot", "collector")})
     keys = ["benchmark", "benchmark_version", "model", "snapshot", "strategy", "collector"]
     summary = frame.groupby(keys, as_index=False, dropna=False).agg(
@@ -47,7 +47,7 @@ def answer_summary(answers: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def declared(one: Benchmark | Rubric) -> str:
-    """Everything that a benchmark or rubric declares, wherever its files lie."""
+    """Return everything that a benchmark or rubric declares, independent of file locations."""
     places = ("path", "keys_file", "items_file")
     values = {f.name: getattr(one, f.name) for f in fields(one) if f.name not in places}
     return json.dumps(values, default=_plain, ensure_ascii=False)
@@ -60,9 +60,9 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def _content(tables: Mapping[str, pd.DataFrame], of: ReleaseInputs) -> dict[str, str]:
-    """Hashes of what is published, independent of how parquet happens to store it.
+    """Return hashes of the published data, independent of parquet storage details.
 
-    They decide whether two releases are the same: everything else can be made from these.
+    They decide whether two releases are the same: everything else can be computed from these.
     """
     texts = {name: table.to_csv(index=False) for name, table in tables.items()}
     for kind, given in (("benchmarks", of.benchmarks), ("rubrics", of.rubrics)):

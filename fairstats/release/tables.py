@@ -1,4 +1,4 @@
-"""The tables that a release publishes, each a function of what the release holds."""
+"""The published tables of a release, each a function of the release's inputs."""
 
 from __future__ import annotations
 
@@ -38,23 +38,22 @@ from fairstats.vignettes.findings import FINDING_COLUMNS
 
 @dataclass(frozen=True)
 class ReleaseInputs:
-    """What the tables of a release are made from.
+    """The inputs of a release's tables.
 
     Attributes
     ----------
     answers : pandas.DataFrame
         Its answers.
     retrievals : pandas.DataFrame
-        What they were asked with, `fairstats.retrieval.retrievals_table.RETRIEVAL_COLUMNS`; without
-        a row where no retrievals were given.
+        Their retrieved snippets, `fairstats.retrieval.retrievals_table.RETRIEVAL_COLUMNS`; empty if
+        no retrievals were given.
     ratings : pandas.DataFrame
-        Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; without a row where none were
-        given.
+        Raters' judgements, `fairstats.ratings.table.RATING_COLUMNS`; empty if none were given.
     measures : pandas.DataFrame
-        What was measured of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; without a
-        row where nothing was.
+        Measures of vignettes, `fairstats.vignettes.measures.MEASURE_COLUMNS`; empty if there are
+        none.
     missing : {"available", "complete", "incorrect", "bounds"} or None
-        The policy for missing answers; None for the one that each benchmark declares.
+        The policy for missing answers; None for the one declared by each benchmark.
     alpha : float
         1 − confidence level.
     benchmarks : mapping of str to Benchmark
@@ -74,12 +73,12 @@ class ReleaseInputs:
 
     @cached_property
     def opened(self) -> OpenAnswers:
-        """The answers, checked and folded once for all tables."""
+        """Return the answers, checked and counted once for all tables."""
         return open_answers(self.answers, self.benchmarks)
 
     @cached_property
     def ranking(self) -> Ranking:
-        """Ranks and comparisons of each board; empty where the policy gives ranges, not figures."""
+        """Return ranks and comparisons of each board; empty if the policy gives ranges."""
         policies = {name: self.missing or one.missing for name, one in self.benchmarks.items()}
         ranked = [name for name, policy in policies.items() if policy != "bounds"]
         if not ranked:
@@ -105,9 +104,9 @@ class ReleaseTable:
     columns : tuple of str
         Its columns, in order.
     keys : tuple of str
-        What names a row to a reader.
+        The columns that identify a row for readers.
     make : callable
-        Gives the table; the same at every call.
+        Returns the table; the same at every call.
     """
 
     columns: tuple[str, ...]
@@ -120,7 +119,7 @@ def _estimates(of: ReleaseInputs) -> pd.DataFrame:
 
 
 def _overlap(of: ReleaseInputs) -> pd.DataFrame:
-    """The overlap at the usual k, and at those that the answers were asked with."""
+    """Return the overlap at the usual k, and at those used for the answers."""
     asked = {
         (*key[:2], strategy.retriever, int(strategy.top_k or 0))
         for key, strategy in asked_with(of.answers).items()
@@ -135,7 +134,7 @@ def _overlap(of: ReleaseInputs) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else retrieval_overlap(of.retrievals)
 
 
-#: Every table of a release by its name, which is also the name of its files.
+#: Every table of a release by name, which is also the name of its files.
 TABLES: Mapping[str, ReleaseTable] = {
     "estimates": ReleaseTable(
         ESTIMATE_COLUMNS,
