@@ -56,6 +56,7 @@ class ReleasedArchive:
     repository: str
     commit: str
     path: str
+    bytes: int
     sha256: str
 
 
@@ -71,7 +72,9 @@ def released_files() -> tuple[ReleasedFile, ...]:
 def released_archives() -> tuple[ReleasedArchive, ...]:
     """Every listed archive."""
     return tuple(
-        ReleasedArchive(row["repository"], row["commit"], row["path"], row["sha256"])
+        ReleasedArchive(
+            row["repository"], row["commit"], row["path"], int(row["bytes"]), row["sha256"]
+        )
         for row in _listed()
         if not row["model"]
     )

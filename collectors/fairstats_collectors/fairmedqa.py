@@ -6,15 +6,25 @@ import hashlib
 import os
 import shutil
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import file_sha256
-from fairstats_collectors.amqa import ReleasedFile, released_archives, released_files
+from fairstats_collectors.amqa import (
+    ReleasedArchive,
+    ReleasedFile,
+    released_archives,
+    released_files,
+)
 
 _ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-_SECONDS = 30
+# To connect, for each address of the host, and between two parts of a file. A packet that is lost
+# on the way is sent again after one second.
+_SECONDS = (3, 10)
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,10 @@ class Fetched:
 
 
 def fetch_fairmedqa(
-    out: str | os.PathLike[str], *, source: str | os.PathLike[str] | None = None
+    out: str | os.PathLike[str],
+    *,
+    source: str | os.PathLike[str] | None = None,
+    say: Callable[[str], object] = lambda line: None,
 ) -> Fetched:
     """Get every listed answer file into a folder.
 
@@ -37,6 +50,8 @@ def fetch_fairmedqa(
     source : path, optional
         Take the files from this folder instead of the network. They are known by their sha256,
         whatever their names; those that are not there are named.
+    say : callable, optional
+        Is given one line before anything is downloaded: how much, and from where.
 
     Returns
     -------
@@ -45,19 +60,19 @@ def fetch_fairmedqa(
     Raises
     ------
     InputError
-        When `source` is no folder, when a file on the network has another sha256, or when the
-        network cannot be reached; files that were verified before that are kept.
+        When `source` is no folder, when a file cannot be downloaded whole, or when it has another
+        sha256; files that were verified before that are kept.
     """
     folder = Path(out)
     if source is not None:
         return _take(Path(source), folder)
-    files = []
-    for listed in released_files():
-        target = folder / _name(listed)
-        if not (target.exists() and file_sha256(target) == listed.sha256):
-            _download(listed, target, folder)
-        files.append(target)
-    return Fetched(tuple(files), ())
+    targets = {listed: folder / _name(listed) for listed in released_files()}
+    lacking = [listed for listed, target in targets.items() if not _verified(target, listed)]
+    if lacking:
+        say(_announcement({_online(listed) for listed in lacking}))
+    for listed in lacking:
+        _download(listed, targets[listed], folder)
+    return Fetched(tuple(targets.values()), ())
 
 
 def _take(source: Path, folder: Path) -> Fetched:
@@ -75,52 +90,82 @@ def _take(source: Path, folder: Path) -> Fetched:
             not_found.append(str(_name(listed)))
             continue
         target = folder / _name(listed)
-        if not (target.exists() and file_sha256(target) == listed.sha256):
+        if not _verified(target, listed):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(found[listed.sha256], target)
         files.append(target)
     return Fetched(tuple(files), tuple(not_found))
 
 
-def _download(listed: ReleasedFile, target: Path, folder: Path) -> None:
+def _verified(target: Path, listed: ReleasedFile) -> bool:
+    return target.exists() and file_sha256(target) == listed.sha256
+
+
+def _online(listed: ReleasedFile) -> ReleasedFile | ReleasedArchive:
+    """Return what is downloaded for a listed file: itself, or the archive that holds it."""
     archive, _, member = listed.path.partition("!")
     if not member:
-        _retrieve(listed.repository, listed.commit, listed.path, listed.sha256, target)
-        return
-    packed = next(
+        return listed
+    return next(
         a for a in released_archives() if (a.repository, a.path) == (listed.repository, archive)
     )
-    path = folder / Path(archive).name
-    _retrieve(packed.repository, packed.commit, archive, packed.sha256, path)
+
+
+def _announcement(online: set[ReleasedFile | ReleasedArchive]) -> str:
+    count = "1 file" if len(online) == 1 else f"{len(online)} files"
+    size = sum(one.bytes for one in online) / 1e6
+    repositories = " and ".join(sorted({one.repository for one in online}))
+    return f"Downloading {count} ({size:.1f} MB) of {repositories} from {_host()} ..."
+
+
+def _host() -> str:
+    return urlsplit(_ADDRESS).netloc
+
+
+def _download(listed: ReleasedFile, target: Path, folder: Path) -> None:
+    online = _online(listed)
+    if online is listed:
+        _retrieve(online, target)
+        return
+    path = folder / Path(online.path).name
+    _retrieve(online, path)
+    member = listed.path.partition("!")[2]
     with zipfile.ZipFile(path) as opened, opened.open(member) as stream:
         # One byte more than listed is enough to see that it is another file.
         content = stream.read(listed.bytes + 1)
     if hashlib.sha256(content).hexdigest() != listed.sha256:
-        raise _another_file(f"{archive}!{member}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+        raise _another_file(listed.path)
+    with whole_file(target) as temporary:
+        temporary.write_bytes(content)
 
 
-def _retrieve(repository: str, commit: str, path: str, sha256: str, target: Path) -> None:
+def _retrieve(online: ReleasedFile | ReleasedArchive, target: Path) -> None:
     import pooch
     import requests
 
-    address = _ADDRESS.format(repository=repository, commit=commit, path=path)
+    # One line was said of all downloads already.
+    pooch.get_logger().setLevel("WARNING")
+    address = _ADDRESS.format(repository=online.repository, commit=online.commit, path=online.path)
     try:
         pooch.retrieve(
             address,
-            known_hash=f"sha256:{sha256}",
+            known_hash=f"sha256:{online.sha256}",
             fname=target.name,
             path=target.parent,
             downloader=pooch.HTTPDownloader(timeout=_SECONDS),
         )
     except requests.RequestException as error:
         remedy = (
-            f"check the network, or get github.com/{repository} at commit {commit[:12]} by other "
-            "means and name its folder with --from"
+            f"check the network, or get github.com/{online.repository} at commit "
+            f"{online.commit[:12]} by other means and name its folder with --from"
         )
-        cause = type(error).__name__
-        raise InputError([Problem(address, f"could not be reached ({cause})", remedy)]) from None
+        if isinstance(error, (requests.ConnectionError, requests.Timeout)):
+            problem = Problem(_host(), "cannot be reached", remedy)
+        else:
+            answered = error.response
+            cause = type(error).__name__ if answered is None else f"HTTP {answered.status_code}"
+            problem = Problem(address, f"could not be downloaded ({cause})", remedy)
+        raise InputError([problem]) from None
     except ValueError:
         raise _another_file(address) from None
 

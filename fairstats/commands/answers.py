@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -175,7 +175,8 @@ def fetch(
     ] = None,
 ) -> None:
     """Get released answer files and verify each by its sha256."""
-    fetched = plugin("fairstats.fetchers", name)(out, source=source)
+    say = partial(typer.echo, err=True)
+    fetched = plugin("fairstats.fetchers", name)(out, source=source, say=say)
     for path in fetched.files:
         typer.echo(path)
     for missing in fetched.not_found:

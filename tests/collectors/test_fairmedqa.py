@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import zipfile
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+import socket
 
 import pytest
 from fairstats_collectors import amqa, fairmedqa
-from fairstats_collectors.amqa import ReleasedArchive, ReleasedFile
 
 from fairstats._lib.problems import InputError
-from tests.serving import served
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
+from tests.released_server import served_release
+from tests.serving import only_loopback
 
 PLAIN = b'{"question_id": "0"}\n'
 PACKED = b'{"question_id": "1"}\n'
@@ -25,32 +17,10 @@ PACKED = b'{"question_id": "1"}\n'
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """A server with one file and one archive at the addresses that the list gives them."""
-    root = tmp_path / "server" / "who" / "Repo" / "c0"
-    root.mkdir(parents=True)
-    (root / "plain.jsonl").write_bytes(PLAIN)
-    with zipfile.ZipFile(root / "all.zip", "w") as archive:
-        archive.writestr("in/packed.jsonl", PACKED)
-    listed = {"repository": "who/Repo", "commit": "c0"}
-    facts = {"model": "M", "snapshot": "m-1", "strategy": "plain", "rows": 1}
-    version = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
-    files = tuple(
-        ReleasedFile(
-            path=path, bytes=len(content), sha256=sha256(content), **listed, **facts, **version
-        )
-        for path, content in (("plain.jsonl", PLAIN), ("all.zip!in/packed.jsonl", PACKED))
-    )
-    archives = (
-        ReleasedArchive(path="all.zip", sha256=sha256((root / "all.zip").read_bytes()), **listed),
-    )
-    monkeypatch.setattr(fairmedqa, "released_files", lambda: files)
-    monkeypatch.setattr(fairmedqa, "released_archives", lambda: archives)
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=tmp_path / "server")
-    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *args: None)
-    with served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as running:
-        address = f"http://127.0.0.1:{running.server_port}"
-        monkeypatch.setattr(fairmedqa, "_ADDRESS", address + "/{repository}/{commit}/{path}")
-        yield root
+    """A server with one file, and an archive with another."""
+    plain, packed = {"plain.jsonl": PLAIN}, {"packed.jsonl": PACKED}
+    with served_release(tmp_path / "server", monkeypatch, plain, packed) as running:
+        yield running
 
 
 def test_files_and_members_of_an_archive_are_fetched_and_verified(server, tmp_path):
@@ -61,22 +31,58 @@ def test_files_and_members_of_an_archive_are_fetched_and_verified(server, tmp_pa
 
 def test_what_is_there_is_not_fetched_again(server, tmp_path):
     fairmedqa.fetch_fairmedqa(tmp_path / "out")
-    (server / "plain.jsonl").unlink()
+    (server.root / "plain.jsonl").unlink()
     assert len(fairmedqa.fetch_fairmedqa(tmp_path / "out").files) == 2
 
 
 def test_a_changed_file_is_refused(server, tmp_path):
-    (server / "plain.jsonl").write_bytes(b"changed")
+    (server.root / "plain.jsonl").write_bytes(b"changed")
     with pytest.raises(InputError, match="another sha256"):
         fairmedqa.fetch_fairmedqa(tmp_path / "out")
     assert not list((tmp_path / "out").rglob("plain.jsonl"))
 
 
-def test_without_a_network_it_says_what_to_do_instead(server, tmp_path, monkeypatch):
+def test_download_is_announced_only_if_files_are_missing(server, tmp_path):
+    said = []
+    fairmedqa.fetch_fairmedqa(tmp_path / "out", say=said.append)
+    fairmedqa.fetch_fairmedqa(tmp_path / "out", say=said.append)
+    (line,) = said
+    assert line.startswith("Downloading 2 files (0.0 MB) of who/Repo from 127.0.0.1:")
+
+
+def test_announcement_of_all_listed_files_counts_the_archive_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(fairmedqa, "_download", lambda *args: None)
+    said = []
+    fairmedqa.fetch_fairmedqa(tmp_path, say=said.append)
+    assert said == [
+        "Downloading 14 files (3.8 MB) of XY-Showing/AMQA and XY-Showing/FairMedPrompt from "
+        "raw.githubusercontent.com ..."
+    ]
+
+
+@pytest.mark.parametrize("fault", ["server error", "truncated"])
+def test_file_is_named_and_not_kept_if_its_download_fails(server, tmp_path, fault):
+    server.fault = fault
+    with pytest.raises(InputError, match=r"/plain\.jsonl: could not be downloaded .*--from"):
+        fairmedqa.fetch_fairmedqa(tmp_path / "out")
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []
+
+
+def test_host_is_named_without_network(server, tmp_path, monkeypatch):
     # Port 9 of loopback: nothing listens there.
     monkeypatch.setattr(fairmedqa, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}")
-    with pytest.raises(InputError, match=r"could not be reached.*--from"):
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:9: cannot be reached.*--from"):
         fairmedqa.fetch_fairmedqa(tmp_path / "out")
+
+
+def test_silent_server_is_left_after_the_timeout(tmp_path, monkeypatch):
+    monkeypatch.setattr(fairmedqa, "_SECONDS", (0.2, 0.2))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setattr(fairmedqa, "_ADDRESS", address + "/{repository}/{commit}/{path}")
+        only_loopback(monkeypatch)
+        with pytest.raises(InputError, match=r"cannot be reached"):
+            fairmedqa.fetch_fairmedqa(tmp_path / "out")
 
 
 def test_files_are_taken_from_a_folder_whatever_their_names(server, tmp_path):
