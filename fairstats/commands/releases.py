@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -152,32 +154,63 @@ def demo(
         Path, typer.Option(help="Where collected and imported answers are kept.")
     ] = Path("answers"),
     answers: Annotated[
-        Path | None, typer.Option(help="Publish these answer files instead of asking a model.")
+        Path | None,
+        typer.Option(help="Publish the answers in this folder instead of the released ones."),
     ] = None,
+    fetch: Annotated[
+        bool,
+        typer.Option(
+            "--fetch/--no-fetch", help="Download the released FairMedQA answers and publish them."
+        ),
+    ] = True,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
 ) -> None:
-    """Go the whole way once: the embedded model answers, the answers are published."""
-    from fairstats.publishing.demo import demo_answers, demo_retrievals, publish_next, taken_answers
-
-    retrieved: list[Path] = []
-    if answers is None:
-        collector = plugin("fairstats.collectors", "chat")
-        paths = demo_answers(kept / "demo", collector, say=typer.echo)
-        retriever = plugin("fairstats.retrievers", "corpus")
-        retrieved = [demo_retrievals(kept / "demo", retriever, say=typer.echo)]
-    else:
-        paths = taken_answers(
-            answers,
-            kept / "imported",
-            fetcher=plugin("fairstats.fetchers", "fairmedqa"),
-            importer=plugin("fairstats.importers", "amqa"),
-            say=typer.echo,
-        )
-    typer.echo("Analysing and publishing ...")
-    name = "demo" if answers is None else None
-    _print_published(
-        publish_next(paths, name=name, out=out, retrievals=retrieved, renderer=renderer)
+    """Run the whole pipeline once with the embedded model, then publish a real leaderboard."""
+    from fairstats.answers.files import read_answers
+    from fairstats.publishing.demo import (
+        demo_answers,
+        demo_retrievals,
+        fetched_answers,
+        next_steps,
+        publish_next,
+        taken_answers,
     )
+
+    importing = {
+        "fetcher": plugin("fairstats.fetchers", "fairmedqa"),
+        "importer": plugin("fairstats.importers", "amqa"),
+        "say": typer.echo,
+    }
+    board: list[Path] = []
+    if answers is not None:
+        board = taken_answers(answers, kept / "imported", **importing)
+        # Before the model is asked: what cannot be read is reported at once.
+        read_answers(board)
+    collector = plugin("fairstats.collectors", "chat")
+    retriever = plugin("fairstats.retrievers", "corpus")
+    shown = [demo_answers(kept / "demo", collector, say=typer.echo)]
+    retrieved = [demo_retrievals(kept / "demo", retriever, say=typer.echo)]
+    typer.echo("Publishing these answers ...")
+    published = publish_next(shown, name="demo", out=out, retrievals=retrieved, renderer=renderer)
+    if answers is None and fetch:
+        board = fetched_answers(kept / "fairmedqa", **importing)
+    if board:
+        models = read_answers(board)["model"].nunique()
+        typer.echo(f"Publishing the answers of {models} model{'' if models == 1 else 's'} ...")
+        name = "fairmedqa" if answers is None else None
+        published = publish_next(board, name=name, out=out, renderer=renderer)
+        shown = board
+    typer.echo(f"\nOpen {published.index} in a browser (leaderboard as PDF: {published.pdf}).")
+    typer.echo("Commands to try next:")
+    for line in next_steps(_program(), published, shown):
+        typer.echo(line)
+
+
+def _program() -> str:
+    """Return what to type to run this program again, from the same folder."""
+    called = sys.argv[0]
+    found = shutil.which(Path(called).name)
+    return Path(called).name if found and Path(found).samefile(called) else called
 
 
 def _print_content(published: Any) -> None:

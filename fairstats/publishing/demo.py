@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -14,26 +15,20 @@ from fairstats._lib.resources import resource
 from fairstats.answers.files import write_answer_sets
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.publishing.publish import Published, publish
-from fairstats.release.contents import RELEASES
+from fairstats.release.contents import RELEASES, Release
 
-_STRATEGIES = ("plain", "cot")
 Say = Callable[[str], Any]
 
 
-def demo_answers(folder: Path, collector: Callable[..., Path], *, say: Say) -> list[Path]:
+def demo_answers(folder: Path, collector: Callable[..., Path], *, say: Say) -> Path:
     """Let the embedded model answer the demonstration items, unless it has done so before."""
-    paths = []
-    for strategy in _STRATEGIES:
-        there = list(folder.glob(f"*{strategy}.parquet"))
-        if there:
-            say(f"Answers under '{strategy}' are there already ({there[0]}); delete to ask again.")
-            paths += there
-            continue
-        say(f"SmolLM2-135M answers the 24 demonstration items, strategy '{strategy}' ...")
-        path = collector(load_benchmark("demo"), model="embedded", out=folder, strategy=strategy)
-        say(f"  kept in {path}")
-        paths.append(path)
-    return paths
+    if there := sorted(folder.glob("*plain.parquet")):
+        say(f"SmolLM2-135M's answers are there already ({there[0]}); delete them to ask again.")
+        return there[0]
+    say("SmolLM2-135M answers the 24 demonstration items, about two minutes on two cores ...")
+    path = collector(load_benchmark("demo"), model="embedded", out=folder, strategy="plain")
+    say(f"  kept in {path}")
+    return path
 
 
 def demo_retrievals(folder: Path, retriever: Callable[..., Path], *, say: Say) -> Path:
@@ -70,6 +65,35 @@ def taken_answers(
         return write_answer_sets(importer(files), kept)
 
 
+def fetched_answers(
+    folder: Path,
+    *,
+    fetcher: Callable[..., Any],
+    importer: Callable[..., Any],
+    say: Say,
+) -> list[Path]:
+    """Return the released answers in `folder`, fetched unless they are there.
+
+    If they cannot be fetched, say why and return no file: the demonstration goes on without them.
+    """
+    if there := sorted(folder.glob("*.parquet")):
+        say(f"The released answers are there already ({folder}); delete them to fetch them again.")
+        return there
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Next to the folder, which then appears in one step: half of the answers must not stay.
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetched-") as temporary:
+        raw, imported = Path(temporary, "raw"), Path(temporary, "imported")
+        try:
+            files = fetcher(raw, say=say).files
+        except InputError as error:
+            (problem,) = error.problems
+            say(f"Going on without the released answers: {problem.path} {problem.message}.")
+            return []
+        write_answer_sets(importer(files), imported)
+        imported.replace(folder)
+    return sorted(folder.glob("*.parquet"))
+
+
 def publish_next(
     answers: list[Path],
     *,
@@ -97,3 +121,21 @@ def publish_next(
             if not (out / RELEASES / release).exists():
                 raise
     raise AssertionError("unreachable")
+
+
+def next_steps(program: str, published: Published, answers: Sequence[Path]) -> list[str]:
+    """Return a line for each user, with a command to try on what was published."""
+    source = answers[0] if len(answers) == 1 else answers[0].parent
+    release = Release(published.path)
+    first_model = next(release.boards).ordered[0]
+    month = f"{datetime.now(UTC):%Y.%m}"
+    site = Path("out", release.name)
+    commands = {
+        "publisher": ("publish", "--answers", source, "--release", month, "--out", site),
+        "auditor": ("report", first_model, "--release", published.path),
+        "statistician": ("analyze", source),
+    }
+    return [
+        f"  {user + ':':13} {shlex.join([program, *map(str, command)])}"
+        for user, command in commands.items()
+    ]
