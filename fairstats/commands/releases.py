@@ -195,9 +195,9 @@ def demo(
     if answers is None and fetch:
         board = fetched_answers(kept / "fairmedqa", **importing)
     if board:
+        what, name = ("released answers", "fairmedqa") if answers is None else ("answers", None)
         models = read_answers(board)["model"].nunique()
-        typer.echo(f"Publishing the answers of {models} model{'' if models == 1 else 's'} ...")
-        name = "fairmedqa" if answers is None else None
+        typer.echo(f"Publishing the {what} of {models} model{'' if models == 1 else 's'} ...")
         published = publish_next(board, name=name, out=out, renderer=renderer)
         shown = board
     typer.echo(f"\nOpen {published.index} in a browser (leaderboard as PDF: {published.pdf}).")

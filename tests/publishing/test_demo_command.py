@@ -80,7 +80,7 @@ def test_fetched_answers_are_published_after_the_demonstration(server, place):
     lines, releases = demo()
     assert releases == ["demo", "fairmedqa"]
     announced = next(n for n, line in enumerate(lines) if line.startswith("Downloading 2 files"))
-    assert lines[announced + 1] == "Publishing the answers of 2 models ..."
+    assert lines[announced + 1] == "Publishing the released answers of 2 models ..."
     assert lines[-5].startswith("Open site/v/fairmedqa/index.html in a browser")
     assert read_answers("answers/fairmedqa")["model"].nunique() == 2
     assert {path.name for path in Path("answers").iterdir()} == {"demo", "fairmedqa"}
