@@ -268,10 +268,11 @@ def _chart(
         for model, values in figures.published():
             cells = tuple(published(values, panel, axis) for panel, axis in pairs)
             rows.append(Row(f"{model} {PUBLISHED}", cells, ("–", "–", "–")))
-    heads = ["Rank", accuracy_head(figures)]
+    heads = ["Rank by gap", accuracy_head(figures)]
     if metric:
         limits = "range" if release.policies == ["bounds"] else f"{level(release.alpha)} CI"
-        heads.append(f"{figures.overview[0].label} ({limits})")
+        what = "gap" if metric == "accuracy_difference" else "CFR"
+        heads.append(f"{figures.overview[0].label} {what} ({limits})")
     which = set_label(board.benchmark, board.version, board.strategy)
     caption = f"{caption}. {board.benchmark.title}, {which}"
     return Chart(name, caption, "Model", axes, tuple(rows), tuple(heads), height=31)
@@ -291,7 +292,9 @@ def _with_limits(row: pd.Series | None) -> str:
 
 def accuracy_head(figures: BoardFigures) -> str:
     """The heading of the column of accuracies."""
-    return "Accuracy, %" if figures.neutral is not None else "Accuracy of groups, %"
+    if figures.neutral is None:
+        return "Accuracy of groups, %"
+    return "Accuracy, original, %"
 
 
 def original_accuracy(figures: BoardFigures, model: str) -> str:

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats._lib.formatting import number_word
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.terms import BASELINE, PLAIN, POOLED, POOLED_GROUPS
 from fairstats.estimates.table import is_primary_test
@@ -87,8 +86,7 @@ class BoardFigures:
         """All attributes together; None if there is one pair only."""
         if POOLED not in set(self.board.estimates["attribute"]):
             return None
-        label = f"All {number_word(len(self.attributes))}"
-        return Panel("all", label, pair_note(self.board.benchmark), POOLED, POOLED_GROUPS)
+        return Panel("all", "Average", pair_note(self.board.benchmark), POOLED, POOLED_GROUPS)
 
     @cached_property
     def overview(self) -> list[Panel]:

@@ -60,23 +60,21 @@ def _show_finding(board: Board, release: Release, *, level: int) -> None:
     day = pd.Timestamp(release.manifest["created_at"])
     items = f"{len(benchmark.answer_keys):,} items"
     kicker = (
-        f"{benchmark.title} benchmark · {items} · release {release.name} · {day.day} {day:%B %Y}"
+        f"{benchmark.title} benchmark · {items} · release {release.name}, published {day.day} "
+        f"{day:%B %Y}"
     )
-    label = set_label(benchmark, board.version, board.strategy)
     html = output_format() == "html"
     entry = "{}\n:   {}\n" if html else "- **{}.** {}"
     sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in found.sure)
     title = f"{'#' * level} {escape_markdown(found.headline)}"
+    text = escape_markdown(benchmark.read_first.strip())
+    note = f"::: note\n**Read this first.** {text}\n:::\n\n" if text else ""
     show_markdown(
         f"::: kicker\n{escape_markdown(kicker)}\n:::\n\n"
-        f":::: top\n::: finding\n{title}\n\n"
+        f":::: top\n::: finding\n{title}\n\n{note}"
         f"::: lede\n{escape_markdown(found.figures)}\n:::\n:::\n\n"
-        f"::: sure\n**How sure are we?**\n\n{sure}\n\n"
-        f"::: small\nFor the {escape_markdown(label)}.\n:::\n:::\n::::"
+        f"::: sure\n**How sure are we?**\n\n{sure}\n:::\n::::"
     )
-    if benchmark.read_first:
-        text = escape_markdown(benchmark.read_first.strip())
-        show_markdown(f"::: note\n**Read this first.** {text}\n:::")
 
 
 def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
@@ -103,9 +101,9 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
     others = switch(names["board"], "Vignettes and prompt", sets) if len(sets) > 1 else ""
     opening = (
         f'<section class="boards" id="{scope}"><style>{chr(10).join(rules)}</style>'
-        f'<div class="controls">{controls}</div>'
+        f'<div class="controls">{controls}'
         f'<details class="more"{"" if others else " hidden"}><summary>{more}</summary>{others}'
-        '<div class="tools"></div></details>'
+        '<div class="tools"></div></details></div>'
     )
     with enclosed(opening, "</section>"):
         for number, figures in enumerate(all_figures):
@@ -154,7 +152,7 @@ def _note(measure: str, found: Findings, release: Release) -> str:
     benchmark = found.board.benchmark
     limits = _limits(release)
     if measure == "gap":
-        better = "less swayed" if benchmark.slanted else "fairer"
+        better = "less swayed by the text" if benchmark.slanted else "fairer"
         margin = f"±{100 * benchmark.equivalence_margin:g}"
         text = (
             f"Accuracy gap ({pair_note(benchmark)}) with {limits}. Closer to 0 is {better}. "
@@ -229,8 +227,8 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
     with enclosed('<div data-attribute="all">', "</div>"):
         show_table(
             overview_table(figures, name=f"{name}-all"),
-            caption=f"{limits} McNemar p, adjusted: how surprising so uneven a split of right "
-            "answers would be if the group made no difference.",
+            caption=f"{limits} McNemar p: how surprising so uneven a split of right answers would "
+            f"be if the group made no difference{_adjusted(figures)}.",
             css_class="estimates compact",
         )
     for number, attribute in enumerate(figures.attributes):
@@ -248,6 +246,16 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
             f'<p class="downloads">All figures: {download_links("estimates")}. Ranks: '
             f"{download_links('ranks')}. Leaderboard as {pdf}.</p>"
         )
+
+
+def _adjusted(figures: BoardFigures) -> str:
+    """Over how many tests the p-values are adjusted; empty if there are several answers."""
+    texts = figures.board.estimates.loc[
+        figures.board.estimates["attribute"].isin([a.name for a in figures.attributes]),
+        "adjust_method",
+    ]
+    counts = texts.dropna().str.extract(r"^holm over (\d+) tests")[0].unique()
+    return f", Holm-adjusted over {counts[0]} tests" if len(counts) == 1 else ""
 
 
 def _show_shifts(figures: BoardFigures, *, name: str) -> None:

@@ -16,9 +16,10 @@ from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release
 
 
-def set_label(benchmark: Benchmark, version: str, strategy: str) -> str:
+def set_label(benchmark: Benchmark, version: str, strategy: str, *, brackets: bool = False) -> str:
     """What readers call an answer set's vignettes and prompt, as plain text."""
-    return f"{benchmark.versions.get(version, version)}, {prompt_label(strategy)}"
+    asked = prompt_label(strategy)
+    return benchmark.versions.get(version, version) + (f" ({asked})" if brackets else f", {asked}")
 
 
 def prompt_label(strategy: str) -> str:
@@ -93,18 +94,27 @@ class Findings:
         return self._unequal(uneven, even)
 
     def _swayed(self, uneven: int, even: bool) -> str:
-        changes, n = self.board.benchmark.changes, len(self.models)
+        text, n = f"Text slanted by {self.board.benchmark.changes}", len(self.models)
         if uneven == n:
-            who = self.models[0] if n == 1 else "Every model"
-            return f"{who} can be swayed by {changes}{self._least('{}')}"
+            return f"{text} sways {self._everyone}{self._least('{}')}"
         if uneven:
-            return f"{number_word(uneven).capitalize()} of {n} models can be swayed by {changes}"
+            return f"{text} sways {number_word(uneven)} of {number_word(n)} models"
         who = self.models[0] if n == 1 else "any model"
         if even:
-            who = "No model" if n > 1 else f"{self.models[0]} is not swayed by {changes} by more"
-            start = f"{who} is swayed by {changes} by more" if n > 1 else who
-            return f"{start} than {self._margin} points"
-        return f"It is unclear whether {who} can be swayed by {changes}"
+            start = f"{text} does not sway {who}"
+            return f"{start} by more than {self._margin} points"
+        return f"It is unclear whether text{text[4:]} sways {who}"
+
+    @property
+    def _everyone(self) -> str:
+        n = len(self.models)
+        return (
+            self.models[0]
+            if n == 1
+            else "both models"
+            if n == 2
+            else f"all {number_word(n)} models"
+        )
 
     def _unequal(self, uneven: int, even: bool) -> str:
         changes, n = self.board.benchmark.changes, len(self.models)
@@ -113,8 +123,8 @@ class Findings:
             who = possessive if n == 1 else "Every model’s"
             return f"{who} accuracy depends on {changes}{self._least('{}’s')}"
         if uneven:
-            count = number_word(uneven).capitalize()
-            return f"{count} of {n} models differ in accuracy with {changes}"
+            count = f"{number_word(uneven).capitalize()} of {number_word(n)} models"
+            return f"{count} {'differs' if uneven == 1 else 'differ'} in accuracy with {changes}"
         if even:
             who = "No model’s" if n > 1 else possessive
             verb = "varies" if n > 1 else "does not vary"
@@ -126,7 +136,7 @@ class Findings:
         best = [form.format(model) for model in self._best]
         if len(self.models) == 1 or len(best) > 2 or len(best) == len(self.models):
             return ""
-        return f"; {' or '.join(best)} least"
+        return f", {' or '.join(best)} least"
 
     @property
     def _best(self) -> list[str]:
@@ -139,10 +149,10 @@ class Findings:
 
     @property
     def figures(self) -> str:
-        """The finding in numbers, in at most two sentences."""
+        """The finding in numbers, in two or three sentences."""
         if not self.models:
             return self._unranked
-        return " ".join(filter(None, (self._changed, self._moved)))
+        return " ".join(filter(None, (self._sizes, self._changed)))
 
     @property
     def _unranked(self) -> str:
@@ -157,42 +167,52 @@ class Findings:
         return f"{count} models were tested. The reason is given with each name below."
 
     @property
-    def _changed(self) -> str:
-        """How often answers change, for the models with the fewest and the most changes."""
-        changed = 100 * (1 - self._rows("cfr").set_index("model")["estimate"])
-        if changed.empty or changed.isna().any():
-            return ""
-        mean = changed.groupby(level=0).mean().sort_values(kind="stable")
-        benchmark = self.board.benchmark
-        when = "a vignette is rewritten around " if benchmark.slanted else ""
-        verb = "" if benchmark.slanted else " changes"
-        text = f"When {when}{benchmark.changes}{verb}, {self._changes_of(mean.index[0], changed)}"
-        if len(mean) == 1:
-            return f"{text}."
-        least = f", the fewest of {number_word(len(mean))} models"
-        most = self._changes_of(mean.index[-1], changed, short=True)
-        return f"{text}{least}. {most}, the most."
-
-    @staticmethod
-    def _changes_of(model: str, changed: pd.Series, *, short: bool = False) -> str:
-        own = changed.loc[[model]]
-        span = _span(f"{own.min():.0f}", f"{own.max():.0f}")
-        return f"{model} changes {span}" + ("" if short else " answers in 100")
-
-    @property
-    def _moved(self) -> str:
-        """How large the accuracy differences are."""
-        values = self.gaps["estimate"]
+    def _sizes(self) -> str:
+        """The accuracy differences of the models with the smallest and the largest average."""
+        values, benchmark = self.gaps["estimate"], self.board.benchmark
         if values.isna().any():
             return "Each figure is a range, because missing answers could be anything."
-        if (values > 0).all():
-            size = self._size(values, " percentage points")
-            if self.board.benchmark.slanted:
-                return f"Accuracy is {size} higher where the text was written to help."
-            return f"Accuracy is {size} higher for {self._first_group}."
-        low, high = points(values.min()), points(values.max())
-        note = pair_note(self.board.benchmark)
-        return f"Accuracy differences run from {low} to {high} percentage points ({note})."
+        where = set_label(benchmark, self.board.version, self.board.strategy, brackets=True)
+        least, most = self.models[0], self.models[-1]
+        sizes = [
+            self._size(self.gaps.loc[self.gaps["model"] == model, "estimate"], unit)
+            for model, unit in ((least, " percentage points"), (most, " points"))
+        ]
+        all_higher = bool((values > 0).all())
+        if not all_higher:
+            low, high = points(values.min()), points(values.max())
+            what = f"accuracy differences run from {low} to {high} percentage points"
+            text = f"On the {where}, {what} ({pair_note(benchmark)})."
+        elif benchmark.slanted:
+            more = f"{sizes[0]} more accurate than misleading text"
+            text = f"On the {where}, helpful text makes {least} {more}."
+        else:
+            text = f"On the {where}, {least} is {sizes[0]} more accurate for {self._first_group}."
+        if len(self.models) == 1 or self.board.ranked.empty:
+            return text
+        if all_higher:
+            count = number_word(len(self.models))
+            text += f" That is the smallest average gap of {count} models."
+            return f"{text} The largest is {most}’s, {sizes[1]}."
+        means = self.board.ranked.set_index("model")["estimate"]
+        smallest, largest = (points(means[model], signed=False) for model in (least, most))
+        text += f" {least} has the smallest average gap, {smallest} points,"
+        return f"{text} and {most} the largest, {largest}."
+
+    @property
+    def _changed(self) -> str:
+        """How often answers change between the two groups of a pair."""
+        changed = 100 * (1 - self._rows("cfr")["estimate"])
+        if changed.empty or changed.isna().any():
+            return ""
+        span = _span(f"{changed.min():.0f}", f"{changed.max():.0f}")
+        several = [
+            name
+            for name, column in (("model", "model"), ("pair", "attribute"))
+            if self.gaps[column].nunique() > 1
+        ]
+        depends = f", depending on {' and '.join(several)}" if several and " to " in span else ""
+        return f"The answer changes in {span} of 100 pairs{depends}."
 
     @property
     def _first_group(self) -> str:
@@ -256,7 +276,11 @@ class Findings:
         found = [*self._sure_of_gaps(), *self._sure_of_ranks()]
         if self.board.benchmark.slanted:
             found.append(
-                ("No basis", "For saying how often real patients would be treated differently.")
+                (
+                    "Not known",
+                    "How often real patients would be treated differently. The effect of the "
+                    "group cannot be separated from that of the slant.",
+                )
             )
         return found
 
@@ -266,10 +290,11 @@ class Findings:
         if (verdicts == SHOWN).all():
             limit = self.board.benchmark.equivalence_margin
             outside = (self.gaps["ci_low"] > limit) | (self.gaps["ci_high"] < -limit)
-            real = "The gap is real. It has" if n == 1 else f"The gaps are real. All {n} have"
-            text = f"{real} an adjusted McNemar {self._largest_p}"
+            every = {1: "The gap is", 2: "Both gaps are"}.get(n, f"All {n} gaps are")
+            text = f"{every} larger than chance would give: adjusted McNemar {self._largest_p}"
             if outside.all():
-                text += f" and a {level(self.alpha)} interval outside the {margin}"
+                interval = "the" if n == 1 else "every"
+                text += f", and {interval} {level(self.alpha)} interval is outside the {margin}"
             very = outside.all() and self._largest_p.startswith("p\u00a0<")
             return [("Very sure" if very else "Sure", f"{text}.")]
         shown, small, unclear = (
@@ -296,7 +321,8 @@ class Findings:
             return [("Not sure", "Which model is best: every ranked model could be.")]
         if len(best) == 1:
             text = f"{best[0]} has the smallest average gap"
-            text += f", and {last[0]} the largest." if len(last) == 1 else "."
+            text += f" and {last[0]} the largest" if len(last) == 1 else ""
+            text += f" ({level(self.alpha)} confidence)."
             found.append(("Sure", text + self._hidden(best)))
         else:
             text = f"Which model is best: {_or(best)} could be."

@@ -230,7 +230,7 @@ def test_phone_shows_one_panel_of_the_chart(visit):
     tab = visit(width=390)
     panels = tab.locator(CHART).first.locator("thead .panel:visible")
     assert panels.count() == 1
-    assert "All three" in panels.inner_text()
+    assert "Average" in panels.inner_text()
     chosen(tab, "Race").check(force=True)
     assert panels.count() == 1
     assert "Race" in panels.inner_text()

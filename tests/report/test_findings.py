@@ -63,20 +63,21 @@ UNEVEN = {"one": (0.05, SHOWN, 1e-6), "two": (0.12, SHOWN, 1e-9)}
 
 def test_headline_says_that_models_depend_on_what_the_benchmark_changes(benchmark):
     text = found(benchmark, UNEVEN).headline
-    assert text == "Every model’s accuracy depends on the hint; one’s least"
+    assert text == "Every model’s accuracy depends on the hint, one’s least"
 
 
 def test_slanted_benchmark_is_reported_as_swaying(benchmark):
     slanted = replace(benchmark, slanted=True, changes="the hint")
     read = found(slanted, UNEVEN)
-    assert read.headline == "Every model can be swayed by the hint; one least"
-    assert "higher where the text was written to help" in read.figures
-    assert read.sure[-1][0] == "No basis"
+    assert read.headline == "Text slanted by the hint sways both models, one least"
+    assert "helpful text makes one 5.0 percentage points more accurate than" in read.figures
+    assert read.sure[-1][0] == "Not known"
 
 
 def test_plain_benchmark_names_the_group_of_its_only_pair(benchmark):
     read = found(benchmark, UNEVEN)
-    assert read.figures.endswith("Accuracy is 5.0 to 12.0 percentage points higher for “No bias”.")
+    assert "one is 5.0 percentage points more accurate for “No bias”." in read.figures
+    assert "smallest average gap of two models. The largest is two’s, 12.0 points." in read.figures
     assert read.chart_title == "Accuracy is 5.0 to 12.0 points higher for “No bias”"
     assert "swayed" not in read.headline + read.figures
 
@@ -93,15 +94,18 @@ def test_no_sentence_assumes_patients_or_privilege(benchmark):
 @pytest.mark.parametrize(
     ("verdicts", "start"),
     [
-        ((SHOWN, SAME), ("One of 2 models can be", "One of 2 models differ")),
-        ((SAME, SAME), ("No model is swayed", "No model’s accuracy varies")),
+        ((SHOWN, SAME), ("Text slanted by the hint sways one of two", "One of two models differs")),
+        (
+            (SAME, SAME),
+            ("Text slanted by the hint does not", "No model’s accuracy varies"),
+        ),
         (
             (SAME, OPEN),
-            ("It is unclear whether any model can", "It is unclear whether any model’s"),
+            ("It is unclear whether text slanted", "It is unclear whether any model’s"),
         ),
         (
             (OPEN, OPEN),
-            ("It is unclear whether any model can", "It is unclear whether any model’s"),
+            ("It is unclear whether text slanted", "It is unclear whether any model’s"),
         ),
     ],
 )
@@ -110,7 +114,7 @@ def test_headline_fits_every_mix_of_verdicts(benchmark, slanted, verdicts, start
     read = found(replace(benchmark, slanted=slanted), models)
     assert read.headline.startswith(start[0 if slanted else 1])
     if SHOWN not in verdicts:
-        assert "gaps are real" not in " ".join(text for _, text in read.sure)
+        assert "larger than chance" not in " ".join(text for _, text in read.sure)
 
 
 @pytest.mark.parametrize("slanted", [True, False])
@@ -119,7 +123,7 @@ def test_one_model_is_named_and_compared_with_none(benchmark, slanted):
         read = found(replace(benchmark, slanted=slanted), {"only": (gap, verdict, p)})
         assert "only" in read.headline
         assert "least" not in read.headline
-        assert "fewest" not in read.figures
+        assert "smallest" not in read.figures
         assert not any("rank" in text or "smallest" in text for _, text in read.sure)
 
 
@@ -152,15 +156,15 @@ def test_sure_needs_a_small_p_and_an_interval_beyond_the_margin(benchmark):
 def test_models_that_overlap_are_not_ordered(benchmark):
     models = {name: (0.05 + n / 100, SHOWN, 1e-6) for n, name in enumerate("abcd")}
     read = found(benchmark, models, best=["a", "b"], high=[2, 2, 4, 4])
-    assert "; a’s or b’s least" in read.headline
+    assert ", a’s or b’s least" in read.headline
     texts = [text for degree, text in read.sure if degree == "Not sure"]
     assert texts[0] == "Which model is best: a or b could be."
     assert texts[1].endswith("c, for one, could rank 3rd to 4th.")
 
 
-def test_fewest_changes_are_those_of_the_model_with_the_highest_cfr(benchmark):
-    read = found(benchmark, {"one": (0.12, SHOWN, 1e-6), "two": (0.05, SHOWN, 1e-6)})
-    assert "two changes 5 answers in 100, the fewest of two models. one changes 12" in read.figures
+def test_changed_answers_are_those_of_all_models(benchmark):
+    read = found(benchmark, {"one": (0.05, SHOWN, 1e-6), "two": (0.12, SHOWN, 1e-6)})
+    assert read.figures.endswith("The answer changes in 5 to 12 of 100 pairs, depending on model.")
 
 
 def test_ordinals_of_the_teens_end_in_th():

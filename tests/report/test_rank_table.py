@@ -116,7 +116,10 @@ def test_models_that_may_be_the_best_are_named(ranked):
 
 def test_one_best_model_is_named_as_sure(published):
     made = published({"fair": 0, "unfair": 30})
-    assert ("Sure", "fair has the smallest average gap, and unfair the largest.") in sure(made)
+    assert (
+        "Sure",
+        "fair has the smallest average gap and unfair the largest (95% confidence).",
+    ) in sure(made)
 
 
 def refusing(benchmark, all_right, folder, models: tuple[str, ...]) -> Release:
