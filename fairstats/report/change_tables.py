@@ -1,109 +1,100 @@
-"""Tables of what changed between two versions of a model, or two strategies."""
+"""Tables of what changed between two versions of a model, or between two prompts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, p_value, point_range, points
-from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
-from fairstats.release.contents import Release
-from fairstats.report.tables import cell_label, written_table
+from fairstats._lib.formatting import escape_html, p_value
+from fairstats.answers.strategies import strategy_label
+from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, UNCLEAR, WIN_WIN
+from fairstats.report.change_rows import FIGURES, Comparison, PairChange, change_text
+from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
-    from great_tables._text import BaseText
 
-METRICS = {
-    "delta_accuracy": ("Δ accuracy ↑", 1),
-    "delta_cfr": ("Δ CFR ↑", 1),
-    "delta_ad": ("Δ AD ↓", -1),
-}
-_MARKS = {WIN_WIN: "▲", LOSE_LOSE: "▼", UNCLEAR: "○"}
-PAIR = ["attribute", "group_a", "group_b"]
-_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
+_MARKS = {WIN_WIN: "▲ ", LOSE_LOSE: "▼ ", UNCLEAR: ""}
 
 
-def change_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """One row a pair of groups, a column a figure; the comparisons as groups of rows.
+def change_table(changes: Iterable[tuple[Comparison, PairChange]], *, name: str, limits: str) -> GT:
+    """One row per pair of groups, with the change of each figure; comparisons as groups of rows.
 
     Parameters
     ----------
-    rows : pandas.DataFrame
-        Comparisons of one kind, from `fairstats.comparisons.declared.comparisons_of`.
-    release : Release
-        Names the benchmarks' attributes.
+    changes : iterable of (Comparison, PairChange)
+        The rows.
     name : str
-        The table's id, its own on the page.
+        The table's id, not used by another one of the page.
+    limits : str
+        What the limits in parentheses are, e.g. ``"95% CI"``.
     """
     from great_tables import html
 
-    table = []
-    for keys, own in rows.groupby(_SETS, sort=False):
-        for pair, figures in own.groupby(PAIR, sort=False):
-            table.append(_row(keys, pair, figures.set_index("metric"), release))
-    labels: dict[str, str | BaseText] = {
-        metric: html(f"{label}<br><small>points</small>") for metric, (label, _) in METRICS.items()
-    }
+    shown = list(changes)
+    labels: dict[str, Any] = {}
+    for metric, (label, _) in FIGURES.items():
+        arrow = "↑" if BETTER[metric] > 0 else "↓"
+        heading = f"<b>{label} {arrow}</b><br><small>change, points ({escape_html(limits)})</small>"
+        labels[metric] = html(heading)
+        labels[f"{metric}_p"] = "p, adjusted"
+    judged = any(pair.verdict is not None for _, pair in shown)
+    # A verdict that all rows have is in the caption.
+    if judged and (len(shown) == 1 or shared_verdict(shown) is None):
+        labels |= {"verdict": "Verdict", "verdict_p": "p, pair"}
     return written_table(
-        table,
-        labels | {"verdict": "Verdict"},
+        [_row(one, pair) for one, pair in shown],
+        labels,
         name=name,
         stub="pair",
         heading="Pair",
         group="comparison",
-        html=["pair", *METRICS, "verdict"],
+        html=[*FIGURES, "verdict"] if "verdict" in labels else list(FIGURES),
+        right=[column for column in labels if column != "verdict"],
     )
 
 
-def _row(
-    keys: tuple[str, ...], pair: tuple[str, ...], figures: pd.DataFrame, release: Release
-) -> dict[str, str]:
-    benchmark = release.benchmarks[str(keys[0])]
-    attribute = benchmark.attribute(str(pair[0]))
-    cells = {
-        metric: cell_label(label) + _cell(figures.loc[metric], sign, release.alpha)
-        for metric, (label, sign) in METRICS.items()
-    }
-    first = figures.iloc[0]
-    note, verdict = first["method_note"], first["verdict"]
-    shown = "not judged"
-    if isinstance(verdict, str):
-        css = verdict.replace(" ", "-")
-        mark = f'<span aria-hidden="true">{_MARKS[verdict]}</span>'
-        shown = f'<span class="{css}">{mark} {verdict}</span>'
-        shown += f"<br><small>adjusted {escape_html(p_value(first['p_pair_adjusted']))}</small>"
-        if isinstance(first["verdict_reason"], str):
-            shown += f"<br><small>{escape_html(first['verdict_reason'])}</small>"
-    return {
-        "comparison": _comparison(keys, benchmark.title, note),
-        "pair": escape_html(f"{attribute.label}: {attribute.pair_label((pair[1], pair[2]))}"),
-        **cells,
-        "verdict": shown,
-    }
+def shared_verdict(changes: Iterable[tuple[Comparison, PairChange]]) -> str | None:
+    """Return the verdict of all rows; None if they differ or a reason is given."""
+    found = {(pair.verdict, pair.reason) for _, pair in changes}
+    verdict, reason = found.pop()
+    return verdict if not found and reason is None else None
 
 
-def _comparison(keys: tuple[str, ...], title: str, note: str) -> str:
-    """What is compared, in words, and whether it is like for like."""
-    _, version, old, new, strategy = map(str, keys)
-    models = f"{old} → {new}" if old != new else old
-    text = f"{models} ({title}, {version}, {strategy})"
-    return f"{text}. Not like for like: {note}" if note else text
+def _row(one: Comparison, pair: PairChange) -> dict[str, str]:
+    row = {"comparison": _heading(one), "pair": pair.name}
+    if one.old == one.new:
+        row["pair"] = f"{strategy_label(one.prompt)}: {pair.name}"
+    for metric in FIGURES:
+        figures = pair.figures[metric]
+        row[metric] = _change(figures, pair.direction(metric))
+        row[f"{metric}_p"] = p_short(figures["p_adjusted"])
+    verdict = pair.verdict
+    if verdict is None:
+        return row
+    row["verdict"] = escape_html(f"{_MARKS[verdict]}{verdict}")
+    if pair.reason:
+        row["verdict"] += f'<br><small class="said">{escape_html(pair.reason)}</small>'
+    row["verdict_p"] = p_short(pair.figures["delta_ad"]["p_pair_adjusted"])
+    return row
 
 
-def _cell(row: pd.Series, sign: int, alpha: float) -> str:
-    """A figure with its interval, and in words what its test shows."""
-    estimate = "range" if pd.isna(row["estimate"]) else points(row["estimate"])
-    cell = (
-        f"<strong>{estimate}</strong> <small>{point_range(row['ci_low'], row['ci_high'])}</small>"
-    )
-    if pd.isna(row["p_value"]):
-        return cell
-    p = escape_html(p_value(row["p_adjusted"]))
-    if row["p_adjusted"] > alpha:
-        return f"{cell}<br><small>no significant change, {p}</small>"
-    word = "better" if sign * row["estimate"] > 0 else "worse"
-    css = "equivalent" if word == "better" else "shown"
-    mark = f'<span class="verdict {css}">{word}</span>'
-    return f"{cell}<br><small>{mark}, {p}</small>"
+def _heading(one: Comparison) -> str:
+    """What is compared, and why it is not like for like."""
+    text = f"{one.models} ({one.vignettes if one.old == one.new else one.set})"
+    return f"{text}. Not like for like: {one.note}" if one.note else text
+
+
+def _change(row: Mapping[Any, Any], direction: int) -> str:
+    estimate, _, limits = change_text(row).partition(" (")
+    if direction:
+        css = "better" if direction > 0 else "worse"
+        estimate = f'<strong class="{css}">{estimate}</strong>'
+    return f"{estimate} <small>({limits}</small>" if limits else estimate
+
+
+def p_short(p: float) -> str:
+    """A p-value for a column that is headed so, e.g. ``"< 0.001"`` or ``"0.031"``."""
+    return "" if pd.isna(p) else p_value(p).removeprefix("p\u00a0").removeprefix("=\u00a0")

@@ -11,8 +11,7 @@ from pathlib import Path
 from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.resources import resource
 from fairstats.answers.strategies import read_strategy
-from fairstats.benchmarks.terms import PLAIN
-from fairstats.comparisons.declared import VERSION
+from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release
 from fairstats.report.theme import style_sheet
 
@@ -43,13 +42,8 @@ class Page:
     in_navigation: bool = True
 
 
-def _has_versions(release: Release) -> bool:
-    return VERSION in set(release.comparisons["kind"])
-
-
-def _has_strategies(release: Release) -> bool:
-    strategies = set(release.estimates["strategy"])
-    return PLAIN in strategies and len(strategies) > 1
+def _compares(kind: str) -> Callable[[Release], bool]:
+    return lambda release: kind in set(release.comparisons["kind"])
 
 
 def _has_retrieval(release: Release) -> bool:
@@ -61,10 +55,8 @@ def _has_retrieval(release: Release) -> bool:
 #: The pages of a site, in the order of its navigation; each model has one on top.
 PAGES = (
     Page("index.qmd", "Leaderboard"),
-    Page(
-        "reports/versions.qmd", "Compare versions", lambda r: VERSION in set(r.comparisons["kind"])
-    ),
-    Page("reports/strategies.qmd", "Compare prompts", _has_strategies),
+    Page("reports/versions.qmd", "Compare versions", _compares(VERSION)),
+    Page("reports/strategies.qmd", "Compare prompts", _compares(STRATEGY)),
     Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
     Page("reports/ratings.qmd", "Ratings", lambda r: not r.ratings.empty),
     Page("reports/vignettes.qmd", "Vignettes", lambda r: not r.table("vignette_findings").empty),

@@ -77,36 +77,6 @@ def ranges(release: Release) -> str:
     return f"its {level(release.alpha)} interval"
 
 
-def how_to_read_changes(release: Release) -> str:
-    """Explain the words of a table of changes, with this release's level."""
-    if release.policies == ["bounds"]:
-        return (
-            "**How to read it.** A range holds every change that the missing answers allow. "
-            "This policy gives no test and no verdict."
-        )
-    alpha = f"{release.alpha:g}"
-    families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
-    named = " or ".join(_FAMILIES[family] for family in families)
-    return (
-        "**How to read it.** *Better* and *worse* mark a figure with a significant change: its "
-        f"Holm-adjusted p-value is at most {alpha}. ▲ win-win: accuracy and CFR are higher and AD "
-        "is lower. ▼ lose-lose: all three changed for the worse. A pair's p-value is the largest "
-        f"of its three, Holm-adjusted over the pairs of {named}. A verdict needs a p-value of at "
-        f"most {alpha} and three intervals that exclude 0. Whatever the missing answers were, the "
-        "three changes must keep their direction. The better model must also answer better than a "
-        "guess. ○ not shown: at least one condition is not met. Answers to different questions "
-        "are marked and get no verdict, because a change may come from the questions."
-    )
-
-
-#: What a benchmark's `family` adjusts together, in the words of the page.
-_FAMILIES = {
-    "model": "the comparison",
-    "board": "all comparisons of the board",
-    "release": "all comparisons of the release",
-}
-
-
 def benchmark_card(benchmark: Benchmark) -> str:
     """Where a benchmark comes from, in Markdown."""
     versions = "\n".join(

@@ -1,0 +1,172 @@
+"""Charts of what changed between two versions of a model, or between two prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from fairstats.answers.strategies import strategy_label
+from fairstats.report.change_rows import (
+    FIGURES,
+    Comparison,
+    PairChange,
+    change_text,
+    change_words,
+)
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK
+from fairstats.report.row_chart import Axis, Cell, Chart, Row, axis_over, dot, line, words
+
+_AD = "delta_ad"
+_COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
+#: The share of a panel's range that labels at its right need.
+_CHANGE_ROOM, _GAP_ROOM = 0.9, 0.2
+#: A model or two with the cells of each pair.
+_Group = tuple[str, str, list[tuple[PairChange, tuple[Cell, ...]]]]
+
+
+def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
+    """Accuracy, CFR and AD of older and newer models, one row per pair of groups.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        Models with the version before them, of one benchmark.
+    name : str
+        The chart's name on the page.
+    """
+    pairs = [pair for one in compared for pair in one.pairs]
+    axes = tuple(_figure_axis(metric, pairs) for metric in FIGURES)
+    several = len({one.set for one in compared}) > 1
+    groups: list[_Group] = []
+    for one in compared:
+        notes = [one.set] * several + ["different questions, no verdict"] * one.unlike
+        rows = [
+            (
+                pair,
+                tuple(
+                    _dumbbell(axis, metric, pair)
+                    for axis, metric in zip(axes, FIGURES, strict=True)
+                ),
+            )
+            for pair in one.pairs
+        ]
+        groups.append((one.models, ", ".join(notes), rows))
+    caption = "Accuracy, CFR and AD of each model and the version before it, by pair of groups"
+    return Chart(name, caption, "", axes, tuple(_rows(groups)), height=24)
+
+
+def _figure_axis(metric: str, pairs: Iterable[PairChange]) -> Axis:
+    label, note = FIGURES[metric]
+    values = [100 * pair.figures[metric][side] for pair in pairs for side in ("old", "new")]
+    if metric == _AD:
+        limits, unit = (0.0, math.inf), ""
+        values.append(0.0)
+    else:
+        limits, unit = (0.0, 100.0), "%"
+    return axis_over(
+        values,
+        key=label,
+        label=label,
+        note=note,
+        room=_CHANGE_ROOM,
+        limits=limits,
+        signed=False,
+        unit=unit,
+    )
+
+
+def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
+    row, direction = pair.figures[metric], pair.direction(metric)
+    old, new, colour = 100 * row["old"], 100 * row["new"], _COLOURS[pair.direction(metric)]
+    marks = line(axis, old, new, colour=colour)
+    marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+    ink = INK if direction else DIM
+    marks += words(axis, axis.high, change_text(row), anchor="end", shift=6, colour=ink)
+    return Cell(marks, change_words(metric, pair), row["estimate"])
+
+
+def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
+    """AD with each prompt and with the plain one: a panel per prompt, a row per model and pair.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        Prompts with the plain one, of one benchmark.
+    name : str
+        The chart's name on the page.
+    """
+    prompts = list(dict.fromkeys(one.prompt for one in compared))
+    values = [0.0]
+    for one in compared:
+        values += [value for pair in one.pairs for value in _gaps(pair)]
+    margin = 100 * compared[0].benchmark.equivalence_margin
+    axes = tuple(
+        axis_over(
+            values,
+            key=strategy_label(prompt),
+            label=strategy_label(prompt),
+            note="",
+            band=(0.0, margin),
+            room=_GAP_ROOM,
+            limits=(0.0, math.inf),
+            signed=False,
+        )
+        for prompt in prompts
+    )
+    several = len({one.version for one in compared}) > 1
+    groups: list[_Group] = []
+    for key in dict.fromkeys((one.new, one.version) for one in compared):
+        own = {one.prompt: one for one in compared if (one.new, one.version) == key}
+        first = next(iter(own.values()))
+        changes = {prompt: {pair.pair: pair for pair in one.pairs} for prompt, one in own.items()}
+        pairs = {pair.pair: pair for one in own.values() for pair in one.pairs}
+        rows = [
+            (
+                pair,
+                tuple(
+                    _gap(axis, changes.get(prompt, {}).get(place))
+                    for axis, prompt in zip(axes, prompts, strict=True)
+                ),
+            )
+            for place, pair in pairs.items()
+        ]
+        groups.append((first.new, first.vignettes if several else "", rows))
+    caption = "AD of each model with each prompt and with the plain prompt, by pair of groups"
+    return Chart(name, caption, "", axes, tuple(_rows(groups)), height=24)
+
+
+def _gaps(pair: PairChange) -> tuple[float, ...]:
+    """AD with the plain prompt and with the other, and the limits of the change from the plain."""
+    row = pair.figures[_AD]
+    old = row["old"]
+    return tuple(100 * v for v in (old, row["new"], old + row["ci_low"], old + row["ci_high"]))
+
+
+def _gap(axis: Axis, pair: PairChange | None) -> Cell:
+    if pair is None:
+        return Cell(words(axis, axis.low, "not tested", colour=DIM), "not tested")
+    row, direction = pair.figures[_AD], pair.direction(_AD)
+    plain, other, low, high = _gaps(pair)
+    text = change_text(row)
+    if math.isnan(other):
+        return Cell(words(axis, axis.low, text, colour=DIM), change_words(_AD, pair))
+    colour = _COLOURS[direction]
+    marks = line(axis, low, high, colour=colour)
+    marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
+    marks += words(
+        axis, max(plain, high), text.split(" (")[0], colour=INK if direction else DIM, shift=8
+    )
+    return Cell(marks, change_words(_AD, pair), row["estimate"])
+
+
+def _rows(groups: Sequence[_Group]) -> Iterable[Row]:
+    """A heading per group with its pairs below; one row per group if each has a single pair."""
+    alone = all(len(rows) == 1 for _, _, rows in groups)
+    for heading, note, rows in groups:
+        if not alone:
+            yield Row(heading, note=note)
+        for pair, cells in rows:
+            if alone:
+                yield Row(heading, cells, note=", ".join(filter(None, (pair.name, note))))
+            else:
+                yield Row(pair.name, cells, note=pair.note)

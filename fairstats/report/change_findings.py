@@ -1,0 +1,216 @@
+"""What comparisons of versions and of prompts show, in sentences made from their tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from fairstats._lib.formatting import level, number_word, p_value, point_range, points
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.terms import PLAIN
+from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
+from fairstats.inference.equivalence import EQUIVALENT, SHOWN
+from fairstats.release.contents import Release
+from fairstats.report.change_rows import FIGURES, Comparison, PairChange
+
+_AD = "delta_ad"
+_NO_TEST = "Each change is a range, because missing answers could be anything. There is no test."
+#: Names that a sentence lists; more are counted.
+_LISTED = 6
+# Outcomes of a version, in the order of their sentences.
+_BETTER, _PARTLY, _UNCLEAR, _WORSE, _UNTESTED, _UNLIKE = range(6)
+_Outcome = tuple[int, str]
+
+
+def version_finding(compared: Sequence[Comparison]) -> str:
+    """Which newer models are better than the version before them, as plain text.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        Models with the version before them, of one benchmark.
+    """
+    several = len({one.set for one in compared}) > 1
+    models: dict[_Outcome, list[str]] = {}
+    for one in compared:
+        name = f"{one.new} ({one.set})" if several else one.new
+        models.setdefault(_outcome(one), []).append(name)
+    sentences = [_sentence(outcome, models[outcome]) for outcome in sorted(models)]
+    if not {kind for kind, _ in models} & {_BETTER, _UNTESTED}:
+        none = "No newer model is better than the version before for every pair of groups."
+        sentences.insert(0, none)
+    return " ".join(sentences)
+
+
+def _outcome(one: Comparison) -> _Outcome:
+    """What became of a model, and the words that follow its name."""
+    if one.unlike:
+        return _UNLIKE, "asked different questions than the version before: no verdict"
+    verdicts = [pair.verdict for pair in one.pairs]
+    if all(verdict is None for verdict in verdicts):
+        return _UNTESTED, ""
+    every = " for every pair of groups" if len(verdicts) > 1 else ""
+    if all(verdict == WIN_WIN for verdict in verdicts):
+        text = f"better than the version before: accuracy and CFR are higher and AD is lower{every}"
+        return _BETTER, text
+    if all(verdict == LOSE_LOSE for verdict in verdicts):
+        text = f"worse than the version before: accuracy and CFR are lower and AD is higher{every}"
+        return _WORSE, text
+    words = {WIN_WIN: "better", LOSE_LOSE: "worse"}
+    found = {word: [] for word in (*words.values(), "unclear")}
+    for pair in one.pairs:
+        found[words.get(pair.verdict or "", "unclear")].append(pair.name)
+    parts = [f"{word} for {_and(pairs)}" for word, pairs in found.items() if pairs]
+    if len(found["unclear"]) < len(one.pairs):
+        return _PARTLY if found["better"] else _WORSE, _and(parts)
+    return _UNCLEAR, f"unclear{_figures_changed(one, every)}"
+
+
+def _figures_changed(one: Comparison, every: str) -> str:
+    """The figures that changed significantly, in one direction, for all pairs of a comparison."""
+    directions = {metric: {pair.direction(metric) for pair in one.pairs} for metric in FIGURES}
+    parts = []
+    for direction, verb in ((1, "improved"), (-1, "became worse")):
+        figures = [FIGURES[m][0] for m, own in directions.items() if own == {direction}]
+        if figures:
+            parts.append(f"{_and(figures)} {verb}")
+    if not parts:
+        return ""
+    text = f": {_and(parts)}{every}"
+    still = [FIGURES[m][0] for m, own in directions.items() if own == {0}]
+    return f"{text}, without a significant change in {_and(still)}" if still else text
+
+
+def _sentence(outcome: _Outcome, models: list[str]) -> str:
+    kind, text = outcome
+    many = len(models) > 1
+    who = _and(models) if len(models) <= _LISTED else f"{number_word(len(models))} newer models"
+    if kind == _UNTESTED:
+        return _NO_TEST
+    if kind == _UNCLEAR:
+        return f"For {who} the result is {text}."
+    who = f"{who[0].upper()}{who[1:]}" if len(models) > _LISTED else who
+    if kind == _UNLIKE:
+        return f"{who} {'were' if many else 'was'} {text}."
+    return f"{who} {'are' if many else 'is'} {text}."
+
+
+_Change = tuple[Comparison, PairChange]
+#: What a verdict on a gap belongs to.
+_GAP = [
+    "benchmark", "benchmark_version", "model", "strategy", "attribute", "group_a", "group_b",
+]  # fmt: skip
+
+
+def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
+    """Whether another prompt closes or narrows gaps, as plain text.
+
+    Parameters
+    ----------
+    compared : sequence of Comparison
+        Prompts with the plain one, of one benchmark.
+    release : Release
+        Holds the verdicts on the gaps.
+    """
+    changes = [(one, pair) for one in compared for pair in one.pairs]
+    if all(pair.verdict is None for _, pair in changes):
+        return _NO_TEST
+    closing = _closing(changes, release)
+    return " ".join(filter(None, (closing, _narrowing(changes, release.alpha))))
+
+
+def _closing(changes: Sequence[_Change], release: Release) -> str:
+    """Say which gaps are a disparity with the plain prompt and equivalent with another one."""
+    gaps = release.estimates[release.estimates["metric"] == "accuracy_difference"]
+    verdicts = dict(
+        zip(gaps[_GAP].itertuples(index=False, name=None), gaps["verdict"], strict=True)
+    )
+    after: list[tuple[str, str]] = []
+    for one, pair in changes:
+        plain, other = (
+            verdicts.get((one.benchmark.name, one.version, one.new, strategy, *pair.pair))
+            for strategy in (PLAIN, one.prompt)
+        )
+        if plain == SHOWN:
+            after.append((str(other), f"{one.new} with “{_label(one)}” ({pair.name})"))
+    n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
+    margin = points(changes[0][0].benchmark.equivalence_margin, signed=False)
+    if n == 0:
+        return "With the plain prompt no gap between groups is a disparity."
+    if not closed:
+        if all(verdict == SHOWN for verdict, _ in after):
+            where = f" in all {n} comparisons" if n > 1 else ""
+            return f"No prompt closes the gap between groups: it stays a disparity{where}."
+        return (
+            f"No prompt closes the gap between groups: of {n} disparities, none becomes "
+            f"equivalent (within ±{margin} points)."
+        )
+    named = _and(closed) if len(closed) <= _LISTED else f"{len(closed)} of {n} disparities"
+    return f"Another prompt closes the gap (to within ±{margin} points) for {named}."
+
+
+def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
+    """Say how many changes of AD are significant, in which direction and with which prompts."""
+    n = len(changes)
+    significant = [(one, pair) for one, pair in changes if pair.direction(_AD)]
+    of = f"Of {n} changes in AD from the plain prompt," if n > 1 else "The change in AD"
+    if not significant:
+        return f"{of} none is significant." if n > 1 else f"{of} is not significant."
+    if len(significant) == 1:
+        one, pair = significant[0]
+        row = pair.figures[_AD]
+        limits = f"{level(alpha)} interval {point_range(row['ci_low'], row['ci_high'])}"
+        which = f"{of} one is significant:" if n > 1 else "The change in AD is significant:"
+        return (
+            f"{which} with “{_label(one)}”, the gap of {one.new} ({pair.name}) changes by "
+            f"{points(row['estimate'])} points ({limits}, adjusted {p_value(row['p_adjusted'])})."
+        )
+    tested = Counter(_label(one) for one, _ in changes)
+    parts = []
+    for direction, word in ((1, "smaller"), (-1, "larger")):
+        found = Counter(
+            _label(one) for one, pair in significant if pair.direction(_AD) == direction
+        )
+        if found:
+            order = sorted(found, key=lambda label: (-found[label] / tested[label], label))
+            named = _and([f"“{label}” ({found[label]} of {tested[label]})" for label in order])
+            parts.append(f"{word} with {named}")
+    return f"{of} {len(significant)} are significant. The gap is {' and '.join(parts)}."
+
+
+def _label(one: Comparison) -> str:
+    return strategy_label(one.prompt)
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def how_to_read_changes(release: Release) -> str:
+    """Explain the words of a table of changes, with this release's level."""
+    if release.policies == ["bounds"]:
+        return (
+            "A range holds every change that the missing answers allow. "
+            "This policy gives no test and no verdict."
+        )
+    alpha = f"{release.alpha:g}"
+    families = sorted({benchmark.family for benchmark in release.benchmarks.values()})
+    named = " or ".join(_FAMILIES[family] for family in families)
+    return (
+        f"A change is significant if its Holm-adjusted p-value is at most {alpha}. "
+        "▲ win-win: accuracy and CFR are higher and AD is lower. ▼ lose-lose: all three changed "
+        "for the worse. A pair's p-value is the largest of its three, Holm-adjusted over the "
+        f"pairs of {named}. A verdict needs a p-value of at most {alpha} and three intervals that "
+        "exclude 0. Whatever the missing answers were, the three changes must keep their "
+        "direction. The better model must also answer better than a guess. Unclear: at least one "
+        "condition is not met. Answers to different questions get no verdict, because a change "
+        "may come from the questions."
+    )
+
+
+#: What a benchmark's `family` adjusts together, in the words of the page.
+_FAMILIES = {
+    "model": "the comparison",
+    "board": "all comparisons of the board",
+    "release": "all comparisons of the release",
+}

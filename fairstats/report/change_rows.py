@@ -1,0 +1,174 @@
+"""The comparisons of a release as pages show them: two models or two prompts, pair by pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.formatting import p_value, point_range, points
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import PLAIN
+from fairstats.comparisons.change_verdicts import BETTER
+from fairstats.release.contents import Release
+from fairstats.report.findings import set_label
+
+#: What readers call the figures of a comparison, and what they are.
+FIGURES = {
+    "delta_accuracy": ("Accuracy", "mean of both groups, %"),
+    "delta_cfr": ("CFR", "same answer, %"),
+    "delta_ad": ("AD", "accuracy gap, points"),
+}
+_SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
+_PAIR = ["attribute", "group_a", "group_b"]
+_UNLIKE = "different questions"
+_ARROW = " → "
+
+
+@dataclass(frozen=True)
+class PairChange:
+    """What changed for one pair of groups.
+
+    Attributes
+    ----------
+    pair : (str, str, str)
+        The attribute and the two groups, as in the tables.
+    name, note : str
+        What readers call the pair, and what else there is to its name.
+    figures : mapping
+        The row of the comparisons table of each metric.
+    alpha : float
+        The level of significance; 0 if no change is to be called significant.
+    """
+
+    pair: tuple[str, str, str]
+    name: str
+    note: str
+    figures: Mapping[str, Mapping[Any, Any]]
+    alpha: float
+
+    def direction(self, metric: str) -> int:
+        """1 for a significant improvement, −1 for a significant worsening, else 0."""
+        row = self.figures[metric]
+        # NaN is not significant either.
+        if not row["p_adjusted"] <= self.alpha:
+            return 0
+        return int(math.copysign(1, BETTER[metric] * row["estimate"]))
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict on the three figures together; None if none is given."""
+        return _text(self.figures["delta_ad"]["verdict"])
+
+    @property
+    def reason(self) -> str | None:
+        """The reason why a verdict was withheld."""
+        return _text(self.figures["delta_ad"]["verdict_reason"])
+
+    @property
+    def any_significant(self) -> bool:
+        """Whether a figure changed significantly."""
+        return any(self.direction(metric) for metric in FIGURES)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two answer sets that are compared, the newer model or the other prompt second."""
+
+    benchmark: Benchmark
+    version: str
+    old: str
+    new: str
+    strategy: str
+    note: str
+    pairs: tuple[PairChange, ...]
+
+    @property
+    def prompt(self) -> str:
+        """The strategy that is compared with the plain one, or that both models have."""
+        return self.strategy.removeprefix(f"{PLAIN}{_ARROW}")
+
+    @property
+    def unlike(self) -> bool:
+        """Whether the two sets are answers to different questions."""
+        return self.note.startswith(_UNLIKE)
+
+    @property
+    def models(self) -> str:
+        """The two models, or the one."""
+        return self.old if self.old == self.new else f"{self.old}{_ARROW}{self.new}"
+
+    @property
+    def vignettes(self) -> str:
+        """What readers call the set of vignettes; the two sets if they differ."""
+        names = self.benchmark.versions
+        parts = [self.version] if self.version in names else self.version.split(_ARROW)
+        return _ARROW.join(names.get(part, part) for part in parts)
+
+    @property
+    def set(self) -> str:
+        """What readers call the vignettes and the prompt of two models' answers."""
+        return set_label(self.benchmark, self.vignettes, self.strategy)
+
+
+def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Comparison]]:
+    """Return the comparisons of one kind by benchmark, in the order of the table.
+
+    Parameters
+    ----------
+    release : Release
+        Holds the table of comparisons and the benchmarks.
+    kind : str
+        ``"version"`` or ``"strategy"``.
+    """
+    rows = release.comparisons[release.comparisons["kind"] == kind]
+    found: dict[str, list[Comparison]] = {}
+    for keys, own in rows.groupby(_SETS, sort=False):
+        name, version, old, new, strategy = map(str, keys)
+        benchmark, note = release.benchmarks[name], _text(own["method_note"].iloc[0]) or ""
+        alpha = 0.0 if note.startswith(_UNLIKE) else release.alpha
+        pairs = tuple(_pair_changes(own, benchmark, alpha))
+        compared = Comparison(benchmark, version, old, new, strategy, note, pairs)
+        found.setdefault(name, []).append(compared)
+    return found
+
+
+def _pair_changes(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Iterable[PairChange]:
+    for pair, own in rows.groupby(_PAIR, sort=False):
+        name, first, second = map(str, pair)
+        attribute = benchmark.attribute(name)
+        label, groups = attribute.label, attribute.pair_label((first, second))
+        several = len(attribute.pairs) > 1
+        figures = own.set_index("metric").to_dict("index")
+        names = (groups, label) if several else (label, groups)
+        yield PairChange((name, first, second), *names, figures, alpha)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def change_text(row: Mapping[Any, Any]) -> str:
+    """A change with its interval in points; its range if it is not known as one number."""
+    limits = point_range(row["ci_low"], row["ci_high"])
+    if math.isnan(row["estimate"]):
+        return limits or "not known"
+    return f"{points(row['estimate'])} ({limits.replace('+', '')})" if limits else "not known"
+
+
+def change_words(metric: str, change: PairChange) -> str:
+    """A change in words, for screen readers and as a tooltip."""
+    row, label = change.figures[metric], FIGURES[metric][0]
+    words = f"{label}: change {change_text(row)} points"
+    if not (math.isnan(row["old"]) or math.isnan(row["new"])):
+        levels = " to ".join(points(row[side], signed=False) for side in ("old", "new"))
+        words = f"{label} {levels}, change {change_text(row)} points"
+    if math.isnan(row["p_adjusted"]):
+        return words
+    significance = {1: "better", -1: "worse", 0: "no significant change"}[change.direction(metric)]
+    if change.alpha == 0:
+        significance = "different questions"
+    return f"{words}, adjusted {p_value(row['p_adjusted'])}, {significance}"
