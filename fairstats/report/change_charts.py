@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from fairstats.answers.strategies import strategy_label
 from fairstats.report.change_rows import (
@@ -19,7 +20,7 @@ from fairstats.report.row_chart import Axis, Cell, Chart, Row, axis_over, dot, l
 _AD = "delta_ad"
 _COLOURS = {1: ACCENT_B, -1: ACCENT_A, 0: DIM}
 #: The share of a panel's range that labels at its right need.
-_CHANGE_ROOM, _GAP_ROOM = 0.9, 0.2
+_CHANGE_ROOM, _GAP_ROOM = 0.95, 0.22
 #: A model or two with the cells of each pair.
 _Group = tuple[str, str, list[tuple[PairChange, tuple[Cell, ...]]]]
 
@@ -34,45 +35,60 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     name : str
         The chart's name on the page.
     """
-    pairs = [pair for one in compared for pair in one.pairs]
-    axes = tuple(_figure_axis(metric, pairs) for metric in FIGURES)
-    several = len({one.set for one in compared}) > 1
+    axes = tuple(_figure_axis(metric, compared) for metric in FIGURES)
+    several = len({one.context for one in compared}) > 1
     groups: list[_Group] = []
     for one in compared:
-        notes = [one.set] * several + ["different questions, no verdict"] * one.unlike
+        notes = [one.context] * several + ["different questions, no verdict"] * (not one.alike)
         rows = [
-            (
-                pair,
-                tuple(
-                    _dumbbell(axis, metric, pair)
-                    for axis, metric in zip(axes, FIGURES, strict=True)
-                ),
-            )
-            for pair in one.pairs
+            (pair, tuple(map(_dumbbell, axes, FIGURES, [pair] * len(axes)))) for pair in one.pairs
         ]
         groups.append((one.models, ", ".join(notes), rows))
     caption = "Accuracy, CFR and AD of each model and the version before it, by pair of groups"
-    return Chart(name, caption, "", axes, tuple(_rows(groups)), height=24)
+    return Chart(name, caption, "Pair", axes, tuple(_rows(groups)), height=24)
 
 
-def _figure_axis(metric: str, pairs: Iterable[PairChange]) -> Axis:
+def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
+    """An axis from 0 for AD; the same axis, up to 100%, for accuracy and CFR."""
     label, note = FIGURES[metric]
-    values = [100 * pair.figures[metric][side] for pair in pairs for side in ("old", "new")]
+    shown = {_AD} if metric == _AD else set(FIGURES) - {_AD}
+    values = [
+        100 * pair.figures[m][side]
+        for one in compared for pair in one.pairs for m in shown for side in ("old", "new")
+    ]  # fmt: skip
     if metric == _AD:
-        limits, unit = (0.0, math.inf), ""
-        values.append(0.0)
-    else:
-        limits, unit = (0.0, 100.0), "%"
-    return axis_over(
-        values,
+        return _gap_axis(values, label=label, note=note, room=_CHANGE_ROOM)
+    limits, values = (0.0, 100.0), [*values, 100.0]
+    axis = axis_over(
+        values, key=label, label=label, note=note, room=0, limits=limits, signed=False, unit="%"
+    )
+    return _with_room(axis, _CHANGE_ROOM)
+
+
+def _gap_axis(
+    values: Sequence[float],
+    *,
+    label: str,
+    room: float,
+    note: str = "",
+    band: tuple[float, float] | None = None,
+) -> Axis:
+    axis = axis_over(
+        [0.0, *values],
         key=label,
         label=label,
         note=note,
-        room=_CHANGE_ROOM,
-        limits=limits,
+        band=band,
+        room=0,
+        limits=(0.0, math.inf),
         signed=False,
-        unit=unit,
     )
+    return _with_room(axis, room)
+
+
+def _with_room(axis: Axis, room: float) -> Axis:
+    """The axis with a part for labels at its right, a share of its range, without ticks."""
+    return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
 def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
@@ -96,43 +112,25 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
         The chart's name on the page.
     """
     prompts = list(dict.fromkeys(one.prompt for one in compared))
-    values = [0.0]
-    for one in compared:
-        values += [value for pair in one.pairs for value in _gaps(pair)]
-    margin = 100 * compared[0].benchmark.equivalence_margin
-    axes = tuple(
-        axis_over(
-            values,
-            key=strategy_label(prompt),
-            label=strategy_label(prompt),
-            note="",
-            band=(0.0, margin),
-            room=_GAP_ROOM,
-            limits=(0.0, math.inf),
-            signed=False,
-        )
+    values = [value for one in compared for pair in one.pairs for value in _gaps(pair)]
+    band = (0.0, 100 * compared[0].benchmark.equivalence_margin)
+    axes = {
+        prompt: _gap_axis(values, label=strategy_label(prompt), room=_GAP_ROOM, band=band)
         for prompt in prompts
-    )
-    several = len({one.version for one in compared}) > 1
+    }
+    several = len({one.context for one in compared}) > 1
     groups: list[_Group] = []
-    for key in dict.fromkeys((one.new, one.version) for one in compared):
-        own = {one.prompt: one for one in compared if (one.new, one.version) == key}
-        first = next(iter(own.values()))
-        changes = {prompt: {pair.pair: pair for pair in one.pairs} for prompt, one in own.items()}
-        pairs = {pair.pair: pair for one in own.values() for pair in one.pairs}
+    for model, context in dict.fromkeys((one.new, one.context) for one in compared):
+        own = [one for one in compared if (one.new, one.context) == (model, context)]
+        pairs = {pair.pair: pair for one in own for pair in one.pairs}
+        tested = {(one.prompt, pair.pair): pair for one in own for pair in one.pairs}
         rows = [
-            (
-                pair,
-                tuple(
-                    _gap(axis, changes.get(prompt, {}).get(place))
-                    for axis, prompt in zip(axes, prompts, strict=True)
-                ),
-            )
-            for place, pair in pairs.items()
+            (pair, tuple(_gap(axis, tested.get((prompt, key))) for prompt, axis in axes.items()))
+            for key, pair in pairs.items()
         ]
-        groups.append((first.new, first.vignettes if several else "", rows))
+        groups.append((model, context if several else "", rows))
     caption = "AD of each model with each prompt and with the plain prompt, by pair of groups"
-    return Chart(name, caption, "", axes, tuple(_rows(groups)), height=24)
+    return Chart(name, caption, "Pair", tuple(axes.values()), tuple(_rows(groups)), height=24)
 
 
 def _gaps(pair: PairChange) -> tuple[float, ...]:
@@ -144,7 +142,9 @@ def _gaps(pair: PairChange) -> tuple[float, ...]:
 
 def _gap(axis: Axis, pair: PairChange | None) -> Cell:
     if pair is None:
-        return Cell(words(axis, axis.low, "not tested", colour=DIM), "not tested")
+        middle = (axis.low + axis.end) / 2
+        none = "not tested"
+        return Cell(words(axis, middle, none, anchor="middle", shift=0, colour=DIM), none)
     row, direction = pair.figures[_AD], pair.direction(_AD)
     plain, other, low, high = _gaps(pair)
     text = change_text(row)
@@ -169,4 +169,4 @@ def _rows(groups: Sequence[_Group]) -> Iterable[Row]:
             if alone:
                 yield Row(heading, cells, note=", ".join(filter(None, (pair.name, note))))
             else:
-                yield Row(pair.name, cells, note=pair.note)
+                yield Row(pair.name, cells)

@@ -30,13 +30,14 @@ def version_finding(compared: Sequence[Comparison]) -> str:
     compared : sequence of Comparison
         Models with the version before them, of one benchmark.
     """
-    several = len({one.set for one in compared}) > 1
+    several = len({one.context for one in compared}) > 1
     models: dict[_Outcome, list[str]] = {}
     for one in compared:
-        name = f"{one.new} ({one.set})" if several else one.new
+        name = f"{one.new} ({one.context})" if several else one.new
         models.setdefault(_outcome(one), []).append(name)
     sentences = [_sentence(outcome, models[outcome]) for outcome in sorted(models)]
-    if not {kind for kind, _ in models} & {_BETTER, _UNTESTED}:
+    kinds = {kind for kind, _ in models}
+    if len(compared) > 1 and _BETTER not in kinds and kinds & {_PARTLY, _UNCLEAR, _WORSE}:
         none = "No newer model is better than the version before for every pair of groups."
         sentences.insert(0, none)
     return " ".join(sentences)
@@ -44,7 +45,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 
 def _outcome(one: Comparison) -> _Outcome:
     """What became of a model, and the words that follow its name."""
-    if one.unlike:
+    if not one.alike:
         return _UNLIKE, "asked different questions than the version before: no verdict"
     verdicts = [pair.verdict for pair in one.pairs]
     if all(verdict is None for verdict in verdicts):
@@ -57,9 +58,9 @@ def _outcome(one: Comparison) -> _Outcome:
         text = f"worse than the version before: accuracy and CFR are lower and AD is higher{every}"
         return _WORSE, text
     words = {WIN_WIN: "better", LOSE_LOSE: "worse"}
-    found = {word: [] for word in (*words.values(), "unclear")}
+    found: dict[str, list[str]] = {word: [] for word in (*words.values(), "unclear")}
     for pair in one.pairs:
-        found[words.get(pair.verdict or "", "unclear")].append(pair.name)
+        found[words.get(pair.verdict or "", "unclear")].append(in_sentence(pair.name))
     parts = [f"{word} for {_and(pairs)}" for word, pairs in found.items() if pairs]
     if len(found["unclear"]) < len(one.pairs):
         return _PARTLY if found["better"] else _WORSE, _and(parts)
@@ -71,13 +72,15 @@ def _figures_changed(one: Comparison, every: str) -> str:
     directions = {metric: {pair.direction(metric) for pair in one.pairs} for metric in FIGURES}
     parts = []
     for direction, verb in ((1, "improved"), (-1, "became worse")):
-        figures = [FIGURES[m][0] for m, own in directions.items() if own == {direction}]
+        figures = [
+            in_sentence(FIGURES[m][0]) for m, own in directions.items() if own == {direction}
+        ]
         if figures:
             parts.append(f"{_and(figures)} {verb}")
     if not parts:
         return ""
     text = f": {_and(parts)}{every}"
-    still = [FIGURES[m][0] for m, own in directions.items() if own == {0}]
+    still = [in_sentence(FIGURES[m][0]) for m, own in directions.items() if own == {0}]
     return f"{text}, without a significant change in {_and(still)}" if still else text
 
 
@@ -132,7 +135,7 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
             for strategy in (PLAIN, one.prompt)
         )
         if plain == SHOWN:
-            after.append((str(other), f"{one.new} with “{_label(one)}” ({pair.name})"))
+            after.append((str(other), f"{one.new} with “{_label(one)}” ({in_sentence(pair.name)})"))
     n, closed = len(after), [name for verdict, name in after if verdict == EQUIVALENT]
     margin = points(changes[0][0].benchmark.equivalence_margin, signed=False)
     if n == 0:
@@ -161,8 +164,9 @@ def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
         row = pair.figures[_AD]
         limits = f"{level(alpha)} interval {point_range(row['ci_low'], row['ci_high'])}"
         which = f"{of} one is significant:" if n > 1 else "The change in AD is significant:"
+        gap = f"the gap of {one.new} ({in_sentence(pair.name)})"
         return (
-            f"{which} with “{_label(one)}”, the gap of {one.new} ({pair.name}) changes by "
+            f"{which} with “{_label(one)}”, {gap} changes by "
             f"{points(row['estimate'])} points ({limits}, adjusted {p_value(row['p_adjusted'])})."
         )
     tested = Counter(_label(one) for one, _ in changes)
@@ -176,6 +180,17 @@ def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
             named = _and([f"“{label}” ({found[label]} of {tested[label]})" for label in order])
             parts.append(f"{word} with {named}")
     return f"{of} {len(significant)} are significant. The gap is {' and '.join(parts)}."
+
+
+def in_sentence(label: str) -> str:
+    """A label inside a sentence: a single capitalized word becomes lower case.
+
+    Examples
+    --------
+    >>> in_sentence("Income"), in_sentence("SES"), in_sentence("White − Black")
+    ('income', 'SES', 'White − Black')
+    """
+    return label.lower() if label[1:].islower() and label.isalpha() else label
 
 
 def _label(one: Comparison) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fairstats._lib.formatting import escape_markdown, level, points
+from fairstats._lib.formatting import escape_markdown, level
 from fairstats.benchmarks.terms import COMMON
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release, output_format
@@ -32,13 +32,11 @@ def show_versions(release: Release) -> None:
     """Show which models are better than the version before them."""
 
     def show(compared: Sequence[Comparison], number: int) -> None:
-        sets = {one.set for one in compared}
-        about = f"{sets.pop()}. " if len(sets) == 1 else ""
-        _show_text(version_finding(compared), about, release, compared)
-        show_chart(version_chart(compared, name=f"versions-{number}"), css_class="changed")
+        _show_text(version_finding(compared), compared)
         interval = f"change in points, with its {level(release.alpha)} interval"
         marks = f"○ older version, ● newer version. Figures: {interval}"
         _show_key(release, marks, better="better", worse="worse")
+        show_chart(version_chart(compared, name=f"versions-{number}"), css_class="changed")
         changes = [(one, pair) for one in compared for pair in one.pairs]
         _show_table(changes, release, name=f"version-changes-{number}", about="")
 
@@ -49,21 +47,21 @@ def show_strategies(release: Release) -> None:
     """Show whether other prompts than the plain one make gaps smaller."""
 
     def show(compared: Sequence[Comparison], number: int) -> None:
-        vignettes = {one.vignettes for one in compared}
-        about = f"{vignettes.pop()}. " if len(vignettes) == 1 else ""
-        _show_text(prompt_finding(compared, release), about, release, compared)
-        show_chart(prompt_chart(compared, name=f"prompts-{number}"), css_class="changed prompts")
-        margin = points(compared[0].benchmark.equivalence_margin, signed=False)
-        interval = f"with the {level(release.alpha)} interval of the change"
+        _show_text(prompt_finding(compared, release), compared)
+        margin = f"{100 * compared[0].benchmark.equivalence_margin:g}"
         marks = (
-            f"○ AD with the plain prompt, ● with this prompt, {interval}. Figures: change in "
-            f"points. Shaded: equivalence margin ({margin} points)"
+            f"○ AD with the plain prompt. ● AD with another prompt, and the {level(release.alpha)} "
+            f"interval of the change. Figures: change in points. Shaded: AD up to {margin} points, "
+            "the equivalence margin"
         )
         _show_key(release, marks, better="smaller gap", worse="larger gap")
+        show_chart(prompt_chart(compared, name=f"prompts-{number}"), css_class="changed prompts")
         changes = [(one, pair) for one in compared for pair in one.pairs]
         shown = [(one, pair) for one, pair in changes if pair.any_significant]
-        about = f"The {len(shown)} of {len(changes)} comparisons with a significant change. "
-        if shown:
+        about = f"{len(shown)} of {len(changes)} comparisons have a significant change. "
+        if not shown:
+            show_markdown("::: small\nNo change in accuracy, CFR or AD is significant.\n:::")
+        else:
             _show_table(shown, release, name=f"prompt-changes-{number}", about=about)
 
     _show_benchmarks(release, STRATEGY, show)
@@ -83,20 +81,21 @@ def _show_benchmarks(
     if output_format() == "html":
         links = download_links("comparisons")
         show_html(f'<p class="downloads">All comparisons: {links}</p>')
-    with closed("How to read the table"):
+    with closed("When is a change significant, or a win-win?"):
         show_markdown(how_to_read_changes(release))
 
 
-def _show_text(finding: str, about: str, release: Release, compared: Sequence[Comparison]) -> None:
+def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
     """The finding, then what is the same for all rows."""
-    policies = {row["missing"] for one in compared for p in one.pairs for row in p.figures.values()}
-    items = ""
-    if policies == {COMMON}:
-        items = " A vignette counts if both sides answered it for both groups of a pair."
-    show_markdown(
-        f"::: lede\n{escape_markdown(finding)}\n:::\n\n"
-        f"::: small\n{escape_markdown(about)}{_TERMS}{items}\n:::"
-    )
+    contexts = {one.context for one in compared}
+    parts = [*contexts] if len(contexts) == 1 else []
+    pairs = {pair.pair: pair for one in compared for pair in one.pairs}
+    parts += [f"{p.name}: {p.groups}" for p in pairs.values() if p.name != p.groups]
+    about = escape_markdown(". ".join([*parts, ""]))
+    figures = [row for one in compared for pair in one.pairs for row in pair.figures.values()]
+    if all(row["missing"] == COMMON for row in figures):
+        about += "Only vignettes that both sides answered for both groups count. "
+    show_markdown(f"::: lede\n{escape_markdown(finding)}\n:::\n\n::: small\n{about}{_TERMS}\n:::")
 
 
 def _show_key(release: Release, marks: str, *, better: str, worse: str) -> None:
@@ -106,17 +105,19 @@ def _show_key(release: Release, marks: str, *, better: str, worse: str) -> None:
         return
     show_markdown(
         f"::: small\n{marks}. In colour: significant changes (adjusted p at most "
-        f"{release.alpha:g}), [● {better}]{{.better}}, [● {worse}]{{.worse}}.\n:::"
+        f"{release.alpha:g}), [●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}.\n:::"
     )
 
 
 def _show_table(changes: Sequence[_Change], release: Release, *, name: str, about: str) -> None:
+    """The changes of all three figures, with what all rows have in common in the caption."""
     limits = "range" if release.policies == ["bounds"] else f"{level(release.alpha)} CI"
+    caption = f"{about}Accuracy is the mean of the two groups. Bold: significant changes."
     verdict = shared_verdict(changes)
-    if verdict is not None and len(changes) > 1:
-        about += f"Every verdict is {verdict}. "
+    if verdict is not None:
+        caption += f" All {len(changes)} verdicts: {verdict}."
     show_table(
         change_table(changes, name=name, limits=limits),
-        caption=f"{about}Accuracy is the mean of the two groups. Bold: significant changes.",
+        caption=caption,
         css_class="estimates compact",
     )

@@ -36,25 +36,28 @@ class PairChange:
     ----------
     pair : (str, str, str)
         The attribute and the two groups, as in the tables.
-    name, note : str
-        What readers call the pair, and what else there is to its name.
+    name, groups : str
+        What readers call the pair: by the attribute if it has only this one; and by the groups.
     figures : mapping
         The row of the comparisons table of each metric.
     alpha : float
-        The level of significance; 0 if no change is to be called significant.
+        The level of significance.
+    alike : bool
+        Whether both sides answered the same questions. If not, no change is significant.
     """
 
     pair: tuple[str, str, str]
     name: str
-    note: str
+    groups: str
     figures: Mapping[str, Mapping[Any, Any]]
     alpha: float
+    alike: bool
 
     def direction(self, metric: str) -> int:
         """1 for a significant improvement, −1 for a significant worsening, else 0."""
         row = self.figures[metric]
         # NaN is not significant either.
-        if not row["p_adjusted"] <= self.alpha:
+        if not (self.alike and row["p_adjusted"] <= self.alpha):
             return 0
         return int(math.copysign(1, BETTER[metric] * row["estimate"]))
 
@@ -92,9 +95,9 @@ class Comparison:
         return self.strategy.removeprefix(f"{PLAIN}{_ARROW}")
 
     @property
-    def unlike(self) -> bool:
-        """Whether the two sets are answers to different questions."""
-        return self.note.startswith(_UNLIKE)
+    def alike(self) -> bool:
+        """Whether both sides answered the same questions."""
+        return not self.note.startswith(_UNLIKE)
 
     @property
     def models(self) -> str:
@@ -109,8 +112,10 @@ class Comparison:
         return _ARROW.join(names.get(part, part) for part in parts)
 
     @property
-    def set(self) -> str:
-        """What readers call the vignettes and the prompt of two models' answers."""
+    def context(self) -> str:
+        """What both sides have in common: the vignettes and, for two models, the prompt."""
+        if self.old == self.new:
+            return self.vignettes
         return set_label(self.benchmark, self.vignettes, self.strategy)
 
 
@@ -129,22 +134,23 @@ def comparisons_of_kind(release: Release, kind: str) -> dict[str, list[Compariso
     for keys, own in rows.groupby(_SETS, sort=False):
         name, version, old, new, strategy = map(str, keys)
         benchmark, note = release.benchmarks[name], _text(own["method_note"].iloc[0]) or ""
-        alpha = 0.0 if note.startswith(_UNLIKE) else release.alpha
-        pairs = tuple(_pair_changes(own, benchmark, alpha))
+        alike = not note.startswith(_UNLIKE)
+        pairs = tuple(_pair_changes(own, benchmark, release.alpha, alike))
         compared = Comparison(benchmark, version, old, new, strategy, note, pairs)
         found.setdefault(name, []).append(compared)
     return found
 
 
-def _pair_changes(rows: pd.DataFrame, benchmark: Benchmark, alpha: float) -> Iterable[PairChange]:
+def _pair_changes(
+    rows: pd.DataFrame, benchmark: Benchmark, alpha: float, alike: bool
+) -> Iterable[PairChange]:
     for pair, own in rows.groupby(_PAIR, sort=False):
         name, first, second = map(str, pair)
         attribute = benchmark.attribute(name)
-        label, groups = attribute.label, attribute.pair_label((first, second))
-        several = len(attribute.pairs) > 1
+        groups = attribute.pair_label((first, second))
+        label = attribute.label if len(attribute.pairs) == 1 else groups
         figures = own.set_index("metric").to_dict("index")
-        names = (groups, label) if several else (label, groups)
-        yield PairChange((name, first, second), *names, figures, alpha)
+        yield PairChange((name, first, second), label, groups, figures, alpha, alike)
 
 
 def _text(value: object) -> str | None:
@@ -169,6 +175,6 @@ def change_words(metric: str, change: PairChange) -> str:
     if math.isnan(row["p_adjusted"]):
         return words
     significance = {1: "better", -1: "worse", 0: "no significant change"}[change.direction(metric)]
-    if change.alpha == 0:
+    if not change.alike:
         significance = "different questions"
     return f"{words}, adjusted {p_value(row['p_adjusted'])}, {significance}"

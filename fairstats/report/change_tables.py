@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, p_value
+from fairstats._lib.formatting import escape_html
 from fairstats.answers.strategies import strategy_label
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, UNCLEAR, WIN_WIN
+from fairstats.report.board_tables import p_cell
 from fairstats.report.change_rows import FIGURES, Comparison, PairChange, change_text
 from fairstats.report.tables import written_table
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 _MARKS = {WIN_WIN: "▲ ", LOSE_LOSE: "▼ ", UNCLEAR: ""}
 
 
-def change_table(changes: Iterable[tuple[Comparison, PairChange]], *, name: str, limits: str) -> GT:
+def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str, limits: str) -> GT:
     """One row per pair of groups, with the change of each figure; comparisons as groups of rows.
 
     Parameters
     ----------
-    changes : iterable of (Comparison, PairChange)
+    changes : sequence of (Comparison, PairChange)
         The rows.
     name : str
         The table's id, not used by another one of the page.
@@ -33,19 +34,21 @@ def change_table(changes: Iterable[tuple[Comparison, PairChange]], *, name: str,
     """
     from great_tables import html
 
-    shown = list(changes)
+    several = len({one.context for one, _ in changes}) > 1
     labels: dict[str, Any] = {}
     for metric, (label, _) in FIGURES.items():
         arrow = "↑" if BETTER[metric] > 0 else "↓"
         heading = f"<b>{label} {arrow}</b><br><small>change, points ({escape_html(limits)})</small>"
         labels[metric] = html(heading)
-        labels[f"{metric}_p"] = "p, adjusted"
-    judged = any(pair.verdict is not None for _, pair in shown)
+        # Bounds are not tested.
+        if any(pd.notna(pair.figures[metric]["p_adjusted"]) for _, pair in changes):
+            labels[f"{metric}_p"] = "adjusted p"
+    judged = any(pair.verdict is not None for _, pair in changes)
     # A verdict that all rows have is in the caption.
-    if judged and (len(shown) == 1 or shared_verdict(shown) is None):
-        labels |= {"verdict": "Verdict", "verdict_p": "p, pair"}
+    if judged and shared_verdict(changes) is None:
+        labels |= {"verdict": "Verdict", "verdict_p": "adjusted p"}
     return written_table(
-        [_row(one, pair) for one, pair in shown],
+        [_row(one, pair, several) for one, pair in changes],
         labels,
         name=name,
         stub="pair",
@@ -56,34 +59,34 @@ def change_table(changes: Iterable[tuple[Comparison, PairChange]], *, name: str,
     )
 
 
-def shared_verdict(changes: Iterable[tuple[Comparison, PairChange]]) -> str | None:
-    """Return the verdict of all rows; None if they differ or a reason is given."""
+def shared_verdict(changes: Sequence[tuple[Comparison, PairChange]]) -> str | None:
+    """Return the verdict of all of several rows; None if they differ or a reason is given."""
     found = {(pair.verdict, pair.reason) for _, pair in changes}
-    verdict, reason = found.pop()
-    return verdict if not found and reason is None else None
+    verdict, reason = next(iter(found))
+    return verdict if len(changes) > 1 and len(found) == 1 and reason is None else None
 
 
-def _row(one: Comparison, pair: PairChange) -> dict[str, str]:
-    row = {"comparison": _heading(one), "pair": pair.name}
+def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
+    row = {"comparison": _heading(one, several), "pair": pair.name}
     if one.old == one.new:
         row["pair"] = f"{strategy_label(one.prompt)}: {pair.name}"
     for metric in FIGURES:
         figures = pair.figures[metric]
         row[metric] = _change(figures, pair.direction(metric))
-        row[f"{metric}_p"] = p_short(figures["p_adjusted"])
+        row[f"{metric}_p"] = p_cell(figures["p_adjusted"])
     verdict = pair.verdict
     if verdict is None:
         return row
     row["verdict"] = escape_html(f"{_MARKS[verdict]}{verdict}")
     if pair.reason:
         row["verdict"] += f'<br><small class="said">{escape_html(pair.reason)}</small>'
-    row["verdict_p"] = p_short(pair.figures["delta_ad"]["p_pair_adjusted"])
+    row["verdict_p"] = p_cell(pair.figures["delta_ad"]["p_pair_adjusted"])
     return row
 
 
-def _heading(one: Comparison) -> str:
+def _heading(one: Comparison, several: bool) -> str:
     """What is compared, and why it is not like for like."""
-    text = f"{one.models} ({one.vignettes if one.old == one.new else one.set})"
+    text = f"{one.models} ({one.context})" if several else one.models
     return f"{text}. Not like for like: {one.note}" if one.note else text
 
 
@@ -93,8 +96,3 @@ def _change(row: Mapping[Any, Any], direction: int) -> str:
         css = "better" if direction > 0 else "worse"
         estimate = f'<strong class="{css}">{estimate}</strong>'
     return f"{estimate} <small>({limits}</small>" if limits else estimate
-
-
-def p_short(p: float) -> str:
-    """A p-value for a column that is headed so, e.g. ``"< 0.001"`` or ``"0.031"``."""
-    return "" if pd.isna(p) else p_value(p).removeprefix("p\u00a0").removeprefix("=\u00a0")

@@ -51,6 +51,8 @@ class Axis:
         Whether ticks have a sign.
     unit : str
         What the last tick ends with, e.g. ``"%"``.
+    end : float
+        The value after which there are no ticks, only room for labels.
     """
 
     key: str
@@ -61,6 +63,7 @@ class Axis:
     band: tuple[float, float] | None = None
     signed: bool = True
     unit: str = ""
+    end: float = math.inf
 
     def at(self, value: float) -> str:
         """The position of a value, as a percentage of the panel's width."""
@@ -72,7 +75,7 @@ class Axis:
     def ticks(self) -> list[float]:
         """Round values along the axis, at most five; a percentage has none above 100."""
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-        high = min(self.high, 100.0) if self.unit == "%" else self.high
+        high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
         step = next((s for s in steps if (high - self.low) / s <= 4.5), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
@@ -394,7 +397,9 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
     for row in chart.rows:
         middle = y + height / 2 - (6 if row.note and row.cells else 0)
         bold = None if row.cells else 600
-        parts.append(_text("0", _cut(row.label), y=f"{middle:.1f}", size=12, weight=bold))
+        # A heading has the whole width.
+        name = _cut(row.label) if row.cells else ", ".join(filter(None, (row.label, row.note)))
+        parts.append(_text("0", name, y=f"{middle:.1f}", size=12, weight=bold))
         if row.note and row.cells:
             parts.append(_text("0", _cut(row.note), y=f"{middle + 12:.1f}", size=9.5, colour=DIM))
         x = columns[0]

@@ -1,22 +1,23 @@
-"""The pages of versions and strategies: what they say, and that names in them are harmless."""
+"""The pages of versions and prompts: what they say, and that names in them are harmless."""
 
 from __future__ import annotations
 
+import html
 import re
-from dataclasses import replace
-from types import SimpleNamespace
+from itertools import pairwise
 
 import pandas as pd
 import pytest
 
-from fairstats._lib.formatting import points
 from fairstats.answers.files import write_answers
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.comparisons.declared import comparisons_of, successors
 from fairstats.publishing.publish import publish
-from fairstats.report.prose import how_to_read_changes
 
+from .changes import NAMES, charted, words_of
 from .conftest import answers_of_models
+
+HOSTILE = "<b>x</b> | $y$"
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,8 @@ def changed(tmp_path_factory):
     old, new = answers_of_models(("GPT-4.1",)), answers_of_models(("GPT-5",))
     better = (new["group"] == "black") & new["answer"].notna()
     new.loc[better, "answer"] = new.loc[better, "answer_key"]
-    hostile = "<b>x</b> | $y$"
-    plain = answers_of_models((hostile,))
-    aware = answers_of_models((hostile,)).assign(strategy="aware")
+    plain = answers_of_models((HOSTILE,))
+    aware = answers_of_models((HOSTILE,)).assign(strategy="aware")
     path = write_answers(pd.concat([old, new, plain, aware]), folder / "answers.parquet")
     return publish(path, release="1", out=folder / "out", renderer="builtin")
 
@@ -37,59 +37,61 @@ def page(published, name: str) -> str:
     return (published.path / "reports" / f"{name}.html").read_text(encoding="utf-8")
 
 
-def test_every_published_change_stands_on_its_page(changed):
+@pytest.fixture(scope="module")
+def rows(changed):
     table = pd.read_parquet(changed.path / "downloads" / "comparisons.parquet")
     assert table["kind"].value_counts().to_dict() == {"version": 9, "strategy": 9}
-    for kind, name in (("version", "versions"), ("strategy", "strategies")):
-        text = re.sub(r"<[^>]+>", " ", page(changed, name))
-        for row in table[table["kind"] == kind].itertuples():
-            assert points(row.estimate) in text
+    return table.to_dict("records")
 
 
-def test_the_lede_explains_common_pairs(changed):
+def label_of(row) -> str:
+    return load_benchmark("demo").attributes[row["attribute"]].label
+
+
+def test_the_chart_of_versions_shows_every_published_change(changed, rows):
+    own = [row for row in rows if row["kind"] == "version"]
+    heading = "GPT-4.1 → GPT-5"
+    expected = {(heading, label_of(row), NAMES[row["metric"]]): words_of(row) for row in own}
+    assert charted(page(changed, "versions")) == expected
+    assert len(expected) == 9
+
+
+def test_the_chart_of_prompts_shows_every_change_in_ad(changed, rows):
+    own = [row for row in rows if row["kind"] == "strategy" and row["metric"] == "delta_ad"]
+    expected = {(HOSTILE, label_of(row), "bias warning"): words_of(row) for row in own}
+    assert charted(page(changed, "strategies")) == expected
+    assert len(expected) == 3
+
+
+def test_the_table_shows_every_change_with_its_interval_and_p(changed, rows):
+    text = page(changed, "versions").partition('-Pair">Pair')[2]
+    cells = [
+        html.unescape(re.sub("<[^>]+>", "", cell)).replace("\u00a0", " ")
+        for cell in re.findall(r"<td[^>]*>(.*?)</td>", text, re.DOTALL)
+    ]
+    for row in rows:
+        if row["kind"] != "version":
+            continue
+        change = words_of(row).partition("change ")[2].partition(" points")[0]
+        p = row["p_adjusted"]
+        shown = "< 0.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
+        assert (change, shown) in pairwise(cells)
+
+
+def test_the_pages_say_which_vignettes_count(changed):
     for name in ("versions", "strategies"):
-        assert "An item counts if both answer sets answer both of its variants" in page(
+        assert "Only vignettes that both sides answered for both groups count" in page(
             changed, name
         )
 
 
-def test_a_version_is_named_with_the_one_before(changed):
-    text = page(changed, "versions")
-    assert "GPT-4.1 → GPT-5" in text
-    assert "Not like for like" not in text
-
-
 def test_the_same_answers_under_another_name_of_the_strategy_show_no_change(changed):
     text = page(changed, "strategies")
-    assert "plain → aware" in text
+    assert "<h1>Compare prompts</h1>" in text
     assert "&lt;b&gt;x&lt;/b&gt;" in text
     assert "<b>x</b>" not in text
-    assert text.count("<small>no significant change") == 9
-
-
-@pytest.mark.parametrize(
-    ("family", "named"),
-    [
-        ("model", "the comparison"),
-        ("board", "all comparisons of the board"),
-        ("release", "all comparisons of the release"),
-    ],
-)
-def test_how_to_read_changes_names_the_family_that_is_adjusted_together(family, named):
-    text = how_to_read_changes(release_of(family, "available"))
-    assert f"over the pairs of {named}." in text
-    assert text.count("at most 0.01") == 2
-
-
-def test_how_to_read_changes_promises_no_verdict_under_bounds():
-    text = how_to_read_changes(release_of("board", "bounds"))
-    assert "no test and no verdict" in text
-    assert "win-win" not in text
-
-
-def release_of(family: str, policy: str) -> SimpleNamespace:
-    benchmark = replace(load_benchmark("demo"), family=family)
-    return SimpleNamespace(alpha=0.01, policies=[policy], benchmarks={"demo": benchmark})
+    assert "Of 3 changes in AD from the plain prompt, none is significant." in text
+    assert "No change in accuracy, CFR or AD is significant." in text
 
 
 def test_a_successor_that_was_asked_other_questions_is_marked():

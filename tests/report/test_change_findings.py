@@ -1,0 +1,276 @@
+"""The sentences, charts and tables of comparisons that are written by hand."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.report.change_charts import prompt_chart, version_chart
+from fairstats.report.change_findings import how_to_read_changes, prompt_finding, version_finding
+from fairstats.report.change_rows import comparisons_of_kind
+from fairstats.report.change_tables import change_table
+from fairstats.report.row_chart import chart_html, chart_svg
+
+from .changes import (
+    BETTER,
+    SAME,
+    WORSE,
+    charted,
+    compared,
+    release_of,
+    three_pairs,
+    verdicts_of,
+    words_of,
+)
+
+#: Better in accuracy and CFR, with an AD that does not change.
+PARTLY = (*BETTER[:2], SAME[2])
+HOSTILE = "<b>x</b> | $y$ {z}"
+
+
+def of(rows, kind="version", **declared):
+    return comparisons_of_kind(release_of(rows, **declared), kind)["demo"]
+
+
+def version_sentences(*rows):
+    return version_finding(of([row for own in rows for row in own]))
+
+
+def test_versions_better_for_every_pair_are_named_together():
+    first = compared(BETTER, BETTER, BETTER)
+    second = compared(BETTER, BETTER, BETTER, model_old="Old-2", model_new="New-2")
+    assert version_sentences(first, second) == (
+        "New-1 and New-2 are better than the version before: accuracy and CFR are higher and AD is "
+        "lower for every pair of groups."
+    )
+
+
+def test_pairs_with_and_without_improvement_are_named():
+    text = version_sentences(compared(BETTER, SAME, BETTER), compared(SAME, model_new="New-2"))
+    assert text.startswith("No newer model is better than the version before for every pair")
+    assert "New-1 is better for race and income and unclear for sex." in text
+
+
+def test_figures_that_improved_are_named_if_a_result_is_unclear():
+    assert version_sentences(compared(PARTLY, PARTLY, PARTLY)) == (
+        "For New-1 the result is unclear: accuracy and CFR improved for every pair of groups, "
+        "without a significant change in AD."
+    )
+    assert version_sentences(compared(SAME)) == "For New-1 the result is unclear."
+
+
+def test_worse_versions_are_named():
+    text = version_sentences(compared(WORSE), compared(BETTER, model_new="New-2"))
+    assert text == (
+        "New-2 is better than the version before: accuracy and CFR are higher and AD is lower. "
+        "New-1 is worse than the version before: accuracy and CFR are lower and AD is higher."
+    )
+
+
+def test_versions_asked_different_questions_get_no_verdict():
+    note = "different questions: benchmark versions 0 and 1"
+    rows = compared(BETTER, BETTER, BETTER, benchmark_version="0 → 1", method_note=note)
+    assert version_sentences(rows) == (
+        "New-1 was asked different questions than the version before: no verdict."
+    )
+    markup = chart_html(version_chart(of(rows), name="c"))
+    assert "different questions, no verdict" in markup
+    assert "var(--a)" not in markup
+    assert "var(--b)" not in markup
+    assert set(re.findall(r"p\xa0[^,]*, ([a-z ]+)\"", markup)) == {"different questions"}
+
+
+def test_each_set_is_named_if_there_are_several():
+    rows = [compared(SAME), compared(BETTER, strategy="cot")]
+    text = version_sentences(*rows)
+    assert "prompt “reasoning first”) is better" in text
+    assert "plain prompt) the result is unclear" in text
+
+
+def bounds(row):
+    unknown = dict.fromkeys(("old", "new", "estimate", "p_adjusted", "p_pair_adjusted"), math.nan)
+    return row | unknown | {"verdict": None, "missing": "bounds"}
+
+
+def test_ranges_are_shown_without_test_under_bounds():
+    rows = [bounds(row) for row in compared(BETTER, SAME)]
+    assert version_sentences(rows).endswith("There is no test.")
+    chart = version_chart(of(rows), name="c")
+    assert "<circle" not in "".join(cell.marks for row in chart.rows for cell in row.cells)
+    cells = charted(chart_html(chart))
+    assert cells["Old-1 → New-1", "Race", "AD"] == "AD: change −6.0 to −2.0 points"
+    markup = change_table([(one, p) for one in of(rows) for p in one.pairs], name="t", limits="x")
+    assert "−6.0 to −2.0" in markup.as_raw_html()
+    assert "adjusted p" not in markup.as_raw_html()
+    prompts = [row | {"kind": "strategy", "strategy": "plain → cot"} for row in rows]
+    prompts = [row | {"model_old": "New-1"} for row in prompts]
+    assert prompt_finding(of(prompts, "strategy"), release_of(prompts)).endswith("no test.")
+    assert "−6.0 to −2.0" in chart_html(prompt_chart(of(prompts, "strategy"), name="c"))
+
+
+def test_unknown_figures_are_not_drawn():
+    rows = [bounds(row) | {"ci_low": math.nan, "ci_high": math.nan} for row in compared(SAME)]
+    rows += compared(BETTER, model_new="New-2")
+    cells = charted(chart_html(version_chart(of(rows), name="c")))
+    assert cells["", "Old-1 → New-1", "CFR"] == "CFR: change not known points"
+    assert "nan" not in chart_html(version_chart(of(rows), name="c"))
+    assert version_sentences(rows).startswith("New-2 is better")
+
+
+def test_dots_are_where_the_figures_are():
+    rows = compared(BETTER, WORSE, SAME)
+    chart = version_chart(of(rows), name="c")
+    at = {(r["attribute"], r["metric"]): r for r in rows}
+    for row, attribute in zip(chart.rows[1:], ("race", "sex", "ses"), strict=True):
+        for axis, cell, metric in zip(
+            chart.axes, row.cells, ("delta_accuracy", "delta_cfr", "delta_ad"), strict=True
+        ):
+            own = at[attribute, metric]
+            dots = re.findall(r'<circle cx="([^"]+)"', cell.marks)
+            assert dots == [axis.at(100 * own["old"]), axis.at(100 * own["new"])]
+            assert cell.words == words_of(own)
+    accuracy, cfr, ad = chart.axes
+    assert (accuracy.low, accuracy.high, accuracy.ticks[-1]) == (cfr.low, cfr.high, 100)
+    assert ad.ticks[0] == ad.low == 0
+    assert ad.ticks[-1] <= 26
+
+
+def prompts(*rows):
+    found = []
+    for own, prompt in zip(rows, ("aware", "cot", "few"), strict=False):
+        found += [
+            row | {"kind": "strategy", "strategy": f"plain → {prompt}", "model_old": "New-1"}
+            for row in own
+        ]
+    return found
+
+
+def prompt_sentences(rows, plain="disparity", other="disparity"):
+    release = release_of(rows, estimates=verdicts_of(rows, plain, other))
+    return prompt_finding(comparisons_of_kind(release, "strategy")["demo"], release)
+
+
+def test_prompts_that_change_nothing():
+    rows = prompts(compared(SAME, SAME, SAME), compared(SAME, SAME, SAME))
+    assert prompt_sentences(rows) == (
+        "No prompt closes the gap between groups: it stays a disparity in all 6 comparisons. "
+        "Of 6 changes in AD from the plain prompt, none is significant."
+    )
+    assert "of 6 disparities, none becomes equivalent" in prompt_sentences(
+        rows, other="inconclusive"
+    )
+    assert prompt_sentences(rows, "inconclusive").startswith(
+        "With the plain prompt no gap between groups is a disparity."
+    )
+
+
+def test_prompts_are_named_by_how_often_they_help():
+    rows = prompts(compared(BETTER, SAME, SAME), compared(BETTER, BETTER, WORSE))
+    text = prompt_sentences(rows)
+    assert text.endswith(
+        "Of 6 changes in AD from the plain prompt, 4 are significant. The gap is smaller with "
+        "“reasoning first” (2 of 3) and “bias warning” (1 of 3) and larger with “reasoning first” "
+        "(1 of 3)."
+    )
+
+
+def test_a_single_significant_change_is_given_with_its_size():
+    assert prompt_sentences(prompts(compared(SAME, BETTER))).endswith(
+        "Of 2 changes in AD from the plain prompt, one is significant: with “bias warning”, the "
+        "gap of New-1 (sex) changes by −4.0 points (95% interval −6.0 to −2.0, adjusted "
+        "p\u00a0=\u00a00.030)."
+    )
+    assert prompt_sentences(prompts(compared(SAME))).endswith(
+        "The change in AD is not significant."
+    )
+
+
+def test_a_prompt_that_closes_a_gap_is_named():
+    assert "closes the gap (to within ±5.0 points) for New-1 with “bias warning” (race)" in (
+        prompt_sentences(prompts(compared(BETTER)), other="equivalent")
+    )
+
+
+def test_only_significant_changes_have_a_colour():
+    rows = prompts(compared(BETTER, SAME, WORSE))
+    chart = prompt_chart(of(rows, "strategy"), name="c")
+    markup = [chart_html(chart).split("<tr>")[n] for n in (-3, -2, -1)]
+    colours = [set(re.findall(r"var\(--[ab]\)", row)) for row in markup]
+    assert colours == [{"var(--b)"}, set(), {"var(--a)"}]
+
+
+def test_prompts_that_were_not_tested_are_marked():
+    other = prompts(compared(SAME), compared(SAME, model_new="New-2"))
+    rows = [row | {"model_old": row["model_new"]} for row in other]
+    cells = charted(chart_html(prompt_chart(of(rows, "strategy"), name="c")))
+    assert cells["", "New-1", "reasoning first"] == "not tested"
+    assert cells["", "New-2", "reasoning first"].startswith("AD 20.0 to 19.0")
+
+
+def test_three_pairs_and_hostile_names_are_shown():
+    demo = load_benchmark("demo")
+    race = three_pairs(demo)
+    rows = [
+        row | {"group_a": a, "group_b": b}
+        for (a, b), changes in zip(race.pairs, (BETTER, SAME, WORSE), strict=True)
+        for row in compared(changes, model_old=HOSTILE, model_new=HOSTILE[::-1])
+    ]
+    own = of(rows, attributes={**demo.attributes, "race": race})
+    text = version_finding(own)
+    assert (
+        "better for <i>A</i> − B & |, worse for B & | − $c$ and unclear for <i>A</i> − $c$" in text
+    )
+    chart = version_chart(own, name="c")
+    cells = charted(chart_html(chart))
+    assert {name for _, name, _ in cells} == {race.pair_label(pair) for pair in race.pairs}
+    assert {heading for heading, _, _ in cells} == {f"{HOSTILE} → {HOSTILE[::-1]}"}
+    changes = [(one, pair) for one in own for pair in one.pairs]
+    for markup in (
+        chart_html(chart),
+        chart_svg(chart),
+        change_table(changes, name="t", limits="95% CI").as_raw_html(),
+    ):
+        assert "<b>x" not in markup
+        assert "<i>A" not in markup
+        assert "&lt;i&gt;A" in markup
+
+
+def test_shared_verdict_is_in_no_column_and_reasons_are_shown():
+    def heads(rows):
+        changes = [(one, pair) for one in of(rows) for pair in one.pairs]
+        return change_table(changes, name="t", limits="95% CI").as_raw_html()
+
+    assert "Verdict" not in heads(compared(BETTER, BETTER))
+    assert "Verdict" in heads(compared(BETTER, SAME))
+    assert "Verdict" in heads(compared(BETTER))
+    reason = "the better model guesses"
+    rows = [row | {"verdict_reason": reason} for row in compared(SAME, SAME)]
+    assert heads(rows).count(reason) == 2
+    tiny = heads(compared(((0.1, 0.0), *BETTER[1:])))
+    assert "&lt; 0.001" in tiny.replace("\xa0", " ") or "< 0.001" in tiny.replace("\xa0", " ")
+    assert not re.search(r">0(\.0+)?<", tiny)
+
+
+@pytest.mark.parametrize(
+    ("family", "named"),
+    [
+        ("model", "the comparison"),
+        ("board", "all comparisons of the board"),
+        ("release", "all comparisons of the release"),
+    ],
+)
+def test_how_to_read_changes_names_the_family_that_is_adjusted_together(family, named):
+    text = how_to_read_changes(release_of([], family=family))
+    assert f"over the pairs of {named}." in text
+    assert text.count("at most 0.05") == 2
+
+
+def test_how_to_read_changes_promises_no_verdict_under_bounds():
+    release = release_of([])
+    release.policies = ["bounds"]
+    text = how_to_read_changes(release)
+    assert "no test and no verdict" in text
+    assert "win-win" not in text
