@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from fairstats._lib.formatting import points
 from fairstats.answers.strategies import strategy_label
 from fairstats.report.change_rows import (
     FIGURES,
@@ -142,21 +143,22 @@ def _gaps(pair: PairChange) -> tuple[float, ...]:
 
 def _gap(axis: Axis, pair: PairChange | None) -> Cell:
     if pair is None:
-        middle = (axis.low + axis.end) / 2
-        none = "not tested"
-        return Cell(words(axis, middle, none, anchor="middle", shift=0, colour=DIM), none)
+        return _without_marks(axis, "not tested", "not tested")
     row, direction = pair.figures[_AD], pair.direction(_AD)
     plain, other, low, high = _gaps(pair)
-    text = change_text(row)
-    if math.isnan(other):
-        return Cell(words(axis, axis.low, text, colour=DIM), change_words(_AD, pair))
-    colour = _COLOURS[direction]
+    if math.isnan(row["estimate"]):
+        return _without_marks(axis, change_text(row), change_words(_AD, pair))
+    colour, label = _COLOURS[direction], points(row["estimate"])
     marks = line(axis, low, high, colour=colour)
     marks += dot(axis, plain, colour=DIM, hollow=True) + dot(axis, other, colour=colour)
-    marks += words(
-        axis, max(plain, high), text.split(" (")[0], colour=INK if direction else DIM, shift=8
-    )
+    ink = INK if direction else DIM
+    marks += words(axis, max(plain, other, high), label, colour=ink, shift=8)
     return Cell(marks, change_words(_AD, pair), row["estimate"])
+
+
+def _without_marks(axis: Axis, text: str, said: str) -> Cell:
+    middle = (axis.low + axis.end) / 2
+    return Cell(words(axis, middle, text, anchor="middle", shift=0, colour=DIM), said)
 
 
 def _rows(groups: Sequence[_Group]) -> Iterable[Row]:

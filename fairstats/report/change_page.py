@@ -25,6 +25,7 @@ _TERMS = (
     "CFR is the share of vignette pairs with the same answer for both groups. AD is the accuracy "
     "gap between the groups of a pair, in percentage points."
 )
+_BOUNDS = "bounds"
 _Change = tuple[Comparison, PairChange]
 
 
@@ -35,10 +36,9 @@ def show_versions(release: Release) -> None:
         _show_text(version_finding(compared), compared)
         interval = f"change in points, with its {level(release.alpha)} interval"
         marks = f"○ older version, ● newer version. Figures: {interval}"
-        _show_key(release, marks, better="better", worse="worse")
+        _show_key(compared, marks, release.alpha, better="better", worse="worse")
         show_chart(version_chart(compared, name=f"versions-{number}"), css_class="changed")
-        changes = [(one, pair) for one in compared for pair in one.pairs]
-        _show_table(changes, release, name=f"version-changes-{number}", about="")
+        _show_table(_changes(compared), release.alpha, name=f"version-changes-{number}")
 
     _show_benchmarks(release, VERSION, show)
 
@@ -54,15 +54,15 @@ def show_strategies(release: Release) -> None:
             f"interval of the change. Figures: change in points. Shaded: AD up to {margin} points, "
             "the equivalence margin"
         )
-        _show_key(release, marks, better="smaller gap", worse="larger gap")
+        _show_key(compared, marks, release.alpha, better="smaller gap", worse="larger gap")
         show_chart(prompt_chart(compared, name=f"prompts-{number}"), css_class="changed prompts")
-        changes = [(one, pair) for one in compared for pair in one.pairs]
+        changes = _changes(compared)
         shown = [(one, pair) for one, pair in changes if pair.any_significant]
         about = f"{len(shown)} of {len(changes)} comparisons have a significant change. "
-        if not shown:
+        if shown:
+            _show_table(shown, release.alpha, name=f"prompt-changes-{number}", about=about)
+        elif _policies(compared) != {_BOUNDS}:
             show_markdown("::: small\nNo change in accuracy, CFR or AD is significant.\n:::")
-        else:
-            _show_table(shown, release, name=f"prompt-changes-{number}", about=about)
 
     _show_benchmarks(release, STRATEGY, show)
 
@@ -76,48 +76,56 @@ def _show_benchmarks(
         if len(compared) > 1:
             show_markdown(f"## {escape_markdown(own[0].benchmark.title)}")
         show(own, number)
-    if not compared:
-        return
     if output_format() == "html":
         links = download_links("comparisons")
         show_html(f'<p class="downloads">All comparisons: {links}</p>')
-    with closed("When is a change significant, or a win-win?"):
+    with closed("How to read the figures"):
         show_markdown(how_to_read_changes(release))
+
+
+def _changes(compared: Sequence[Comparison]) -> list[_Change]:
+    return [(one, pair) for one in compared for pair in one.pairs]
+
+
+def _policies(compared: Sequence[Comparison]) -> set[str]:
+    """The policies for missing answers."""
+    return {row["missing"] for _, pair in _changes(compared) for row in pair.figures.values()}
 
 
 def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
     """The finding, then what is the same for all rows."""
     contexts = {one.context for one in compared}
-    parts = [*contexts] if len(contexts) == 1 else []
-    pairs = {pair.pair: pair for one in compared for pair in one.pairs}
+    parts = [f"{one[:1].upper()}{one[1:]}" for one in contexts if len(contexts) == 1]
+    pairs = {pair.pair: pair for _, pair in _changes(compared)}
     parts += [f"{p.name}: {p.groups}" for p in pairs.values() if p.name != p.groups]
     about = escape_markdown(". ".join([*parts, ""]))
-    figures = [row for one in compared for pair in one.pairs for row in pair.figures.values()]
-    if all(row["missing"] == COMMON for row in figures):
+    if _policies(compared) == {COMMON}:
         about += "Only vignettes that both sides answered for both groups count. "
     show_markdown(f"::: lede\n{escape_markdown(finding)}\n:::\n\n::: small\n{about}{_TERMS}\n:::")
 
 
-def _show_key(release: Release, marks: str, *, better: str, worse: str) -> None:
+def _show_key(
+    compared: Sequence[Comparison], marks: str, alpha: float, *, better: str, worse: str
+) -> None:
     """What the signs of a chart mean."""
-    if release.policies == ["bounds"]:
-        show_markdown("::: small\nFigures: the range of the change, in points.\n:::")
-        return
-    show_markdown(
-        f"::: small\n{marks}. In colour: significant changes (adjusted p at most "
-        f"{release.alpha:g}), [●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}.\n:::"
+    text = (
+        f"{marks}. In colour: significant changes (adjusted p at most {alpha:g}), "
+        f"[●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}."
     )
+    if _policies(compared) == {_BOUNDS}:
+        text = "Figures: the range of the change, in points."
+    show_markdown(f"::: small\n{text}\n:::")
 
 
-def _show_table(changes: Sequence[_Change], release: Release, *, name: str, about: str) -> None:
+def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: str = "") -> None:
     """The changes of all three figures, with what all rows have in common in the caption."""
-    limits = "range" if release.policies == ["bounds"] else f"{level(release.alpha)} CI"
-    caption = f"{about}Accuracy is the mean of the two groups. Bold: significant changes."
+    bounds = _policies([one for one, _ in changes]) == {_BOUNDS}
+    caption = f"{about}Accuracy is the mean of the two groups."
+    if not bounds:
+        caption += " Bold: significant changes."
     verdict = shared_verdict(changes)
     if verdict is not None:
         caption += f" All {len(changes)} verdicts: {verdict}."
-    show_table(
-        change_table(changes, name=name, limits=limits),
-        caption=caption,
-        css_class="estimates compact",
-    )
+    limits = "range" if bounds else f"{level(alpha)} CI"
+    table = change_table(changes, name=name, limits=limits)
+    show_table(table, caption=caption, css_class="estimates compact")

@@ -75,19 +75,19 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
         row[metric] = _change(figures, pair.direction(metric))
         row[f"{metric}_p"] = p_cell(figures["p_adjusted"])
     verdict = pair.verdict
-    if verdict is None:
-        return row
+    if verdict is None or not one.alike:
+        return row | {"verdict": "" if verdict is None else "no verdict"}
     row["verdict"] = escape_html(f"{_MARKS[verdict]}{verdict}")
     if pair.reason:
         row["verdict"] += f'<br><small class="said">{escape_html(pair.reason)}</small>'
-    row["verdict_p"] = p_cell(pair.figures["delta_ad"]["p_pair_adjusted"])
-    return row
+    return row | {"verdict_p": p_cell(pair.figures["delta_ad"]["p_pair_adjusted"])}
 
 
 def _heading(one: Comparison, several: bool) -> str:
     """What is compared, and why it is not like for like."""
     text = f"{one.models} ({one.context})" if several else one.models
-    return f"{text}. Not like for like: {one.note}" if one.note else text
+    note = one.note if one.alike else "different questions"
+    return f"{text}. Not like for like: {note}" if note else text
 
 
 def _change(row: Mapping[Any, Any], direction: int) -> str:

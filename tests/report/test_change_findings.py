@@ -73,11 +73,19 @@ def test_worse_versions_are_named():
 def test_versions_asked_different_questions_get_no_verdict():
     note = "different questions: benchmark versions 0 and 1"
     rows = compared(BETTER, BETTER, BETTER, benchmark_version="0 → 1", method_note=note)
+    given = {"verdict": "unclear", "verdict_reason": "the questions are different"}
+    rows = [row | given for row in rows]
     assert version_sentences(rows) == (
         "New-1 was asked different questions than the version before: no verdict."
     )
     markup = chart_html(version_chart(of(rows), name="c"))
     assert "different questions, no verdict" in markup
+    changes = [(one, pair) for one in of(rows) for pair in one.pairs]
+    table = change_table(changes, name="t", limits="95% CI").as_raw_html()
+    assert table.count(">no verdict<") == 3
+    assert "Not like for like: different questions" in table
+    assert "<strong" not in table
+    assert "win-win" not in table
     assert "var(--a)" not in markup
     assert "var(--b)" not in markup
     assert set(re.findall(r"p\xa0[^,]*, ([a-z ]+)\"", markup)) == {"different questions"}
@@ -136,6 +144,18 @@ def test_dots_are_where_the_figures_are():
     assert (accuracy.low, accuracy.high, accuracy.ticks[-1]) == (cfr.low, cfr.high, 100)
     assert ad.ticks[0] == ad.low == 0
     assert ad.ticks[-1] <= 26
+
+
+def test_the_interval_of_a_change_begins_at_the_gap_with_the_plain_prompt():
+    (row,) = (r for r in prompts(compared(BETTER)) if r["metric"] == "delta_ad")
+    chart = prompt_chart(of(prompts(compared(BETTER)), "strategy"), name="c")
+    (axis,), (cell,) = chart.axes, chart.rows[0].cells
+    ends = re.findall(r'<line x1="([^"]+)" x2="([^"]+)"', cell.marks)
+    limits = [100 * (row["old"] + row[side]) for side in ("ci_low", "ci_high")]
+    assert ends == [tuple(map(axis.at, limits))]
+    dots = re.findall(r'<circle cx="([^"]+)"[^>]* fill="([^"]+)"', cell.marks)
+    assert dots[0] == (axis.at(100 * row["old"]), "none")
+    assert dots[1][0] == axis.at(100 * row["new"])
 
 
 def prompts(*rows):
@@ -249,6 +269,8 @@ def test_shared_verdict_is_in_no_column_and_reasons_are_shown():
     reason = "the better model guesses"
     rows = [row | {"verdict_reason": reason} for row in compared(SAME, SAME)]
     assert heads(rows).count(reason) == 2
+    verdict = heads([row | {"p_pair_adjusted": 0.0123} for row in compared(BETTER)])
+    assert re.search(r"win-win</td>\s*<td[^>]*>0\.012</td>", verdict)
     tiny = heads(compared(((0.1, 0.0), *BETTER[1:])))
     assert "&lt; 0.001" in tiny.replace("\xa0", " ") or "< 0.001" in tiny.replace("\xa0", " ")
     assert not re.search(r">0(\.0+)?<", tiny)
