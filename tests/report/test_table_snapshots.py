@@ -21,6 +21,7 @@ from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.audit_tables import diagnostics_table, findings_table, verdict_table
 from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_tables import attribute_table, overview_table
+from fairstats.report.change_rows import comparisons_of_kind
 from fairstats.report.change_tables import change_table
 from fairstats.report.flips_section import flip_table
 from fairstats.report.rank_table import difference_matrix
@@ -164,13 +165,19 @@ def diagnostics(release: Release) -> GT:
     return diagnostics_table(rows[tests], release)
 
 
+def changes(release: Release) -> GT:
+    compared = comparisons_of_kind(release, "version")["three"]
+    own = [(one, pair) for one in compared for pair in one.pairs]
+    return change_table(own, name="changes", limits="95% CI")
+
+
 TABLES: dict[str, Callable[[Release], GT]] = {
     "overview_table": lambda release: overview_table(first_board(release), name="board"),
     "attribute_table": lambda release: attribute_table(first_board(release), 0, name="race"),
     "difference_matrix": lambda release: difference_matrix(
         next(release.boards), name="differences"
     ),
-    "change_table": lambda release: change_table(release.comparisons, release, name="changes"),
+    "change_table": changes,
     "estimates_table": estimates,
     "policy_table": policies,
     "choice_table of intervals": lambda release: choices(release, INTERVAL),
