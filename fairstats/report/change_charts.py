@@ -27,7 +27,7 @@ _Group = tuple[str, str, list[tuple[PairChange, tuple[Cell, ...]]]]
 
 
 def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """Accuracy, CFR and AD of older and newer models, one row per pair of groups.
+    """Draw accuracy, CFR and AD of older and newer models, one row per pair of groups.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
 
 
 def _figure_axis(metric: str, compared: Sequence[Comparison]) -> Axis:
-    """An axis from 0 for AD; the same axis, up to 100%, for accuracy and CFR."""
+    """Return an axis from 0 for AD; the same axis, up to 100%, for accuracy and CFR."""
     label, note = FIGURES[metric]
     shown = {_AD} if metric == _AD else set(FIGURES) - {_AD}
     values = [
@@ -88,7 +88,7 @@ def _gap_axis(
 
 
 def _with_room(axis: Axis, room: float) -> Axis:
-    """The axis with a part for labels at its right, a share of its range, without ticks."""
+    """Add room for labels at the right of an axis, a share of its range, without ticks."""
     return replace(axis, high=axis.high + room * (axis.high - axis.low), end=axis.high)
 
 
@@ -103,7 +103,7 @@ def _dumbbell(axis: Axis, metric: str, pair: PairChange) -> Cell:
 
 
 def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
-    """AD with each prompt and with the plain one: a panel per prompt, a row per model and pair.
+    """Draw AD with each prompt and with the plain one: a panel per prompt, a row per pair.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def prompt_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
 
 
 def _gaps(pair: PairChange) -> tuple[float, ...]:
-    """AD with the plain prompt and with the other, and the limits of the change from the plain."""
+    """Return AD with the plain and the other prompt, and the limits of the change from plain."""
     row = pair.figures[_AD]
     old = row["old"]
     return tuple(100 * v for v in (old, row["new"], old + row["ci_low"], old + row["ci_high"]))
@@ -162,7 +162,7 @@ def _without_marks(axis: Axis, text: str, said: str) -> Cell:
 
 
 def _rows(groups: Sequence[_Group]) -> Iterable[Row]:
-    """A heading per group with its pairs below; one row per group if each has a single pair."""
+    """Yield a heading per group, then its pairs; one row per group if each has a single pair."""
     alone = all(len(rows) == 1 for _, _, rows in groups)
     for heading, note, rows in groups:
         if not alone:

@@ -1,4 +1,4 @@
-"""What comparisons of versions and of prompts show, in sentences made from their tables."""
+"""Sentences on comparisons of versions and of prompts, made from the release's tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Outcome = tuple[int, str]
 
 
 def version_finding(compared: Sequence[Comparison]) -> str:
-    """Which newer models are better than the version before them, as plain text.
+    """Say which newer models are better than the version before them, as plain text.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 
 
 def _outcome(one: Comparison) -> _Outcome:
-    """What became of a model, and the words that follow its name."""
+    """Return what became of a model, and the words that follow its name."""
     if not one.alike:
         return _UNLIKE, "asked different questions than the version before: no verdict"
     verdicts = [pair.verdict for pair in one.pairs]
@@ -68,7 +68,7 @@ def _outcome(one: Comparison) -> _Outcome:
 
 
 def _figures_changed(one: Comparison, every: str) -> str:
-    """The figures that changed significantly, in one direction, for all pairs of a comparison."""
+    """Name the figures that changed significantly and in one direction for all pairs."""
     directions = {metric: {pair.direction(metric) for pair in one.pairs} for metric in FIGURES}
     parts = []
     for direction, verb in ((1, "improved"), (-1, "became worse")):
@@ -106,7 +106,7 @@ _GAP = [
 
 
 def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
-    """Whether another prompt closes or narrows gaps, as plain text.
+    """Say whether another prompt closes or narrows gaps, as plain text.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
 
 
 def in_sentence(label: str) -> str:
-    """A label inside a sentence: a single capitalized word becomes lower case.
+    """Return a label for use inside a sentence: a single capitalized word in lower case.
 
     Examples
     --------

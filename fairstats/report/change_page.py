@@ -88,12 +88,12 @@ def _changes(compared: Sequence[Comparison]) -> list[_Change]:
 
 
 def _policies(compared: Sequence[Comparison]) -> set[str]:
-    """The policies for missing answers."""
+    """Return the policies for missing answers."""
     return {row["missing"] for _, pair in _changes(compared) for row in pair.figures.values()}
 
 
 def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
-    """The finding, then what is the same for all rows."""
+    """Show the finding, then what is the same for all rows."""
     contexts = {one.context for one in compared}
     parts = [f"{one[:1].upper()}{one[1:]}" for one in contexts if len(contexts) == 1]
     pairs = {pair.pair: pair for _, pair in _changes(compared)}
@@ -107,7 +107,7 @@ def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
 def _show_key(
     compared: Sequence[Comparison], marks: str, alpha: float, *, better: str, worse: str
 ) -> None:
-    """What the signs of a chart mean."""
+    """Show what the signs of a chart mean."""
     text = (
         f"{marks}. In colour: significant changes (adjusted p at most {alpha:g}), "
         f"[●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}."
@@ -118,7 +118,7 @@ def _show_key(
 
 
 def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: str = "") -> None:
-    """The changes of all three figures, with what all rows have in common in the caption."""
+    """Show the changes of all three figures; what all rows have in common is in the caption."""
     bounds = _policies([one for one, _ in changes]) == {_BOUNDS}
     caption = f"{about}Accuracy is the mean of the two groups."
     if not bounds:

@@ -158,7 +158,7 @@ def _text(value: object) -> str | None:
 
 
 def change_text(row: Mapping[Any, Any]) -> str:
-    """A change with its interval in points; its range if it is not known as one number."""
+    """Write a change with its interval in points; only its range if that is all that is known."""
     limits = point_range(row["ci_low"], row["ci_high"])
     if math.isnan(row["estimate"]):
         return limits or "not known"
@@ -166,7 +166,7 @@ def change_text(row: Mapping[Any, Any]) -> str:
 
 
 def change_words(metric: str, change: PairChange) -> str:
-    """A change in words, for screen readers and as a tooltip."""
+    """Describe a change in words, for screen readers and as a tooltip."""
     row, label = change.figures[metric], FIGURES[metric][0]
     words = f"{label}: change {change_text(row)} points"
     if not (math.isnan(row["old"]) or math.isnan(row["new"])):

@@ -21,7 +21,7 @@ _MARKS = {WIN_WIN: "▲ ", LOSE_LOSE: "▼ ", UNCLEAR: ""}
 
 
 def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str, limits: str) -> GT:
-    """One row per pair of groups, with the change of each figure; comparisons as groups of rows.
+    """Make a table of one row per pair of groups, with the change of each figure.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
 
 
 def _heading(one: Comparison, several: bool) -> str:
-    """What is compared, and why it is not like for like."""
+    """Name what is compared, and why it is not like for like."""
     text = f"{one.models} ({one.context})" if several else one.models
     note = one.note if one.alike else "different questions"
     return f"{text}. Not like for like: {note}" if note else text
