@@ -22,6 +22,7 @@ from fairstats.commands import (
 )
 
 app = typer.Typer(
+    rich_markup_mode="markdown",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,

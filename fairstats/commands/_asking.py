@@ -11,24 +11,44 @@ import typer
 from fairstats._lib.problems import InputError, Problem
 
 BaseUrl = Annotated[
-    str | None, typer.Option(help="An OpenAI-compatible server; its key in OPENAI_API_KEY.")
+    str | None,
+    typer.Option(help="URL of an OpenAI-compatible server. Its key is read from OPENAI_API_KEY."),
 ]
-MaxTokens = Annotated[int | None, typer.Option(help="The longest reply.")]
-Temperature = Annotated[float, typer.Option(help="Where the service takes it.")]
-Concurrency = Annotated[int, typer.Option(help="Requests under way at once.")]
-RequestsAMinute = Annotated[int | None, typer.Option(help="The most requests a minute.")]
-TokensAMinute = Annotated[int | None, typer.Option(help="The most tokens a minute.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Maximum number of tokens in a reply.")]
+Temperature = Annotated[
+    float, typer.Option(help="Sampling temperature, if the service accepts one.")
+]
+Concurrency = Annotated[int, typer.Option(help="Number of requests to run at once.")]
+RequestsAMinute = Annotated[
+    int | None, typer.Option(help="Maximum number of requests per minute (default: no limit).")
+]
+TokensAMinute = Annotated[
+    int | None, typer.Option(help="Maximum number of tokens per minute (default: no limit).")
+]
 Price = Annotated[
-    str | None, typer.Option(help="PROMPT,COMPLETION in dollars for a million tokens.")
+    str | None, typer.Option(help="Price in dollars per million tokens, as PROMPT,COMPLETION.")
 ]
-MaxCost = Annotated[float | None, typer.Option(help="Stop before it costs more.")]
-Timeout = Annotated[float, typer.Option(help="Seconds until a request is repeated.")]
-Retries = Annotated[int, typer.Option(help="How often a request is repeated.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(help="Stop before the cost exceeds this many dollars (default: no limit)."),
+]
+Timeout = Annotated[
+    float, typer.Option(help="Seconds to wait for a reply before repeating the request.")
+]
+Retries = Annotated[int, typer.Option(help="Maximum number of times to repeat a request.")]
 KeepFailures = Annotated[
-    bool, typer.Option("--keep-failures", help="Do not ask again what failed before.")
+    bool,
+    typer.Option("--keep-failures", help="Do not repeat requests that failed in an earlier run."),
 ]
-Batch = Annotated[bool, typer.Option("--batch", help="Ask through the service's Batch API.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked, and its cost.")]
+Batch = Annotated[
+    bool, typer.Option("--batch", help="Send the requests through the service's Batch API.")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Show what would be sent and the estimated cost. Send no request."
+    ),
+]
 
 
 @contextmanager
@@ -48,6 +68,6 @@ def read_price(text: str) -> tuple[float, float]:
     except ValueError:
         prompt = completion = -1.0
     if not (0 <= prompt < 1e6 and 0 <= completion < 1e6):
-        remedy = "write dollars for a million tokens of prompt and of completion, e.g. 2,8"
-        raise InputError([Problem("--price", f"{text!r} is no price", remedy)])
+        remedy = "write the dollars per million tokens of prompt and of completion, e.g. 2,8"
+        raise InputError([Problem("--price", f"{text!r} is not a price", remedy)])
     return prompt, completion

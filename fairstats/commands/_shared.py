@@ -25,22 +25,26 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Paths = Annotated[list[Path], typer.Argument(help="Answer files or folders of them.")]
+Paths = Annotated[list[Path], typer.Argument(help="Answer files, or folders of answer files.")]
 Missing = Annotated[
     MissingPolicy | None,
-    typer.Option(help="Policy for missing answers."),
+    typer.Option(help="Policy for missing answers (default: the benchmark's policy)."),
 ]
 Files = Annotated[
     list[Path] | None,
-    typer.Option("--benchmark-file", help="A benchmark's .toml that is not built in; repeatable."),
+    typer.Option(
+        "--benchmark-file", help="The .toml file of a benchmark that is not built in. Repeatable."
+    ),
 ]
 RubricFiles = Annotated[
     list[Path] | None,
-    typer.Option("--rubric-file", help="A rubric's .toml that is not built in; repeatable."),
+    typer.Option(
+        "--rubric-file", help="The .toml file of a rubric that is not built in. Repeatable."
+    ),
 ]
-Alpha = Annotated[float, typer.Option(help="1 - confidence level.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+Alpha = Annotated[float, typer.Option(help="Significance level: 1 − confidence level.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the table as JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
 
 
 def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
@@ -116,7 +120,15 @@ def load_rubric_files(files: list[Path] | None) -> list[Rubric]:
 
 def check_alpha(alpha: float) -> None:
     if not 0 < alpha < 0.5:
-        raise InputError([Problem("--alpha", f"{alpha} is no error rate", "below 0.5, e.g. 0.05")])
+        raise InputError(
+            [
+                Problem(
+                    "--alpha",
+                    f"{alpha} is out of range",
+                    "give a number above 0 and below 0.5, e.g. 0.05",
+                )
+            ]
+        )
 
 
 def print_problems(problems: Any, *, err: bool = True) -> None:
@@ -149,7 +161,7 @@ def plugin(group: str, name: str) -> Callable[..., Any]:
     found = plugins(group)
     if name not in found:
         kind = group.removeprefix("fairstats.").replace("_", " ")
-        remedy = f"installed {kind}: {', '.join(found) or 'none'}"
-        raise InputError([Problem(name, f"is none of the {kind}", remedy)])
+        remedy = f"use one of: {', '.join(found)}" if found else "install one"
+        raise InputError([Problem(name, f"is not one of the installed {kind}", remedy)])
     loaded: Callable[..., Any] = found[name].load()
     return loaded

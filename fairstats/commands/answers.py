@@ -29,14 +29,14 @@ commands = typer.Typer()
 @commands.command()
 @says_what_is_wrong
 def validate(paths: Paths, benchmark_file: Files = None) -> None:
-    """List every problem of answer files, with row, column, value and what to do."""
+    """Check answer files and list every problem: row, column, value and remedy."""
     from fairstats.answers.validation import validate_files
 
     problems = validate_files(paths, benchmarks=load_files(benchmark_file))
     if problems:
         print_problems(problems, err=False)
         raise typer.Exit(1)
-    typer.echo("no problem found")
+    typer.echo("no problems found")
 
 
 Pairs = list[str] | None
@@ -53,40 +53,49 @@ def _layouts() -> str:
 def import_answers(
     layout: Annotated[
         str,
-        typer.Argument(help=f"Their layout: {_layouts()}."),
+        typer.Argument(help=f"Format of the files: {_layouts()}."),
     ],
-    files: Annotated[list[Path], typer.Argument(help="Files as they were released, or folders.")],
-    out: Annotated[Path, typer.Option(help="Folder for the answers.")],
-    model: Annotated[str | None, typer.Option(help="The model that answered.")] = None,
-    snapshot: Annotated[str | None, typer.Option(help="Its exact version.")] = None,
-    strategy: Annotated[str | None, typer.Option(help="How it was asked.")] = None,
-    benchmark: Annotated[
-        str | None, typer.Option(help="What was asked: a benchmark's name or .toml.")
+    files: Annotated[list[Path], typer.Argument(help="Files as released, or folders of them.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the answers to.")],
+    model: Annotated[
+        str | None, typer.Option(help="Name of the model that gave the answers.")
     ] = None,
-    benchmark_version: Annotated[str | None, typer.Option(help="The set of variants.")] = None,
+    snapshot: Annotated[str | None, typer.Option(help="Exact version of the model.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="Prompting strategy.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Option(help="Name or .toml file of the benchmark.")
+    ] = None,
+    benchmark_version: Annotated[
+        str | None, typer.Option(help="Version of the benchmark's vignettes.")
+    ] = None,
     map_: Annotated[
-        Pairs, typer.Option("--map", help="COLUMN=FIELD: which field fills a column; repeatable.")
+        Pairs,
+        typer.Option("--map", help="COLUMN=FIELD: fill a column from this field. Repeatable."),
     ] = None,
     set_: Annotated[
-        Pairs, typer.Option("--set", help="COLUMN=VALUE: the same in every row; repeatable.")
+        Pairs,
+        typer.Option(
+            "--set", help="COLUMN=VALUE: set a column to this value in every row. Repeatable."
+        ),
     ] = None,
     values: Annotated[
-        Pairs, typer.Option(help="COLUMN:THEIRS=OURS: what a value means; repeatable.")
+        Pairs,
+        typer.Option(help="COLUMN:THEIRS=OURS: replace a value in the files by ours. Repeatable."),
     ] = None,
     where: Annotated[
-        Pairs, typer.Option(help="FIELD=VALUE: only such records; repeatable.")
+        Pairs, typer.Option(help="FIELD=VALUE: import only records with this value. Repeatable.")
     ] = None,
     wide: Annotated[
         Pairs,
         typer.Option(
-            help="Tables with one row per item: the column of each group's answers, e.g. "
-            "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD; repeatable."
+            help="For tables with one row per item: the column of each group's answers, e.g. "
+            "white=ColumnA,black=ColumnB or sex:male=ColumnC,female=ColumnD. Repeatable."
         ),
     ] = None,
 ) -> None:
-    """Import answer files into the answers table, one parquet file per answer set.
+    """Import answer files into the answers table, as one parquet file per answer set.
 
-    A folder that has answers already gets the new ones added; the same answers are refused.
+    If the folder already contains answers, the new ones are added. Duplicates are rejected.
     """
     from fairstats.answers.files import write_answer_sets
 
@@ -115,9 +124,9 @@ def _pairs(option: str, texts: Pairs) -> dict[str, str]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise InputError([Problem(option, "is not NAME=VALUE", "write both", value=text)])
+            raise InputError([Problem(option, "must be NAME=VALUE", "give both parts", value=text)])
         if name in pairs:
-            raise InputError([Problem(option, "names it twice", "give one of the two", value=name)])
+            raise InputError([Problem(option, "is given twice", "keep one", value=name)])
         pairs[name] = value
     return pairs
 
@@ -130,9 +139,11 @@ def _values(texts: Pairs) -> dict[str, dict[str, str]]:
         theirs, equals, ours = pair.rpartition("=")
         if not (column and colon and theirs and equals):
             remedy = "write it like group:W=white"
-            raise InputError([Problem("--values", "is not COLUMN:THEIRS=OURS", remedy, value=text)])
+            raise InputError(
+                [Problem("--values", "must be COLUMN:THEIRS=OURS", remedy, value=text)]
+            )
         if theirs in meant.setdefault(column, {}):
-            raise InputError([Problem("--values", "is said twice", "keep one", value=text)])
+            raise InputError([Problem("--values", "is given twice", "keep one", value=text)])
         meant[column][theirs] = ours
     return meant
 
@@ -156,7 +167,7 @@ def _wide(texts: Pairs) -> dict[str, str]:
             attribute = prefix if colon else attribute
             if not (group and equals and column):
                 remedy = "write it like white=ColumnA,black=ColumnB"
-                raise InputError([Problem("--wide", "is not GROUP=COLUMN", remedy, value=pair)])
+                raise InputError([Problem("--wide", "must be GROUP=COLUMN", remedy, value=pair)])
             full = f"{attribute}:{group}" if attribute else group
             if full in groups:
                 message = "the group is given twice"
@@ -168,13 +179,14 @@ def _wide(texts: Pairs) -> dict[str, str]:
 @commands.command()
 @says_what_is_wrong
 def fetch(
-    name: Annotated[str, typer.Argument(help="What to get, e.g. fairmedqa.")],
-    out: Annotated[Path, typer.Option(help="Folder for the files.")],
+    name: Annotated[str, typer.Argument(help="Name of the data set, e.g. fairmedqa.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the files to.")],
     source: Annotated[
-        Path | None, typer.Option("--from", help="Take the files from this folder instead.")
+        Path | None,
+        typer.Option("--from", help="Copy the files from this folder instead of downloading them."),
     ] = None,
 ) -> None:
-    """Get released answer files and verify each by its sha256."""
+    """Download released answer files and verify the sha256 of each."""
     say = partial(typer.echo, err=True)
     fetched = plugin("fairstats.fetchers", name)(out, source=source, say=say)
     for path in fetched.files:
@@ -188,19 +200,21 @@ def fetch(
 @says_what_is_wrong
 def reparse(
     paths: Paths,
-    out: Annotated[Path, typer.Option(help="Folder for the new files.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the new files to.")],
     benchmark_file: Files = None,
     items: Annotated[
-        Path | None, typer.Option(help="JSON Lines with item_id and options, if not shipped.")
+        Path | None,
+        typer.Option(help="JSON Lines with item_id and options (default: the benchmark's items)."),
     ] = None,
     letters_only: Annotated[
-        bool, typer.Option("--letters-only", help="Read letters without the options' texts.")
+        bool,
+        typer.Option("--letters-only", help="Read option letters only; ignore the option texts."),
     ] = False,
     list_rows: Annotated[bool, typer.Option("--list", help="List every change.")] = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Read kept replies again with the present parser; --json and --csv give every change."""
+    """Parse stored replies again with the current parser. --json and --csv list every change."""
     reparsed, files = plugin("fairstats.collectors", "reparse")(
         paths,
         out,
@@ -221,8 +235,8 @@ def reparse(
         typer.echo(path, err=True)
     total = reparsed.groups()[["rows", "changed", "without_raw", "errors"]].sum()
     typer.echo(
-        f"{total['changed']} of {total['rows']} answers changed; left as they were: "
-        f"{total['without_raw']} without a kept reply, {total['errors']} failed requests",
+        f"{total['changed']} of {total['rows']} answers changed; not parsed: "
+        f"{total['without_raw']} without a stored reply, {total['errors']} failed requests",
         err=True,
     )
 

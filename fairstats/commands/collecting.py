@@ -37,25 +37,48 @@ commands.add_typer(collecting, name="collect")
 def collect(
     context: typer.Context,
     model: Annotated[
-        str | None, typer.Option(help="A model's name, e.g. GPT-4.1, or `embedded`.")
+        str | None, typer.Option(help="Name of the model, e.g. GPT-4.1, or `embedded`. Required.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the answers.")] = None,
-    benchmark: Annotated[str, typer.Option(help="A benchmark's name or .toml.")] = "demo",
-    strategy: Annotated[str, typer.Option(help="How to ask: plain, cot, ...")] = "plain",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write the answers to. Required.")
+    ] = None,
+    benchmark: Annotated[str, typer.Option(help="Name or .toml file of the benchmark.")] = "demo",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="Prompting strategy: plain, cot, role, aware, few, counterfactual or adversarial."
+        ),
+    ] = "plain",
     retrievals: Annotated[
-        Path | None, typer.Option(help="Ask with snippets: what `fairstats retrieve` wrote.")
+        Path | None,
+        typer.Option(
+            help="Add snippets from this file, written by `fairstats retrieve`, to the prompts."
+        ),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option(help="How many snippets to ask with; 10 unless told.")
+        int | None, typer.Option(help="Number of snippets to include in each prompt (default: 10).")
     ] = None,
     base_url: BaseUrl = None,
-    benchmark_version: Annotated[str | None, typer.Option(help="The set of variants.")] = None,
-    model_name: Annotated[str | None, typer.Option(help="Its name in the answers.")] = None,
+    benchmark_version: Annotated[
+        str | None,
+        typer.Option(help="Version of the benchmark's vignettes (default: the only one)."),
+    ] = None,
+    model_name: Annotated[
+        str | None,
+        typer.Option(help="Name of the model in the answers (default: the value of --model)."),
+    ] = None,
     max_tokens: MaxTokens = None,
     temperature: Temperature = 0.0,
-    samples: Annotated[int, typer.Option(help="How often to ask each variant.")] = 1,
-    limit: Annotated[int | None, typer.Option(help="Ask the first items only.")] = None,
-    shard: Annotated[str | None, typer.Option(help="k/n: one of n parts of the items.")] = None,
+    samples: Annotated[
+        int, typer.Option(help="Number of replies to request for each variant.")
+    ] = 1,
+    limit: Annotated[
+        int | None, typer.Option(help="Number of items to use, from the first (default: all).")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Use part k of n of the items, given as k/n (default: all items)."),
+    ] = None,
     concurrency: Concurrency = 8,
     rpm: RequestsAMinute = None,
     tpm: TokensAMinute = None,
@@ -67,9 +90,9 @@ def collect(
     batch: Batch = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Ask a model every variant of a benchmark's items and keep the replies.
+    """Query a model with every variant of a benchmark's items and store the replies.
 
-    Every reply is kept before it counts; the same command again asks only what is missing.
+    Each reply is stored as it arrives. Run the command again to request only what is missing.
     """
     from fairstats.benchmarks.declaration import load_benchmark
 
@@ -77,7 +100,7 @@ def collect(
         return
     if model is None or out is None:
         option = "--out" if model else "--model"
-        raise InputError([Problem(option, "is not given", "see `fairstats collect --help`")])
+        raise InputError([Problem(option, "is missing", "see `fairstats collect --help`")])
     with stoppable():
         path = plugin("fairstats.collectors", "chat")(
             load_benchmark(benchmark),
@@ -112,25 +135,36 @@ def collect(
 @commands.command()
 @says_what_is_wrong
 def retrieve(
-    corpus: Annotated[Path, typer.Option(help="A folder of .txt and .md, or .jsonl, .parquet.")],
-    retriever: Annotated[str, typer.Option(help="bm25, dense or rrf (both, fused).")],
-    out: Annotated[Path, typer.Option(help="Folder for the retrievals.")],
-    benchmark: Annotated[str, typer.Option(help="A benchmark's name or .toml.")] = "demo",
-    benchmark_version: Annotated[str | None, typer.Option(help="The set of variants.")] = None,
-    top: Annotated[int, typer.Option(help="How many snippets for each variant.")] = 20,
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of .txt and .md files, or a .jsonl or .parquet file of snippets."
+        ),
+    ],
+    retriever: Annotated[str, typer.Option(help="Retriever: bm25, dense or rrf (both, fused).")],
+    out: Annotated[Path, typer.Option(help="Folder to write the retrievals to.")],
+    benchmark: Annotated[str, typer.Option(help="Name or .toml file of the benchmark.")] = "demo",
+    benchmark_version: Annotated[
+        str | None,
+        typer.Option(help="Version of the benchmark's vignettes (default: the only one)."),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Number of snippets to retrieve for each variant.")] = 20,
     name: Annotated[
-        str | None, typer.Option(help="What to call the retriever in strategies.")
+        str | None,
+        typer.Option(
+            help="Name of the retriever in the strategies (default: the value of --retriever)."
+        ),
     ] = None,
     embeddings: Annotated[
-        str, typer.Option(help="The model of meaning: `embedded`, or its name at the service.")
+        str, typer.Option(help="Embedding model: `embedded`, or its name at the service.")
     ] = "embedded",
     base_url: BaseUrl = None,
-    chunk_words: Annotated[int, typer.Option(help="Words of a snippet, at most.")] = 120,
-    rrf_k: Annotated[int, typer.Option(help="The constant of reciprocal rank fusion.")] = 60,
+    chunk_words: Annotated[int, typer.Option(help="Maximum number of words in a snippet.")] = 120,
+    rrf_k: Annotated[int, typer.Option(help="Constant k of reciprocal rank fusion.")] = 60,
     timeout: Timeout = 120.0,
     retries: Retries = 5,
 ) -> None:
-    """Find the snippets of a corpus for every variant, to be asked with (collect --retrievals)."""
+    """Retrieve snippets from a corpus for every variant, for use with `collect --retrievals`."""
     from fairstats.benchmarks.declaration import load_benchmark
 
     found = plugin("fairstats.retrievers", "corpus")(
@@ -154,16 +188,18 @@ def retrieve(
 @collecting.command()
 @says_what_is_wrong
 def merge(
-    journals: Annotated[list[Path], typer.Argument(help="The journals of the parts.")],
-    out: Annotated[Path, typer.Option(help="Folder for the joined journal and the answers.")],
+    journals: Annotated[list[Path], typer.Argument(help="Journals of the parts.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder to write the merged journal and the answers to.")
+    ],
     benchmark: Annotated[
-        str | None, typer.Option(help="What was asked, where it is not built in: its .toml.")
+        str | None, typer.Option(help="The .toml file of the benchmark, if it is not built in.")
     ] = None,
     retrievals: Annotated[
-        Path | None, typer.Option(help="What was asked with, where snippets were.")
+        Path | None, typer.Option(help="File of the retrievals, if the prompts included snippets.")
     ] = None,
 ) -> None:
-    """Join the journals of a campaign; different replies to the same question are refused."""
+    """Merge the journals of a campaign. Different replies to the same question are rejected."""
     from fairstats.benchmarks.declaration import load_benchmark
 
     merged = plugin("fairstats.mergers", "chat")(

@@ -32,22 +32,25 @@ def analyze(
     paths: Paths,
     missing: Missing = None,
     alpha: Alpha = 0.05,
-    out: Annotated[Path | None, typer.Option(help="Write the estimates here (.parquet).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write the estimates to (.parquet).")
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
     engine: Annotated[
-        Engine, typer.Option(help="Where to count; duckdb and spark take parquet.")
+        Engine,
+        typer.Option(help="Engine that counts the answers; duckdb and spark read only parquet."),
     ] = "pandas",
     adjust: Annotated[
         Literal["holm", "hommel", "bh", "by", "max_t"],
-        typer.Option(help="How p-values are adjusted."),
+        typer.Option(help="Method for adjusting p-values for multiple tests."),
     ] = "holm",
     memory_limit: Annotated[
-        str, typer.Option(help="What DuckDB may hold in memory; it spills the rest to disk.")
+        str, typer.Option(help="Maximum memory that DuckDB may use; it writes the rest to disk.")
     ] = MEMORY_LIMIT,
 ) -> None:
-    """Estimate every figure and print a table, JSON or CSV."""
+    """Estimate all metrics and print them as a table, JSON or CSV."""
     from fairstats.answers.engines import engine_problems, scan_answers
     from fairstats.estimates.analyze import analyze as estimate
     from fairstats.report.terminal import print_estimates
@@ -67,12 +70,12 @@ def analyze(
     if out is not None:
         if out.suffix != ".parquet":
             raise InputError(
-                [Problem(str(out), "estimates are written as parquet", "end it in .parquet")]
+                [Problem(str(out), "must be a .parquet file", "end the name in .parquet")]
             )
         from fairstats.answers.files import write_parquet
 
         write_parquet(estimates, out)
-        typer.echo(f"{len(estimates)} estimates in {out}", err=True)
+        typer.echo(f"{len(estimates)} estimates written to {out}", err=True)
     print_table(estimates, as_json=as_json, as_csv=as_csv, show=print_estimates)
 
 
@@ -80,35 +83,37 @@ def analyze(
 @says_what_is_wrong
 def compare(
     paths: Paths,
-    old: Annotated[str, typer.Option(help="The older model's name.")],
-    new: Annotated[str, typer.Option(help="The newer model's name.")],
+    old: Annotated[str, typer.Option(help="Name of the older model.")],
+    new: Annotated[str, typer.Option(help="Name of the newer model.")],
     strategy: Annotated[str, typer.Option(help="Prompting strategy.")] = "plain",
     new_strategy: Annotated[
         str | None,
         typer.Option(help="Prompting strategy of the newer model (default: same as --strategy)."),
     ] = None,
     old_version: Annotated[
-        str | None, typer.Option(help="The benchmark version of the older model's answers.")
+        str | None, typer.Option(help="Benchmark version of the older model's answers.")
     ] = None,
     new_version: Annotated[
-        str | None, typer.Option(help="The benchmark version of the newer model's answers.")
+        str | None, typer.Option(help="Benchmark version of the newer model's answers.")
     ] = None,
     allow_different_items: Annotated[
         bool,
         typer.Option(
-            help="Compare answers to other items or versions, and mark every row; "
-            "other versions get no verdict."
+            help="Compare answers to different items or versions, and mark every row. "
+            "Different versions get no verdict."
         ),
     ] = False,
     missing: Annotated[
         ComparisonPolicy | None,
         typer.Option(
-            help="Policy for missing answers. Default: common, the pairs that both models answered."
+            help="Policy for missing answers (default: common, the pairs that both models "
+            "answered)."
         ),
     ] = None,
     alpha: Alpha = 0.05,
     adjust: Annotated[
-        Literal["holm", "hommel", "bh", "by"], typer.Option(help="How p-values are adjusted.")
+        Literal["holm", "hommel", "bh", "by"],
+        typer.Option(help="Method for adjusting p-values for multiple tests."),
     ] = "holm",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -141,9 +146,13 @@ def compare(
 @says_what_is_wrong
 def rank(
     paths: Paths,
-    metric: Annotated[Literal["ad", "cfr", "accuracy"], typer.Option(help="What ranks.")] = "ad",
+    metric: Annotated[
+        Literal["ad", "cfr", "accuracy"], typer.Option(help="Metric to rank by.")
+    ] = "ad",
     missing: Missing = None,
-    alpha: Annotated[float, typer.Option(help="1 - simultaneous confidence level.")] = 0.05,
+    alpha: Annotated[
+        float, typer.Option(help="Significance level: 1 − simultaneous confidence level.")
+    ] = 0.05,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Show which models differ: one row per pair of models.")
     ] = False,
@@ -151,7 +160,7 @@ def rank(
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Rank models on the items that all were asked, with confidence sets for the ranks.
+    """Rank models on the items that all of them were given, with confidence sets for the ranks.
 
     A model can hold the ranks from rank_low to rank_high. The best rank counts its missing answers
     against it. Models at chance, or with too many missing answers, are listed without a rank.
@@ -161,7 +170,9 @@ def rank(
 
     check_alpha(alpha)
     if missing == "bounds":
-        problem = Problem("--missing", "bounds gives no figure to rank by", "name another policy")
+        problem = Problem(
+            "--missing", "bounds gives no single estimate to rank by", "choose another policy"
+        )
         raise InputError([problem])
     ranking = rank_boards(
         read_answers(paths),
@@ -183,7 +194,7 @@ def policies(
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Show every figure under all four policies for missing answers."""
+    """Show all metrics under each of the four policies for missing answers."""
     from fairstats.answers.files import read_answers
     from fairstats.estimates.policy_table import compare_policies
 
@@ -191,7 +202,7 @@ def policies(
     known = load_files(benchmark_file)
     table = compare_policies(read_answers(paths), alpha=alpha, benchmarks=known)
     if not (as_json or as_csv):
-        # The limits and numbers of every policy would not fit beside each other.
+        # The limits and counts of all policies would not fit next to each other.
         table = table[[c for c in table if not c.startswith(("ci_", "n_a", "n_c", "n_i"))]]
         table = table.rename(columns=lambda name: name.removeprefix("estimate_"))
     print_table(table, as_json=as_json, as_csv=as_csv)
@@ -204,6 +215,6 @@ def _say_what_is_not_declared(answers: Any, benchmark_file: list[Path] | None) -
     problems = validate_answers(answers, benchmarks=load_files(benchmark_file))
     if problems:
         line, *more = in_lines(problems)
-        typer.echo(f"not what the benchmark declares: {line}", err=True)
+        typer.echo(f"does not match the benchmark's declaration: {line}", err=True)
         if more:
-            typer.echo(f"... and {len(more)} more; `fairstats validate` names them", err=True)
+            typer.echo(f"... and {len(more)} more; `fairstats validate` lists them", err=True)

@@ -26,21 +26,24 @@ commands = typer.Typer()
 @says_what_is_wrong
 def overlap(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files of retrievals, or of answers with --text.")
+        list[Path], typer.Argument(help="Retrieval files, or answer files with --text.")
     ],
     text: Annotated[
-        bool, typer.Option("--text", help="Compare the replies of answer files (ROUGE-L).")
+        bool, typer.Option("--text", help="Compare the replies in answer files (ROUGE-L).")
     ] = False,
     top_k: Annotated[
-        list[int] | None, typer.Option(help="How many snippets of each list; repeatable.")
+        list[int] | None,
+        typer.Option(help="Number of snippets of each list to compare. Repeatable."),
     ] = None,
-    items: Annotated[bool, typer.Option("--items", help="One row an item, of retrievals.")] = False,
+    items: Annotated[
+        bool, typer.Option("--items", help="Print one row per item (retrievals only).")
+    ] = False,
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Say how much of what was retrieved is the same for every variant of an item."""
+    """Measure how much of the retrieved text is the same for all variants of an item."""
     from fairstats.answers.files import read_answers
     from fairstats.retrieval.overlap import overlap_of_items, retrieval_overlap
     from fairstats.retrieval.reply_overlap import text_overlap
@@ -50,17 +53,19 @@ def overlap(
     known = load_files(benchmark_file)
     if text and (top_k or items):
         option = "--top-k" if top_k else "--items"
-        raise InputError([Problem(option, "is for retrievals", "leave it out, or --text")])
+        raise InputError([Problem(option, "is only for retrievals", "remove it, or remove --text")])
     if any(k < 1 for k in top_k or ()):
-        raise InputError([Problem("--top-k", "is no number of snippets", "1 or more")])
+        raise InputError([Problem("--top-k", "must be at least 1", "give a number of snippets")])
     if text:
         table = text_overlap(read_answers(paths), alpha=alpha, benchmarks=known)
     else:
         files = retrieval_files(paths)
         for path in paths:
             if not retrieval_files(path):
-                remedy = "name a file that `fairstats retrieve` wrote, or give --text"
-                raise InputError([Problem(str(path), "holds no retrievals", remedy)])
+                remedy = (
+                    "give a file written by `fairstats retrieve`, or add --text for answer files"
+                )
+                raise InputError([Problem(str(path), "contains no retrievals", remedy)])
         retrievals = read_retrievals(files)
         if items:
             table = overlap_of_items(retrievals, top_k=top_k or None, benchmarks=known)

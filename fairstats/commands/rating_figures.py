@@ -31,7 +31,7 @@ Ratings = Annotated[
     list[Path], typer.Argument(help="Ratings files, or folders with *.ratings.parquet.")
 ]
 
-#: What stands in a terminal; --json and --csv give every column.
+#: The columns shown in a terminal; --json and --csv give all of them.
 _SHOWN = {
     "bias_rates": (
         "rubric", "dataset", "model", "rater_group", "dimension", "aggregation", "estimate",
@@ -67,7 +67,7 @@ _SHOWN = {
 @commands.command()
 @says_what_is_wrong
 def validate(paths: Ratings, rubric_file: RubricFiles = None) -> None:
-    """List every problem of ratings files, or say what they hold."""
+    """Check ratings files: list every problem, or summarize the content if there are none."""
     from fairstats.ratings.files import read_ratings
 
     ratings = read_ratings(paths, rubrics=load_rubric_files(rubric_file))
@@ -86,8 +86,8 @@ def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
     option = f"--{'group' if column == 'rater_group' else column}"
     there = table[column].dropna().unique().tolist() if column in table else []
     if value not in there:
-        named = ", ".join(map(str, there[:20])) or "this table has none"
-        raise InputError([Problem(option, f"no row has {value!r}", f"there are: {named}")])
+        named = ", ".join(map(str, there[:20])) or "none in this table"
+        raise InputError([Problem(option, f"no row has {value!r}", f"use one of: {named}")])
     return table[table[column] == value]
 
 
@@ -111,16 +111,17 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
     @says_what_is_wrong
     def figures(
         paths: Ratings,
-        rubric: Annotated[str | None, typer.Option(help="Of this rubric alone.")] = None,
-        dimension: Annotated[str | None, typer.Option(help="Of this dimension alone.")] = None,
+        rubric: Annotated[str | None, typer.Option(help="Show only this rubric.")] = None,
+        dimension: Annotated[str | None, typer.Option(help="Show only this dimension.")] = None,
         dataset: Annotated[
-            str | None, typer.Option(help="Of this dataset alone; pooled: all together.")
+            str | None, typer.Option(help="Show only this dataset, or `pooled` for all together.")
         ] = None,
         group: Annotated[
-            str | None, typer.Option(help="Of this group of raters alone; pooled: all together.")
+            str | None,
+            typer.Option(help="Show only this rater group, or `pooled` for all together."),
         ] = None,
         whole: Annotated[
-            bool, typer.Option("--all", help="Print every row, not the main ones alone.")
+            bool, typer.Option("--all", help="Print all rows, not only the main ones.")
         ] = False,
         alpha: Alpha = 0.05,
         as_json: AsJson = False,
@@ -138,7 +139,7 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
         found = RATING_TABLES[table].make(ratings, alpha=alpha, rubrics=rubrics)
         if found.empty:
             where = ", ".join(map(str, paths))
-            raise InputError([Problem(where, "hold no such ratings", nothing)])
+            raise InputError([Problem(where, "no such ratings in these files", nothing)])
 
         wanted = {
             "rubric": rubric,
@@ -157,8 +158,9 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
             terminal.print_table(columns.loc[:, columns.notna().any()])
             if len(shown) < len(rows):
                 typer.echo(
-                    f"{len(shown):,} of {len(rows):,} rows: all datasets together, and what is "
-                    "always asked; --all, --dataset, --dimension, --csv give the others",
+                    f"{len(shown):,} of {len(rows):,} rows shown: all datasets pooled, main "
+                    "dimensions "
+                    "only; use --all, --dataset, --dimension or --csv for the others",
                     err=True,
                 )
 
@@ -168,45 +170,45 @@ def _add(command: str, table: str, said: str, nothing: str) -> None:
 _add(
     "rates",
     "bias_rates",
-    "How often raters report each dimension: of ratings, of tasks by majority and by any rater.",
-    "comparisons of models: `fairstats ratings preferences`",
+    "Show how often raters report each dimension: by rating, by majority and by any rater.",
+    "for comparisons of models use `fairstats ratings preferences`",
 )
 _add(
     "agreement",
     "rater_agreement",
-    "How far raters agree: percent, Randolph, Fleiss, Gwet, Krippendorff.",
-    "name a ratings file",
+    "Show how well raters agree: percent, Randolph, Fleiss, Gwet, Krippendorff.",
+    "give a ratings file",
 )
 _add(
     "preferences",
     "preferences",
-    "Which of two models' answers raters prefer, and whether the side mattered.",
-    "name ratings by a rubric that compares models, e.g. pairwise",
+    "Show which of two models' answers raters prefer, and whether the side mattered.",
+    "give ratings by a rubric that compares models, e.g. pairwise",
 )
 _add(
     "strengths",
     "strengths",
-    "Bradley-Terry strengths of models that raters compare two by two.",
-    "name ratings by a rubric that compares models, e.g. pairwise",
+    "Estimate Bradley-Terry strengths of models from pairwise comparisons.",
+    "give ratings by a rubric that compares models, e.g. pairwise",
 )
 _add(
     "pairs",
     "counterfactual_rates",
-    "Bias in counterfactual pairs, by whether ideal answers and contents differ.",
-    "name ratings by a rubric that compares items, e.g. counterfactual",
+    "Show bias in counterfactual pairs, by whether ideal answers and contents differ.",
+    "give ratings by a rubric that compares items, e.g. counterfactual",
 )
 _add(
     "pairs-alone",
     "paired_bias",
-    "The same pairs with each answer judged alone: one, one or more, or both biased.",
-    "name ratings of single answers together with those by a rubric that compares items: of one "
+    "Show the same pairs with each answer judged separately: one, at least one, or both biased.",
+    "give ratings of single answers and of pairs of items together: of the same "
     "benchmark, with the same item ids and model",
 )
 _add(
     "raters",
     "raters",
-    "Each rater's judgements, repeats and time, and how often they report.",
-    "name a ratings file",
+    "Show each rater's judgements, repeats, time and share of reported bias.",
+    "give a ratings file",
 )
 
 
@@ -214,13 +216,15 @@ _add(
 @says_what_is_wrong
 def report(
     paths: Ratings,
-    to: Annotated[Literal["html", "pdf"], typer.Option(help="The format.")] = "html",
-    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
-    title: Annotated[str, typer.Option(help="The report's title.")] = "Ratings",
+    to: Annotated[Literal["html", "pdf"], typer.Option(help="Output format.")] = "html",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write (default: ratings.html or ratings.pdf).")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title of the report.")] = "Ratings",
     alpha: Alpha = 0.05,
     rubric_file: RubricFiles = None,
 ) -> None:
-    """Draw all figures of ratings as one HTML file or PDF, without letter answers beside them."""
+    """Write a report of all rating results as one HTML or PDF file. No answers table is needed."""
     from fairstats.report.ratings_document import report_ratings
 
     check_alpha(alpha)

@@ -33,25 +33,27 @@ commands = typer.Typer()
 @says_what_is_wrong
 def regression(
     paths: Ratings,
-    raters: Annotated[Path, typer.Option(help="CSV with rater_id and what is known of raters.")],
+    raters: Annotated[
+        Path, typer.Option(help="CSV with rater_id and the raters' characteristics.")
+    ],
     covariate: Annotated[
         list[str],
-        typer.Option(help="A column of --raters, or rater_group, dataset, model; repeatable."),
+        typer.Option(help="A column of --raters, or rater_group, dataset or model. Repeatable."),
     ],
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            help="COVARIATE=LEVEL that others are compared with; by default the commonest."
+            help="COVARIATE=LEVEL to use as the reference level (default: the most common level)."
         ),
     ] = None,
-    dimension: Annotated[str, typer.Option(help="Whose reports.")] = "bias",
-    rubric: Annotated[str, typer.Option(help="The rubric's name.")] = "independent",
+    dimension: Annotated[str, typer.Option(help="Dimension to model.")] = "bias",
+    rubric: Annotated[str, typer.Option(help="Name of the rubric.")] = "independent",
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     rubric_file: RubricFiles = None,
 ) -> None:
-    """Odds ratios of reported bias by who rates, raters being clusters."""
+    """Estimate odds ratios of reported bias by rater characteristics, clustered by rater."""
     from fairstats.answers.files import load_table
     from fairstats.ratings.files import read_ratings
     from fairstats.ratings.rater_models import rater_regression
@@ -62,7 +64,9 @@ def regression(
     for text in reference or []:
         name, equals, value = text.partition("=")
         if not equals:
-            raise InputError([Problem("--reference", f"{text!r} is unclear", "COVARIATE=LEVEL")])
+            raise InputError(
+                [Problem("--reference", f"{text!r} is not COVARIATE=LEVEL", "give both parts")]
+            )
         references[name] = value
     table = rater_regression(
         read_ratings(paths, rubrics=rubrics),
@@ -81,21 +85,25 @@ def regression(
 @says_what_is_wrong
 def errors(
     paths: Ratings,
-    dimension: Annotated[str, typer.Option(help="Which dimension's ratings.")] = "bias",
-    benchmark: Annotated[str | None, typer.Option(help="Where there are several.")] = None,
-    rubric: Annotated[str | None, typer.Option(help="Where there are several.")] = None,
+    dimension: Annotated[str, typer.Option(help="Dimension to model.")] = "bias",
+    benchmark: Annotated[str | None, typer.Option(help="Benchmark, if there are several.")] = None,
+    rubric: Annotated[str | None, typer.Option(help="Rubric, if there are several.")] = None,
     rater_kind: Annotated[
-        Literal["person", "model"], typer.Option(help="Whose ratings: never both.")
+        Literal["person", "model"],
+        typer.Option(help="Kind of rater: persons or models, never both."),
     ] = "person",
     items: Annotated[
-        bool, typer.Option("--items", help="The items' categories instead of the raters' errors.")
+        bool,
+        typer.Option(
+            "--items", help="Print the categories of the items, not the errors of the raters."
+        ),
     ] = False,
-    smoothing: Annotated[float, typer.Option(help="Ratings added to each cell.")] = 0.0,
+    smoothing: Annotated[float, typer.Option(help="Number of ratings to add to each cell.")] = 0.0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     rubric_file: RubricFiles = None,
 ) -> None:
-    """What each rater says of items of each true category, by Dawid and Skene's model."""
+    """Estimate each rater's error rates by true category, with Dawid and Skene's model."""
     from fairstats.ratings.dawid_skene import dawid_skene
     from fairstats.ratings.files import read_ratings
 
@@ -106,10 +114,10 @@ def errors(
         ratings = ratings if value is None else ratings[ratings[option] == value]
         several = ratings[option].unique()
         if len(several) > 1:
-            message = f"holds several: {', '.join(several)}"
+            message = f"contains several: {', '.join(several)}"
             raise InputError([Problem(where, message, f"choose one with --{option}")])
     if ratings.empty:
-        message = "holds no such ratings"
+        message = "contains no such ratings"
         raise InputError([Problem(where, message, "see `fairstats ratings validate`")])
     try:
         found = dawid_skene(ratings, dimension=dimension, smoothing=smoothing)
@@ -126,29 +134,35 @@ def errors(
 @commands.command()
 @says_what_is_wrong
 def plan(
-    width: Annotated[float, typer.Option(help="The wanted width of the rate's interval.")],
-    rate: Annotated[float | None, typer.Option(help="The rate that is expected.")] = None,
+    width: Annotated[float, typer.Option(help="Target width of the interval of the rate.")],
+    rate: Annotated[float | None, typer.Option(help="Expected rate.")] = None,
     pilot: Annotated[
         list[Path] | None,
-        typer.Option(help="Ratings of a pilot: rate, and how much items and raters differ."),
+        typer.Option(
+            help="Pilot ratings, to estimate the rate and the variances of items and raters."
+        ),
     ] = None,
-    dimension: Annotated[str, typer.Option(help="Which dimension of the pilot.")] = "bias",
+    dimension: Annotated[str, typer.Option(help="Dimension of the pilot to use.")] = "bias",
     rubric: Annotated[
-        str | None, typer.Option(help="Which rubric of the pilot, where it has several.")
+        str | None, typer.Option(help="Rubric of the pilot to use, if it has several.")
     ] = None,
-    raters_per_item: Annotated[int, typer.Option(help="How many raters judge each item.")] = 3,
-    item_icc: Annotated[float | None, typer.Option(help="Items' share of the variance.")] = None,
-    rater_icc: Annotated[float | None, typer.Option(help="Raters' share of the variance.")] = None,
-    raters: Annotated[int | None, typer.Option(help="How many raters there are.")] = None,
+    raters_per_item: Annotated[int, typer.Option(help="Number of raters per item.")] = 3,
+    item_icc: Annotated[
+        float | None, typer.Option(help="Share of the variance between items.")
+    ] = None,
+    rater_icc: Annotated[
+        float | None, typer.Option(help="Share of the variance between raters.")
+    ] = None,
+    raters: Annotated[int | None, typer.Option(help="Number of raters available.")] = None,
     ratings_per_rater: Annotated[
-        int | None, typer.Option(help="How many items each rater judges; try fewer, too.")
+        int | None, typer.Option(help="Number of items that each rater judges.")
     ] = None,
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     rubric_file: RubricFiles = None,
 ) -> None:
-    """How many items and raters make the interval of a rate as narrow as wanted."""
+    """Plan how many items and raters are needed for an interval of a given width."""
     from fairstats.ratings.files import read_ratings
     from fairstats.ratings.pilot import design_from
     from fairstats.ratings.planner import plan_ratings
@@ -162,7 +176,7 @@ def plan(
         item_icc = _known(whole["item_icc"]) if item_icc is None else item_icc
         rater_icc = _known(whole["rater_icc"]) if rater_icc is None else rater_icc
     if rate is None:
-        raise InputError([Problem("--rate", "is not given", "give it, or --pilot")])
+        raise InputError([Problem("--rate", "is missing", "give it, or give --pilot")])
     try:
         found = plan_ratings(
             rate=rate,
@@ -186,7 +200,8 @@ def plan(
     if math.isnan(float(found.n_items)):
         least = float(found.least_raters)
         typer.echo(
-            f"no number of items suffices with {raters} raters: it takes {least:.0f}", err=True
+            f"{raters} raters are too few for any number of items; use at least {least:.0f}",
+            err=True,
         )
 
 
@@ -197,13 +212,13 @@ def _whole(design: pd.DataFrame, dimension: str, rubric: str | None, where: str)
         own = own[own["rubric"] == rubric]
     if own.empty:
         which = "dimension" if rubric is None else f"rubric {rubric} and dimension"
-        message = f"no rating by people of the {which} {dimension}"
-        raise InputError([Problem(where, message, "name others with --dimension, --rubric")])
+        message = f"has no ratings by people for the {which} {dimension}"
+        raise InputError([Problem(where, message, "choose another with --dimension or --rubric")])
     several = own[["benchmark", "rubric"]].drop_duplicates()
     if len(several) > 1:
         named = "; ".join(f"{row.benchmark}, {row.rubric}" for row in several.itertuples())
-        remedy = "choose one with --rubric, or name one file"
-        raise InputError([Problem(where, f"holds several studies: {named}", remedy)])
+        remedy = "choose one with --rubric, or give only one file"
+        raise InputError([Problem(where, f"contains several studies: {named}", remedy)])
     for column in ("dataset", "rater_group"):
         if (own[column] == POOLED).any():
             own = own[own[column] == POOLED]

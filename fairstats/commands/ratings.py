@@ -35,7 +35,7 @@ from fairstats.commands._shared import (
 )
 
 commands = typer.Typer(
-    no_args_is_help=True, help="Ratings of open answers: hand out, take in, analyze."
+    no_args_is_help=True, help="Collect and analyse human ratings of open answers."
 )
 
 
@@ -45,45 +45,51 @@ def assign(
     items: Annotated[
         Path,
         typer.Option(
-            help="CSV or JSON Lines, a row a subject: item_id, question, answer; model, dataset; "
+            help="CSV or JSON Lines, one row per answer: item_id, question, answer; model, "
+            "dataset; "
             "for pairs model_2, answer_2, or item_id_2, question_2, answer_2."
         ),
     ],
     raters: Annotated[
         Path,
         typer.Option(
-            help="CSV with rater_id, rater_group and, if wanted, max_tasks. The ids are published "
-            "with the ratings: pseudonyms."
+            help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
+            "they are published with the ratings."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="A new folder for forms, sheets and the key.")],
+    out: Annotated[Path, typer.Option(help="New folder to write the forms, sheets and key to.")],
     rubric: Annotated[
         str,
         typer.Option(
-            help="A built-in rubric (independent, pairwise, counterfactual, triage), or the .toml "
-            "of one's own."
+            help="A built-in rubric (independent, pairwise, counterfactual, triage), or a .toml "
+            "file."
         ),
     ],
     replicates: Annotated[
         list[str] | None,
         typer.Option(
-            help="How many raters of each group judge a task: a number, or GROUP=NUMBER for each "
-            "group; by default 3."
+            help="Number of raters of each group per task: a number, or GROUP=NUMBER for each "
+            "group (default: 3)."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same assignment.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Random seed. The same seed gives the same assignment.")
+    ] = 1,
     benchmark: Annotated[
-        str | None, typer.Option(help="What is rated; by default the name of the items file.")
+        str | None,
+        typer.Option(
+            help="Name of the benchmark that is rated (default: the name of the items file)."
+        ),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="The dataset of items that name none.")
+        str | None, typer.Option(help="Dataset of the items that do not name one.")
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Assign tasks to raters, balanced and blind: a form and a sheet for each of them.
+    """Assign tasks to raters, balanced and blinded. Write a form and a sheet for each rater.
 
-    Send raters their form or sheet, and keep key.csv and tasks.jsonl from them: they say which
+    Send each rater their form or sheet. Do not send key.csv or tasks.jsonl: they show which
     model is which.
     """
     from fairstats.ratings.collection import assignment
@@ -101,7 +107,7 @@ def assign(
     for note in assigned.notes:
         typer.echo(printable(note), err=True)
     print_table(assigned.groups, as_json=as_json, as_csv=as_csv, show=_show_groups)
-    typer.echo(f"keep key.csv and tasks.jsonl in {assigned.path} from the raters", err=True)
+    typer.echo(f"do not show the raters key.csv and tasks.jsonl in {assigned.path}", err=True)
 
 
 @commands.command("import")
@@ -110,24 +116,25 @@ def import_ratings(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Exports of forms and filled sheets, or folders of them; tidy tables; released "
+            help="Exported forms and filled-in sheets, or folders of them; tidy tables; released "
             "files."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the ratings to.")],
     assignment: Annotated[
         Path | None,
-        typer.Option(help="The folder of the assignment that the forms and sheets came from."),
+        typer.Option(help="Folder of the assignment that the forms and sheets came from."),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="A released data set: equitymedqa or medperturb.")
+        str | None,
+        typer.Option("--format", help="Format of a released data set: equitymedqa or medperturb."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What to call the files; by default benchmark and rubric.")
+        str | None, typer.Option(help="Name of the files (default: benchmark and rubric).")
     ] = None,
     rubric_file: RubricFiles = None,
 ) -> None:
-    """Take in ratings: NAME.ratings.parquet, and comments apart, which are never published."""
+    """Import ratings to NAME.ratings.parquet. Comments go to a separate file, never published."""
     from fairstats.ratings.collection import importing
 
     written = importing.import_ratings(
@@ -148,30 +155,45 @@ def import_ratings(
 @says_what_is_wrong
 def ask(
     model: Annotated[
-        str, typer.Option(help="The rater: a known model, its name at the service, or embedded.")
+        str,
+        typer.Option(
+            help="Model that rates: a known model, its name at the service, or `embedded`."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the ratings.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the ratings to.")],
     items: Annotated[
         Path | None,
-        typer.Option(help="CSV or JSON Lines, a row a task, as for assign; task_id, benchmark."),
+        typer.Option(
+            help="CSV or JSON Lines, one row per task, as for assign; also task_id, benchmark."
+        ),
     ] = None,
-    rubric: Annotated[str | None, typer.Option(help="A rubric's name or .toml.")] = None,
+    rubric: Annotated[str | None, typer.Option(help="Name or .toml file of the rubric.")] = None,
     assignment: Annotated[
         Path | None,
-        typer.Option(help="Instead of items and rubric: judge the tasks that people were given."),
+        typer.Option(
+            help="Assignment whose tasks the model rates, in place of --items and --rubric."
+        ),
     ] = None,
     benchmark: Annotated[
-        str | None, typer.Option(help="What is rated; by default the name of the items file.")
+        str | None,
+        typer.Option(
+            help="Name of the benchmark that is rated (default: the name of the items file)."
+        ),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="The dataset of items that name none.")
+        str | None, typer.Option(help="Dataset of the items that do not name one.")
     ] = None,
     base_url: BaseUrl = None,
-    model_name: Annotated[str | None, typer.Option(help="Its name in the ratings.")] = None,
+    model_name: Annotated[
+        str | None,
+        typer.Option(help="Name of the model in the ratings (default: the value of --model)."),
+    ] = None,
     max_tokens: MaxTokens = None,
     temperature: Temperature = 0.0,
-    samples: Annotated[int, typer.Option(help="How often to ask each task.")] = 1,
-    limit: Annotated[int | None, typer.Option(help="Ask the first tasks only.")] = None,
+    samples: Annotated[int, typer.Option(help="Number of replies to request for each task.")] = 1,
+    limit: Annotated[
+        int | None, typer.Option(help="Number of tasks to use, from the first (default: all).")
+    ] = None,
     concurrency: Concurrency = 8,
     rpm: RequestsAMinute = None,
     tpm: TokensAMinute = None,
@@ -183,9 +205,9 @@ def ask(
     batch: Batch = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Let a model rate: its ratings are marked as a model's, and pooled with nobody's.
+    """Let a model rate. Its ratings are marked as a model's and are never pooled with others.
 
-    Every reply is kept before it counts; the same command again asks only what is missing.
+    Each reply is stored as it arrives. Run the command again to request only what is missing.
     """
     from fairstats.ratings.collection import ask as asking
 
@@ -230,9 +252,9 @@ def _show_groups(groups: Any) -> None:
 
     shown = groups[["rater_group", "raters", "tasks"]].assign(
         **{
-            "raters a task": groups["replicates"],
-            "tasks a rater": between("load"),
-            "tasks two raters share": between("shared"),
+            "raters per task": groups["replicates"],
+            "tasks per rater": between("load"),
+            "tasks shared by two raters": between("shared"),
         }
     )
     typer.echo(shown.rename(columns={"rater_group": "group"}).to_string(index=False))
@@ -246,6 +268,6 @@ def _replicates(texts: list[str]) -> int | dict[str, int]:
         known = number.isascii() and number.isdigit() and len(number) < 5
         if not known or group in found or bool(equals) != bool(group) or (not group and texts[1:]):
             remedy = "write a number, or GROUP=NUMBER once for each group"
-            raise InputError([Problem("--replicates", f"{text!r} is unclear", remedy)])
+            raise InputError([Problem("--replicates", f"{text!r} is not valid", remedy)])
         found[group] = int(number)
     return found.get("", found)

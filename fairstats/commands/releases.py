@@ -31,24 +31,24 @@ Renderer = Literal["auto", "quarto", "builtin"]
 @commands.command()
 @says_what_is_wrong
 def publish(
-    answers: Annotated[list[Path], typer.Option(help="Answer files or folders; repeatable.")],
-    release: Annotated[str, typer.Option(help="The release's name, e.g. 2026.11.")],
-    out: Annotated[Path, typer.Option(help="The site's folder, with all releases.")],
+    answers: Annotated[list[Path], typer.Option(help="Answer file or folder. Repeatable.")],
+    release: Annotated[str, typer.Option(help="Name of the release, e.g. 2026.11.")],
+    out: Annotated[Path, typer.Option(help="Folder of the site, with all releases.")],
     retrievals: Annotated[
         list[Path] | None,
-        typer.Option(help="Files of retrievals that lie in none of these folders; repeatable."),
+        typer.Option(help="Retrieval file outside the --answers folders. Repeatable."),
     ] = None,
     without_retrievals: Annotated[
         bool,
-        typer.Option("--without-retrievals", help="Publish although retrievals are not there."),
+        typer.Option("--without-retrievals", help="Publish even if the retrievals are missing."),
     ] = False,
     ratings: Annotated[
         list[Path] | None,
-        typer.Option(help="Files of raters' judgements that lie in none of these; repeatable."),
+        typer.Option(help="Ratings file outside the --answers folders. Repeatable."),
     ] = None,
     measures: Annotated[
         list[Path] | None,
-        typer.Option(help="Measures of vignettes that lie in none of these folders; repeatable."),
+        typer.Option(help="File of vignette measures outside the --answers folders. Repeatable."),
     ] = None,
     renderer: Annotated[Renderer, typer.Option(help="What draws the pages.")] = "auto",
     missing: Missing = None,
@@ -56,7 +56,7 @@ def publish(
     benchmark_file: Files = None,
     rubric_file: RubricFiles = None,
 ) -> None:
-    """Publish answers as an immutable release: answers, estimates, manifest, site and PDF."""
+    """Publish answers as an immutable release with estimates, manifest, site and PDF."""
     from fairstats.publishing.publish import publish as publish_release
 
     check_alpha(alpha)
@@ -81,16 +81,16 @@ def publish(
 @commands.command()
 @says_what_is_wrong
 def verify(
-    path: Annotated[Path, typer.Argument(help="A release's folder, or a site's.")],
+    path: Annotated[Path, typer.Argument(help="Folder of a release or of a site.")],
     expect: Annotated[
         str | None,
-        typer.Option(help="The sha256 of the newest manifest, from where it was published."),
+        typer.Option(help="Expected sha256 of the newest manifest, as announced by the publisher."),
     ] = None,
     pages: Annotated[
-        bool, typer.Option("--pages/--no-pages", help="Draw the pages again and compare them.")
+        bool, typer.Option("--pages/--no-pages", help="Render the pages again and compare them.")
     ] = True,
 ) -> None:
-    """Recompute every hash, figure and page of a release or a whole site; name what differs."""
+    """Recompute every hash, figure and page of a release or a whole site; list all differences."""
     from fairstats._lib.problems import printable
     from fairstats.publishing.verify import verify as verify_releases
 
@@ -111,10 +111,13 @@ def verify(
 @commands.command()
 @says_what_is_wrong
 def report(
-    model: Annotated[str, typer.Argument(help="The model's name, or its page's address.")],
-    release: Annotated[Path, typer.Option(help="The release's folder, e.g. site/v/2026.11.")],
-    to: Annotated[Literal["pdf", "html"], typer.Option(help="The format.")] = "pdf",
-    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
+    model: Annotated[str, typer.Argument(help="Name of the model, or the address of its page.")],
+    release: Annotated[Path, typer.Option(help="Folder of the release, e.g. site/v/2026.11.")],
+    to: Annotated[Literal["pdf", "html"], typer.Option(help="Output format.")] = "pdf",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write (default: named after the release and model)."),
+    ] = None,
 ) -> None:
     """Write the audit report of one model, for signature."""
     from fairstats.report.audit_document import report_model
@@ -125,12 +128,16 @@ def report(
 @commands.command()
 @says_what_is_wrong
 def diff(
-    old: Annotated[Path, typer.Argument(help="The older release's folder.")],
-    new: Annotated[Path, typer.Argument(help="The newer release's folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")] = False,
+    old: Annotated[Path, typer.Argument(help="Folder of the older release.")],
+    new: Annotated[Path, typer.Argument(help="Folder of the newer release.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the changed figures as JSON.")
+    ] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print the changed figures as CSV.")
+    ] = False,
 ) -> None:
-    """Say which answers and figures changed from one release to another, and why."""
+    """Show which answers and figures changed between two releases, and why."""
     from fairstats.publishing.diff import diff_releases
 
     found = diff_releases(old, new)
@@ -139,7 +146,7 @@ def diff(
         return
     print_table(found.answer_sets, as_json=False, as_csv=False)
     if found.figures.empty:
-        typer.echo("no figure moved")
+        typer.echo("no figure changed")
     else:
         print_table(found.figures, as_json=False, as_csv=False)
     if len(found.verdicts):
@@ -227,14 +234,14 @@ def _print_content(published: Any) -> None:
     for entry in release.manifest["answers"]:
         asked = read_strategy(entry["strategy"]).retriever
         if asked is not None and entry["benchmark"] not in retrieved:
-            line = f"{entry['model']}, {entry['strategy']}: published without its retrievals"
+            line = f"{entry['model']}, {entry['strategy']}: published without retrievals"
             typer.echo(line, err=True)
     if without := [page.text for page in PAGES if not page.has_content(release)]:
-        typer.echo(f"pages left out, since this release has nothing for them: {', '.join(without)}")
+        typer.echo(f"pages left out (no content in this release): {', '.join(without)}")
 
 
 def _print_published(published: Any) -> None:
     if not published.new:
-        typer.echo(f"{published.path} is published already, with the same content")
+        typer.echo(f"{published.path} is already published with the same content")
     typer.echo(f"site: {published.index}")
     typer.echo(f"PDF:  {published.pdf}")

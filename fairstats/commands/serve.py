@@ -16,15 +16,15 @@ commands = typer.Typer()
 @commands.command()
 @says_what_is_wrong
 def serve(
-    site: Annotated[Path, typer.Argument(help="A site's folder, the one with index.html.")],
+    site: Annotated[Path, typer.Argument(help="Folder of the site (the one with index.html).")],
     port: Annotated[
-        int, typer.Option(help="Where to listen; 0 for any free port.", min=0, max=65535)
+        int, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)
     ] = DEFAULT_PORT,
 ) -> None:
-    """Preview a site in a browser on this machine, until Ctrl-C."""
+    """Preview a site in a browser on this machine. Stop with Ctrl-C."""
     with SiteServer(site, port=port) as server:
         try:
-            typer.echo(f"{server.address} shows {site}; Ctrl-C stops it")
+            typer.echo(f"serving {site} at {server.address}; press Ctrl-C to stop")
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("stopped")

@@ -16,11 +16,13 @@ from fairstats.commands._shared import (
 )
 
 commands = typer.Typer()
-review = typer.Typer(no_args_is_help=True, help="Have people review the variants of a build.")
+review = typer.Typer(
+    no_args_is_help=True, help="Have people review the variants of a built benchmark."
+)
 commands.add_typer(review, name="review")
 
-Folder = Annotated[Path, typer.Argument(help="The folder that `fairstats vignettes run` wrote.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same forms.")]
+Folder = Annotated[Path, typer.Argument(help="Folder written by `fairstats vignettes run`.")]
+Seed = Annotated[int, typer.Option(help="Random seed. The same seed gives the same forms.")]
 
 
 @review.command()
@@ -30,19 +32,19 @@ def assign(
     raters: Annotated[
         Path,
         typer.Option(
-            help="CSV with rater_id, rater_group and, if wanted, max_tasks. The ids are published "
-            "with the ratings: pseudonyms."
+            help="CSV with rater_id, rater_group and optionally max_tasks. Use pseudonyms as ids: "
+            "they are published with the ratings."
         ),
     ],
     rubric: Annotated[
-        str, typer.Option(help="A rubric for single texts, or the .toml of one's own.")
+        str, typer.Option(help="A built-in rubric for single texts, or a .toml file.")
     ] = "vignette_review",
     replicates: Annotated[
-        int, typer.Option(help="How many reviewers of each group judge a variant.")
+        int, typer.Option(help="Number of reviewers of each group per variant.")
     ] = 4,
     seed: Seed = 1,
 ) -> None:
-    """Hand out the variants that the build kept: a form and a sheet for each reviewer."""
+    """Assign the variants that the build kept. Write a form and a sheet for each reviewer."""
     from fairstats.vignettes.review.handing_out import assign_review
 
     assigned = assign_review(folder, raters, rubric=rubric, replicates=replicates, seed=seed)
@@ -55,16 +57,14 @@ def import_review(
     folder: Folder,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="All exports and sheets of the last round, or folders of them."),
+        typer.Argument(help="All exported forms and sheets of the last round, or folders of them."),
     ] = None,
     edits: Annotated[
         Path | None,
-        typer.Option(
-            help="CSV of texts written anew: item_id, attribute, group, text, editor, why."
-        ),
+        typer.Option(help="CSV of edited texts: item_id, attribute, group, text, editor, why."),
     ] = None,
 ) -> None:
-    """Take in judgements of the last round, and edited texts."""
+    """Import the judgements of the last round, and edited texts."""
     from fairstats.vignettes.review import taking_in
 
     taken = taking_in.import_review(folder, files or (), edits=edits)
@@ -78,19 +78,22 @@ def import_review(
 def consensus(
     folder: Folder,
     raters: Annotated[
-        Path | None, typer.Option(help="Who judges now; by default those of the first round.")
+        Path | None,
+        typer.Option(
+            help="CSV of the raters of the next round (default: those of the first round)."
+        ),
     ] = None,
     incomplete: Annotated[
-        bool, typer.Option("--incomplete", help="Go on without judgements that are missing.")
+        bool, typer.Option("--incomplete", help="Continue although some judgements are missing.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say where the review stands, and hand nothing out.")
+        bool, typer.Option("--dry-run", help="Show the state of the review. Assign no variants.")
     ] = False,
     seed: Seed = 1,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Hand out again what reviewers disagree on and what was edited, and say what was decided."""
+    """Assign disputed and edited variants again, and show the decisions made so far."""
     from fairstats.vignettes.review.handing_out import next_round
 
     found = next_round(folder, raters=raters, incomplete=incomplete, seed=seed, dry_run=dry_run)
@@ -104,14 +107,16 @@ def consensus(
 @says_what_is_wrong
 def release(
     folder: Folder,
-    version: Annotated[str, typer.Option(help="The version of this set of variants, e.g. 1.")],
-    out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    version: Annotated[str, typer.Option(help="Version of this set of variants, e.g. 1.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the release to.")],
     unreviewed: Annotated[
         bool,
-        typer.Option("--unreviewed", help="Release what nobody has reviewed; the release says so."),
+        typer.Option(
+            "--unreviewed", help="Release variants that were not reviewed. The release states this."
+        ),
     ] = False,
 ) -> None:
-    """Release the items of which every variant was accepted, with a data card and hashes."""
+    """Release the items with all variants accepted, with a data card and hashes."""
     from fairstats.vignettes.releasing.releasing import release_vignettes
 
     made = release_vignettes(folder, version=version, out=out, unreviewed=unreviewed)
@@ -123,8 +128,10 @@ def release(
 def _say_assigned(assigned: Any) -> None:
     _say(assigned.notes)
     tasks = int(assigned.groups["tasks"].max())
-    typer.echo(f"{tasks:,} variants to judge in {assigned.path}: send forms/ or sheets/", err=True)
-    typer.echo(f"keep key.csv and tasks.jsonl in {assigned.path} from the reviewers", err=True)
+    typer.echo(
+        f"{tasks:,} variants to judge in {assigned.path}; send out its forms/ or sheets/", err=True
+    )
+    typer.echo(f"do not show the reviewers key.csv and tasks.jsonl in {assigned.path}", err=True)
     typer.echo(assigned.path)
 
 
@@ -136,4 +143,4 @@ def _say(notes: tuple[str, ...]) -> None:
 def _show_decisions(decisions: Any) -> None:
     """How many variants have which decision, and why."""
     counts = decisions.groupby(["decision", "reason"]).size().rename("variants").reset_index()
-    typer.echo(counts.to_string(index=False) if len(counts) else "no variant is reviewed")
+    typer.echo(counts.to_string(index=False) if len(counts) else "no variants reviewed")

@@ -19,19 +19,23 @@ from fairstats.commands._shared import (
 )
 
 commands = typer.Typer()
-vignettes = typer.Typer(no_args_is_help=True, help="Make the variants of items, and judge them.")
+vignettes = typer.Typer(
+    no_args_is_help=True, help="Build variants of benchmark items and audit them."
+)
 commands.add_typer(vignettes, name="vignettes")
 
 
 @vignettes.command("from-amqa")
 @says_what_is_wrong
 def from_amqa(
-    items: Annotated[Path, typer.Argument(help="items.parquet as the AMQA authors released it.")],
-    out: Annotated[Path, typer.Option(help="The items file to write, a .jsonl.")],
-    name: Annotated[str, typer.Option(help="What to call the benchmark.")] = "amqa",
-    limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
+    items: Annotated[Path, typer.Argument(help="items.parquet, as released by the AMQA authors.")],
+    out: Annotated[Path, typer.Option(help="Items file to write (.jsonl).")],
+    name: Annotated[str, typer.Option(help="Name of the new benchmark.")] = "amqa",
+    limit: Annotated[
+        int | None, typer.Option(help="Number of items to use, from the first (default: all).")
+    ] = None,
 ) -> None:
-    """Turn released AMQA items into a benchmark that models can be asked."""
+    """Convert released AMQA items into a benchmark that can be used to query models."""
     typer.echo(
         plugin("fairstats.item_sources", "from-amqa")(items, out=out, name=name, limit=limit)
     )
@@ -40,17 +44,21 @@ def from_amqa(
 @vignettes.command()
 @says_what_is_wrong
 def substitute(
-    items: Annotated[Path, typer.Option(help="JSON Lines with the neutralized vignettes.")],
-    out: Annotated[Path, typer.Option(help="Folder for the benchmark.")],
-    name: Annotated[str, typer.Option(help="What to call the benchmark.")],
+    items: Annotated[Path, typer.Option(help="JSON Lines file of the neutralized vignettes.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the benchmark to.")],
+    name: Annotated[str, typer.Option(help="Name of the new benchmark.")],
     groups: Annotated[
-        Path | None, typer.Option(help="The groups and their words, a .toml; by default cpv.toml.")
+        Path | None,
+        typer.Option(help="The .toml file of the groups and their words (default: cpv.toml)."),
     ] = None,
     keep_sex_specific: Annotated[
-        bool, typer.Option("--keep-sex-specific", help="Keep items on what only one sex has.")
+        bool,
+        typer.Option(
+            "--keep-sex-specific", help="Keep items about conditions that only one sex has."
+        ),
     ] = False,
 ) -> None:
-    """Put the words for each group into neutralized vignettes, and nothing else."""
+    """Insert the words for each group into neutralized vignettes; change no other text."""
     from fairstats.vignettes.rules import substitute as rules
 
     made = rules.substitute(
@@ -71,33 +79,37 @@ def audit(
     items: Annotated[
         str,
         typer.Argument(
-            help="Items: JSON Lines, a benchmark's .toml or name, AMQA's items.parquet."
+            help="Items: JSON Lines, a benchmark's name or .toml file, or AMQA's items.parquet."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the report and its tables.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the report and its tables to.")],
     answers: Annotated[
-        list[Path] | None, typer.Option(help="Answers to these items; repeatable.")
+        list[Path] | None, typer.Option(help="Answers to these items. Repeatable.")
     ] = None,
     benchmark_file: Annotated[
-        Path | None, typer.Option(help="The .toml that declares the groups of an items file.")
+        Path | None, typer.Option(help="The .toml file that declares the groups of an items file.")
     ] = None,
     benchmark_version: Annotated[
-        str | None, typer.Option(help="Which set of variants the items are.")
+        str | None,
+        typer.Option(help="Version of the benchmark's vignettes that the items belong to."),
     ] = None,
     substitution: Annotated[
         list[Path] | None,
-        typer.Option(help="Answers of these models to plain substitution; repeatable."),
+        typer.Option(help="Answers of the same models to plain substitution. Repeatable."),
     ] = None,
     substitution_file: Annotated[
-        Path | None, typer.Option(help="The .toml of the benchmark that those are to.")
+        Path | None,
+        typer.Option(
+            help="The .toml file of the benchmark that the --substitution answers belong to."
+        ),
     ] = None,
     embedding: Annotated[
         Literal["auto", "embedded", "none"],
-        typer.Option(help="Model for similarity of meaning; auto: embedded, if installed."),
+        typer.Option(help="Embedding model for semantic similarity; auto: embedded, if installed."),
     ] = "auto",
     alpha: Alpha = 0.05,
 ) -> None:
-    """Judge how good the variants of a benchmark are: leakage, wording, content, items."""
+    """Audit the variants of a benchmark: leakage, wording, content, items."""
     from fairstats.benchmarks.declaration import load_benchmark
     from fairstats.report.vignettes_document import report_vignettes
 
@@ -129,7 +141,7 @@ def _embed(wanted: str) -> Any:
     except InputError as error:
         if wanted == "embedded":
             raise
-        typer.echo(f"without similarity of meaning: {error}", err=True)
+        typer.echo(f"semantic similarity is left out: {error}", err=True)
         return None
     return embed
 
@@ -137,19 +149,21 @@ def _embed(wanted: str) -> Any:
 @vignettes.command()
 @says_what_is_wrong
 def run(
-    build: Annotated[Path, typer.Argument(help="What is built and by whom, a .toml.")],
-    out: Annotated[Path, typer.Option(help="Folder for the variants and all replies.")],
+    build: Annotated[Path, typer.Argument(help="The .toml file that describes the build.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the variants and all replies to.")],
     stage: Annotated[
         str | None,
         typer.Option(help="Stop after filter, neutralize, generate, fuse or validate."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Take the first items only.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Number of items to use, from the first (default: all).")
+    ] = None,
     keep_failures: KeepFailures = False,
     dry_run: DryRun = False,
 ) -> None:
     """Build variants from exam questions: filter, neutralize, generate, fuse, validate.
 
-    Every reply is kept before it counts; the same command again asks only what is missing.
+    Each reply is stored as it arrives. Run the command again to request only what is missing.
     """
     from fairstats.vignettes.building import run as building
 

@@ -28,28 +28,33 @@ commands = typer.Typer()
 @says_what_is_wrong
 def vote(
     paths: Paths,
-    out: Annotated[Path, typer.Option(help="Folder for the voted answers.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the voted answers to.")],
     open_answers: Annotated[
-        bool, typer.Option("--open", help="Vote on replies that mean the same, not on letters.")
+        bool,
+        typer.Option(
+            "--open", help="Vote on free-text replies with the same meaning, not on letters."
+        ),
     ] = False,
-    embedder: Annotated[
-        str, typer.Option(help="What gives replies their vectors, for --open.")
-    ] = "embedded",
+    embedder: Annotated[str, typer.Option(help="Embedding model for --open.")] = "embedded",
     similarity: Annotated[
-        float, typer.Option(help="Cosine similarity of replies that mean the same, for --open.")
+        float,
+        typer.Option(
+            help="Cosine similarity from which replies have the same meaning, for --open."
+        ),
     ] = 0.8,
     linkage: Annotated[
-        Literal["average", "complete"], typer.Option(help="How replies are joined, for --open.")
+        Literal["average", "complete"],
+        typer.Option(help="Linkage for clustering replies, for --open."),
     ] = "average",
     alpha: Alpha = 0.05,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     benchmark_file: Files = None,
 ) -> None:
-    """Give all demographic variants of an item the answer that most of them got.
+    """Give all demographic variants of an item the most frequent answer among them.
 
-    All groups then have one answer: fairness figures of a vote are perfect by construction, and
-    what remains to judge is accuracy and the number of ties, which are printed.
+    All groups then have the same answer, so the fairness metrics of a vote are perfect by
+    construction. The command prints what can still differ: accuracy and the number of ties.
     """
     from fairstats.answers.files import read_answers, write_answer_sets
     from fairstats.retrieval.open_voting import open_vote
@@ -57,8 +62,10 @@ def vote(
 
     check_alpha(alpha)
     if not -1 < similarity <= 1:
-        message = f"{similarity} is no similarity to cut at"
-        raise InputError([Problem("--similarity", message, "between -1 and 1, e.g. 0.8")])
+        message = f"{similarity} is out of range"
+        raise InputError(
+            [Problem("--similarity", message, "give a number above -1 and up to 1, e.g. 0.8")]
+        )
     known = load_files(benchmark_file)
     answers = read_answers(paths)
     if open_answers:

@@ -27,7 +27,7 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         title = f"{', '.join(keys)}; missing: {policy}"
         if policy == "bounds":
             title += " (intervals are ranges over all fill-ins, p their highest)"
-        samples = unit["method_note"].str.extract(r"(\d+ samples an item)")[0].dropna()
+        samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
         table = Table(title=escape(title), title_justify="left")

@@ -29,7 +29,7 @@ def answers(tmp_path):
 
 def test_validate_is_silent_about_nothing(answers):
     done = run("validate", answers)
-    assert (done.exit_code, done.stdout) == (0, "no problem found\n")
+    assert (done.exit_code, done.stdout) == (0, "no problems found\n")
 
 
 def test_validate_lists_every_problem_and_exits_with_1(tmp_path):
@@ -83,15 +83,15 @@ def test_plain_output_is_a_table(answers):
     ("arguments", "said"),
     [
         (("analyze", "nowhere.parquet"), "nowhere.parquet: no such file or folder"),
-        (("analyze", "{answers}", "--alpha", "2"), "2.0 is no error rate"),
-        (("analyze", "{answers}", "--out", "x.csv"), "end it in .parquet"),
+        (("analyze", "{answers}", "--alpha", "2"), "2.0 is out of range"),
+        (("analyze", "{answers}", "--out", "x.csv"), "end the name in .parquet"),
         (("validate", "{answers}", "--benchmark-file", "no.toml"), "no.toml: no such file"),
         (("publish", "--answers", "{answers}", "--release", "a b", "--out", "."), "release name"),
         (
             ("publish", "--answers", "{answers}", "--release", "r", "--out", "{answers}"),
             "directory",
         ),
-        (("import", "unknown", "file", "--out", "."), "installed importers: amqa"),
+        (("import", "unknown", "file", "--out", "."), "use one of: amqa"),
     ],
 )
 def test_wrong_use_is_said_in_a_line_and_exits_with_1(answers, arguments, said):
@@ -149,7 +149,7 @@ def test_two_versions_are_compared(answers):
 def test_a_model_that_is_not_there_is_named(answers):
     done = run("compare", answers, "--old", "One", "--new", "Three")
     assert done.exit_code == 1
-    assert "model = 'Three': there is no such answer; use one of One, Two" in done.output
+    assert "model = 'Three': there are no such answers; use one of One, Two" in done.output
 
 
 def test_models_are_ranked(answers):
@@ -157,7 +157,7 @@ def test_models_are_ranked(answers):
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 3
     assert "rank_low" in done.stdout
-    assert "name another policy" in run("rank", answers, "--missing", "bounds").output
+    assert "choose another policy" in run("rank", answers, "--missing", "bounds").output
 
 
 def test_the_adjustment_is_chosen_by_name(answers):
@@ -174,7 +174,7 @@ def test_answers_that_the_benchmark_does_not_declare_are_analyzed_but_it_is_said
     path = write_answers(frame, tmp_path / "answers.parquet")
     done = run("analyze", path, "--csv")
     assert done.exit_code == 0
-    assert "not what the benchmark declares" in done.stderr
+    assert "does not match the benchmark's declaration" in done.stderr
     assert "rows 1, 2, 3 and" in done.stderr
     assert len(pd.read_csv(io.StringIO(done.stdout))) > 50
 
@@ -215,7 +215,7 @@ def test_a_release_is_verified_and_compared_with_another(answers, tmp_path):
     done = run("verify", out)
     assert done.exit_code == 0
     assert done.stdout.count(": verified") == 3
-    assert "no figure moved" in run("diff", out / "v" / "1", out / "v" / "2").stdout
+    assert "no figure changed" in run("diff", out / "v" / "1", out / "v" / "2").stdout
     assert (
         len(pd.read_csv(io.StringIO(run("diff", out / "v" / "1", out / "v" / "2", "--csv").stdout)))
         == 0

@@ -66,7 +66,7 @@ def test_ratings_of_another_kind_are_told(command, ratings, tmp_path):
         ratings[ratings["rubric"] == "independent"], tmp_path / "b.ratings.parquet"
     )
     told = run(command, single, code=1).stderr
-    assert "hold no such ratings; name ratings" in told
+    assert "no such ratings in these files; give ratings" in told
 
 
 def test_validate_counts_what_is_there(path):
@@ -90,7 +90,8 @@ def test_a_plan_from_a_pilot_is_the_planners(path, ratings):
     options = ("plan", "--pilot", path, "--width", "0.1", "--ratings-per-rater", 50, "--json")
     several = run(*options, code=1).stderr
     assert (
-        "holds several studies: demo, independent; demo, pairwise; demo, counterfactual" in several
+        "contains several studies: demo, independent; demo, pairwise; demo, counterfactual"
+        in several
     )
     done = run(*options, "--rubric", "independent")
     found = json.loads(done.stdout)[0]
@@ -112,13 +113,13 @@ def test_a_plan_from_a_pilot_is_the_planners(path, ratings):
 
 def test_a_pilot_without_such_ratings_is_told(path):
     told = run("plan", "--pilot", path, "--width", 0.1, "--dimension", "tone", code=1).stderr
-    assert "no rating by people of the dimension tone" in told
+    assert "has no ratings by people for the dimension tone" in told
 
 
 def test_a_plan_needs_a_rate_and_says_when_raters_are_too_few():
-    assert "--rate: is not given" in run("plan", "--width", "0.1", code=1).stderr
+    assert "--rate: is missing" in run("plan", "--width", "0.1", code=1).stderr
     few = run("plan", "--rate", 0.4, "--width", 0.05, "--rater-icc", 0.2, "--raters", 5)
-    assert "no number of items suffices with 5 raters: it takes" in few.stderr
+    assert "5 raters are too few for any number of items; use at least" in few.stderr
     wrong = run("plan", "--rate", 2, "--width", 0.05, code=1)
     assert "rate" in wrong.stderr
 
@@ -141,7 +142,10 @@ def test_regression_on_who_rates(path, tmp_path):
     options = ("regression", path, "--raters", table, "--covariate", "age", "--csv")
     found = pd.read_csv(io.StringIO(run(*options, "--reference", "age=old").stdout))
     assert {"young", "old"} <= set(found["level"])
-    assert "--reference: 'old' is unclear" in run(*options, "--reference", "old", code=1).stderr
+    assert (
+        "--reference: 'old' is not COVARIATE=LEVEL"
+        in run(*options, "--reference", "old", code=1).stderr
+    )
     table.write_text("rater_id,age\np0,young\n")
     run(*options, code=1)
 
