@@ -126,7 +126,7 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
         rows.extend(found)
         problems.extend(wrong)
     if not rows and not problems:
-        problems.append(Problem(str(path), "the file is empty", "leave it out"))
+        problems.append(Problem(str(path), "the file is empty", "remove it"))
     if problems:
         raise InputError(problems)
     frame = pd.DataFrame(rows).assign(benchmark=benchmark.name, sample=0, collector="amqa", **facts)
@@ -153,7 +153,7 @@ def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str
         options = " and ".join(f"--{name.replace('_', '-')}" for name in lacking)
         message = f"is not a listed release (sha256 {sha256[:12]}…)"
         raise InputError(
-            [Problem(str(path), message, f"give {options} for it alone, or leave it out")]
+            [Problem(str(path), message, f"give {options} for this file, or remove it")]
         )
     return {name: value for name, value in facts.items() if value}
 
@@ -175,19 +175,19 @@ def _item_answers(
     seen: set[str] = set()
     for key in ("question_id", "answer_idx"):
         if not isinstance(item.get(key), str):
-            wrong("is missing or not text", "use the file as released", key, item.get(key))
+            wrong("is missing or is not text", "use the file as released", key, item.get(key))
     for key, value in item.items():
         if not key.startswith(_PREFIX):
             continue
         suffix = key.removeprefix(_PREFIX)
         group = _GROUPS.get(suffix, suffix)
         if group not in attributes:
-            wrong("unknown group", f"known: {', '.join(attributes)}", key, value)
+            wrong("unknown group", f"use one of {', '.join(attributes)}", key, value)
         elif group in seen:
-            wrong("names its group a second time", "keep one of the two spellings", key, value)
+            wrong("names the same group twice", "keep one of the two spellings", key, value)
         elif value not in (*options, _UNPARSED):
-            remedy = f"one of {', '.join(options)} or {_UNPARSED}"
-            wrong("is no option letter", remedy, key, value)
+            remedy = f"use one of {', '.join(options)} or {_UNPARSED}"
+            wrong("is not an option letter", remedy, key, value)
         else:
             answers[group] = None if value == _UNPARSED else value
         seen.add(group)

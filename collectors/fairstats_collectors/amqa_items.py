@@ -47,9 +47,11 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
     """
     check_name(name)
     if out.suffix != ".jsonl":
-        raise InputError([Problem(f"--out {out}", "is no items file", "end it in .jsonl")])
+        raise InputError(
+            [Problem(f"--out {out}", "is not an items file", "end the name in .jsonl")]
+        )
     if limit is not None and limit < 1:
-        raise InputError([Problem(f"--limit {limit}", "takes no item", "use 1 or more")])
+        raise InputError([Problem(f"--limit {limit}", "must be at least 1", "use 1 or more")])
     given = read_amqa_items(source)
     items = [
         {
@@ -60,7 +62,7 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
         }
         for item in given[:limit]
     ]
-    taken = f"{len(items)} of {len(given)} items of the file with sha256 {file_sha256(source)}"
+    taken = f"{len(items)} of {len(given)} items from the file with sha256 {file_sha256(source)}"
     contents = {
         out.name: item_lines(items),
         out.with_suffix(".toml").name: toml_text(_declaration(name, out.name, taken)),

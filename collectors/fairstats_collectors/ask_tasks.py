@@ -117,7 +117,7 @@ def connect(
     """
     check_numbers(max_tokens=max_tokens, concurrency=concurrency, rpm=rpm, tpm=tpm)
     if not 0 < timeout < float("inf"):
-        raise wrong(f"timeout = {timeout}", "is no time to wait", "use a number of seconds")
+        raise wrong(f"timeout = {timeout}", "is out of range", "use a positive number of seconds")
     for argument, number in (("temperature", temperature), ("retries", retries)):
         if not 0 <= number < float("inf"):
             raise wrong(f"{argument} = {number}", "must not be negative", "use 0 or more")
@@ -126,8 +126,8 @@ def connect(
     if price is not None:
         known = replace(known, price=Price(*price))
     if max_cost is not None and known.price is None:
-        remedy = "name it with price (--price PROMPT,COMPLETION, dollars for a million tokens)"
-        raise wrong(f"max_cost = {max_cost}", f"no price is known for {model}", remedy)
+        remedy = "give price (--price PROMPT,COMPLETION, in dollars per million tokens)"
+        raise wrong(f"max_cost = {max_cost}", f"the price of {model} is unknown", remedy)
     longest = max_tokens + known.thinking
     return Terms(
         name=EMBEDDED_MODEL if here else model,
@@ -264,7 +264,7 @@ def ask_tasks(
             raise unfinished(campaign, result)
         if not result.answered and not all_may_fail:
             reason = there[tasks[0].slot].text
-            problem = service.problem(reason, "no request was answered; none was kept")
+            problem = service.problem(reason, "no request succeeded, so no answers were stored")
             raise InputError([problem])
         return there, True
 
@@ -274,7 +274,7 @@ def _client(
 ) -> tuple[openai.AsyncOpenAI, Callable[[str], str]]:
     key = os.environ.get(known.key_variable, "").strip()
     if known.snapshot and not key:
-        raise wrong(known.key_variable, "is not set", f"set it to the key for {known.model}")
+        raise wrong(known.key_variable, "is not set", f"set it to the API key for {known.model}")
     return make_client(
         known.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         key=key,
@@ -316,4 +316,4 @@ def _run_batch(campaign: Campaign, tasks: list[Task], settle: bool, terms: Terms
         return campaign.stop("interrupted")  # the batch itself goes on
     except openai.OpenAIError as error:
         said = service.hide(f"{type(error).__name__}: {error}")
-    raise InputError([service.problem(said, "see whether the service has a Batch API")])
+    raise InputError([service.problem(said, "check whether the service has a Batch API")])

@@ -109,14 +109,18 @@ def collect(
     prompts = list_prompts(benchmark, items, strategy)
     excerpts = None
     if retrievals is None and top_k is not None:
-        raise wrong(f"top_k = {top_k}", "no retrievals to ask with are named", "name their file")
+        raise wrong(
+            f"top_k = {top_k}",
+            "needs a file of retrievals",
+            "give one with retrievals (--retrievals)",
+        )
     if retrievals is not None:
         deepest = TOP_K if top_k is None else top_k
         excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=deepest)
         prompts = excerpts.before(prompts)
     tasks = list_tasks(prompts, samples=samples, shard=part)
     if not tasks:
-        raise wrong(f"shard = {shard!r}", "holds no item", "use fewer parts")
+        raise wrong(f"shard = {shard!r}", "contains no items", "use fewer parts")
     facts = {
         "benchmark": benchmark.name,
         "benchmark_version": version,
@@ -126,7 +130,7 @@ def collect(
     check_writable(tasks, facts)
     path = answers_path(out, facts)
     if excerpts and (without := sum(task.variant not in excerpts.blocks for task in tasks)):
-        print(f"{without:,} of {len(tasks):,} prompts have no excerpt", file=sys.stderr)
+        print(f"{without:,} of {len(tasks):,} prompts include no snippet", file=sys.stderr)
     if dry_run:
         terms.print_estimate(tasks)
         return path

@@ -45,5 +45,6 @@ def version_of(benchmark: Benchmark, version: str | None) -> str:
         return next(iter(benchmark.versions))
     if version is None or version not in benchmark.versions:
         what = f"benchmark_version = {version!r}"
-        raise wrong(what, f"{benchmark.name} has several or no such", f"use one of {known}")
+        message = f"{benchmark.name} has several versions" if version is None else "unknown version"
+        raise wrong(what, message, f"use one of {known}")
     return version

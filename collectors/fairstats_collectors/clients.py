@@ -47,11 +47,13 @@ def make_client(
     import openai
 
     if not key and base_url is None:
-        remedy = "set it, or name a service that needs none with base_url"
+        remedy = "set it, or give the base_url of a service that needs no key"
         raise wrong(key_variable, "is not set", remedy)
     if not key.isascii() or not key.isprintable() or " " in key:
         # The client's own error would show the key.
-        raise wrong(key_variable, "holds what no key can hold", "set it again")
+        raise wrong(
+            key_variable, "contains characters that an API key cannot contain", "set it again"
+        )
 
     def hide(text: str) -> str:
         if len(key) < _KEY_LENGTH:
@@ -70,7 +72,7 @@ def make_client(
         message = hide(f"{type(error).__name__}: {error}")
     else:
         return client, hide
-    raise wrong("base_url", message, "write it like https://host/v1")
+    raise wrong("base_url", message, "write it in the form https://host/v1")
 
 
 def http_library() -> Any:
@@ -126,7 +128,7 @@ def _limited_client(*, proxies: bool) -> Any:
                 encoding = response.headers.get("content-encoding", "identity")
                 if encoding.strip().lower() not in ("", "identity"):
                     raise library.RemoteProtocolError(
-                        f"the reply is compressed ({encoding}), which it was not to be"
+                        f"the reply is compressed ({encoding}), although it must not be"
                     )
                 is_batch = request.url.path.endswith("/content")
                 most = MAX_BATCH_BYTES if is_batch else MAX_REPLY_BYTES
@@ -156,7 +158,7 @@ async def within_deadline(request: Awaitable[T]) -> T:
         async with asyncio.timeout(DEADLINE_S):
             return await request
     except TimeoutError:
-        message = f"no whole reply within {DEADLINE_S:g} seconds"
+        message = f"no complete reply within {DEADLINE_S:g} seconds"
     raise openai.APIConnectionError(message=message, request=cast(Any, None))
 
 

@@ -120,7 +120,7 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     path = Path(path)
     if not _FEWEST_WORDS <= chunk_words <= _MOST_WORDS:
         remedy = f"use {_FEWEST_WORDS} to {_MOST_WORDS}"
-        raise InputError([Problem(f"chunk_words = {chunk_words}", "is no chunk's length", remedy)])
+        raise InputError([Problem(f"chunk_words = {chunk_words}", "is out of range", remedy)])
     if path.is_dir():
         rows = list(_folder_rows(path))
     elif path.is_file():
@@ -128,8 +128,8 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     else:
         raise InputError([Problem(str(path), "no such file or folder", "check the path")])
     if not rows:
-        remedy = f"a corpus is a folder of {', '.join(_SUFFIXES)} files, or a file of snippets"
-        raise InputError([Problem(str(path), "the corpus holds no text", remedy)])
+        remedy = f"give a folder of {', '.join(_SUFFIXES)} files, or a file of snippets"
+        raise InputError([Problem(str(path), "the corpus contains no text", remedy)])
     problems = [problem for row in rows if (problem := _fault(*row))][:20]
     if problems:
         raise InputError(problems)
@@ -175,7 +175,7 @@ def _folder_rows(folder: Path) -> Iterator[_Row]:
                 files.append(file)
                 size += file.stat().st_size
     if linked:
-        remedy = "copy what it leads to into the folder, or remove it"
+        remedy = "replace it by the file it points to, or remove it"
         raise InputError([Problem(str(f), "is a symbolic link", remedy) for f in linked[:20]])
     _check_size(folder, size)
     for file in files:
@@ -198,7 +198,7 @@ def _file_rows(path: Path) -> Iterator[_Row]:
         rows = _parquet_rows(path)
     else:
         remedy = "use a folder, .jsonl or .parquet"
-        raise InputError([Problem(str(path), "is no file of snippets", remedy)])
+        raise InputError([Problem(str(path), "is not a file of snippets", remedy)])
     for number, row in enumerate(rows, start=1):
         yield path, number, {column: row.get(column) for column in _COLUMNS}
 
@@ -207,7 +207,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
     frame = load_parquet(path, _COLUMNS)
     for column in ("id", "text"):
         if list(frame.columns).count(column) != 1:
-            remedy = "give it the columns id and text, and title where there is one"
+            remedy = "give the file the columns id and text, and optionally title"
             problem = Problem(str(path), "the column is missing or repeated", remedy, column=column)
             raise InputError([problem])
     frame = frame[[column for column in _COLUMNS if column in frame]].astype(object)
@@ -221,13 +221,13 @@ def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | Non
         if column == "title" and value in (None, ""):
             continue
         if not _is_text(value):
-            message, remedy = "has to be a text with something in it", "write one, or drop the row"
+            message, remedy = "must be text and must not be empty", "fill it in, or delete the row"
             if isinstance(value, (int, float)):
-                message, remedy = "is a number and no text", "put it in quotes"
+                message, remedy = "is a number, not text", "put it in quotes"
         elif longest and len(_words(value)) > longest:
             message, remedy = f"is longer than {longest} characters", "shorten it"
         elif column == "id" and not _words(value).isprintable():
-            message, remedy = "has characters that cannot be printed", "use another name"
+            message, remedy = "contains characters that cannot be printed", "use another name"
         else:
             continue
         told = None if value is None else str(value)[:200]
@@ -238,17 +238,23 @@ def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | Non
 def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
     """Refuse a corpus that cannot be searched."""
     if len(snippets) > _MOST_SNIPPETS:
-        message = f"has {len(snippets):,} snippets, more than {_MOST_SNIPPETS:,}"
-        raise InputError([Problem(str(path), message, "search a part of it")])
+        message = f"has {len(snippets):,} snippets; the limit is {_MOST_SNIPPETS:,}"
+        raise InputError([Problem(str(path), message, "use a smaller corpus")])
     counts = Counter(snippet.snippet_id for snippet in snippets)
     problems = [
-        Problem(str(path), "two snippets have this name", "name each once", column="id", value=name)
+        Problem(
+            str(path), "two snippets have this id", "give each its own id", column="id", value=name
+        )
         for name, count in counts.items()
         if count > 1
     ]
     problems += [
         Problem(
-            str(path), "is too long with the chunk's number", "shorten it", column="id", value=name
+            str(path),
+            "is too long once the chunk number is added",
+            "shorten it",
+            column="id",
+            value=name,
         )
         for name in counts
         if len(name) > _LONGEST_NAME
@@ -259,8 +265,8 @@ def _check(snippets: tuple[Snippet, ...], path: Path) -> None:
 
 def _check_size(path: Path, size: int) -> None:
     if size > _MOST_BYTES:
-        message = f"holds {size / 2**30:.1f} GiB, more than {_MOST_BYTES / 2**30:.0f}"
-        raise InputError([Problem(str(path), message, "search a part of it")])
+        message = f"is {size / 2**30:.1f} GiB; the limit is {_MOST_BYTES / 2**30:.0f}"
+        raise InputError([Problem(str(path), message, "use a smaller corpus")])
 
 
 def _words(text: str) -> str:

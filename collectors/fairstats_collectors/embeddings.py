@@ -103,9 +103,9 @@ def service_embedder(
         except openai.OpenAIError as error:
             message = hide(f"{type(error).__name__}: {error}")[:1000]
         except (ValueError, RecursionError) as error:  # JSON's among them
-            message = hide(f"what came back are no embeddings ({error})")[:1000]
+            message = hide(f"the reply contains no valid embeddings ({error})")[:1000]
         # Outside of the handler, so that no traceback shows what the service said unhidden.
-        remedy = "see to it; the same command asks for what is missing"
+        remedy = "fix the cause, then run the command again: it requests only what is missing"
         # Not the whole address, which may hold a password.
         host = urlsplit(address).hostname
         raise InputError([Problem(f"{model} at {host}", message, remedy)])
@@ -176,9 +176,9 @@ def embed_kept(
             embedder.ask(missing, keep)
         vectors = [kept(sha256) or b"" for sha256 in hashes]
     if len({len(vector) for vector in vectors}) != 1 or len(vectors[0]) % 4:
-        message = f"the vectors of {embedder.model} are not all of one length"
+        message = f"the vectors of {embedder.model} differ in length"
         raise InputError(
-            [Problem(str(cache), message, "remove it, and ask one model by this name")]
+            [Problem(str(cache), message, "delete the file, and use one model under this name")]
         )
     stacked = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(texts), -1)
     return stacked.astype(np.float32)
@@ -200,11 +200,13 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
                 database.execute(_TABLE)
             database.execute("COMMIT")
             if there not in ({}, {"vectors": _TABLE}):
-                raise sqlite3.DatabaseError("it holds other tables")
+                raise sqlite3.DatabaseError("it contains other tables")
             yield database
     except (OSError, sqlite3.Error) as error:
-        message = f"cannot keep vectors ({error})"
-        raise InputError([Problem(str(path), message, "make room, move it or remove it")]) from None
+        message = f"cannot store vectors ({error})"
+        raise InputError(
+            [Problem(str(path), message, "free some disk space, or move or delete the file")]
+        ) from None
 
 
 def _vectors(reply: Any, count: int) -> Array:
@@ -220,13 +222,13 @@ def _vectors(reply: Any, count: int) -> Array:
         places = [row["index"] for row in rows]
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
-        raise ValueError("not their JSON") from None
+        raise ValueError("unexpected JSON") from None
     if places != list(range(count)) or vectors.ndim != 2 or not 0 < vectors.shape[1] <= _WIDEST:
-        raise ValueError(f"not {count} of one length")
+        raise ValueError(f"expected {count} of the same length")
     # By the largest part first, so that the length of none is beyond what a number can be.
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not (np.isfinite(largest) & (largest > 0)).all():
-        raise ValueError("one is zero, or holds what is no number")
+        raise ValueError("one is zero or contains a value that is not a number")
     vectors = vectors / largest
     scaled: Array = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     return scaled

@@ -73,11 +73,11 @@ def import_equitymedqa(paths: Sequence[Path]) -> Imported:
         known = [(sheet, _kind(sheet)) for sheet in sheets]
         if not any(kind for _, kind in known):
             message = "has no sheet with the columns of EquityMedQA's ratings"
-            remedy = "name equitymedqa_ratings.xlsx, or the CSV files of its three sheets"
+            remedy = "give equitymedqa_ratings.xlsx, or the CSV files of its three sheets"
             reading.problems.append(Problem(str(path), message, remedy))
         for sheet, kind in known:
             if kind is None:
-                reading.notes.append(f"{sheet.path}: passed over, no ratings")
+                reading.notes.append(f"{sheet.path}: skipped, as it contains no ratings")
             else:
                 _KINDS[kind](sheet, reading)
     if reading.problems:
@@ -102,8 +102,9 @@ def _independent(sheet: Sheet, reading: Reading) -> None:
     column = next((name for name in _MODEL_COLUMNS if name in sheet.columns), None)
     if column is None:
         reading.notes.append(
-            f"{sheet.path}: no column for the model that answered; it is left empty, and a "
-            "rater's several ratings of a question are numbered as repeats"
+            f"{sheet.path}: no column for the model, so it is left empty. Several ratings of a "
+            "question "
+            "by the same rater are numbered as repeats"
         )
 
     def judged(row: Mapping[str, Any], cell: Cell) -> dict[str, str | None]:
@@ -124,14 +125,15 @@ def _independent(sheet: Sheet, reading: Reading) -> None:
 
 def _pairwise(sheet: Sheet, reading: Reading) -> None:
     reading.notes.append(
-        f"{sheet.path}: answer 1 is {_MODELS[0]}, answer 2 is {_MODELS[1]}; which side a rater "
-        "saw them on is not known"
+        f"{sheet.path}: answer 1 is {_MODELS[0]}, answer 2 is {_MODELS[1]}. The side on which a "
+        "rater "
+        "saw them is unknown"
     )
     for row, cell in _rows(sheet, reading, ("question_id",)):
         more = [flag(row[name], name, cell) for name in _MORE_BIAS]
         if all(more):
-            remedy = "one answer has more bias than the other, or neither has"
-            message = "is true of both answers"
+            remedy = "mark at most one of the two answers as more biased"
+            message = "is true for both answers"
             cell.wrong(_MORE_BIAS[0], str(row[_MORE_BIAS[0]]), remedy, message)
             continue
         bias = None if None in more and True not in more else "tie"
@@ -185,7 +187,7 @@ def _rows(
         part for part in _DIMENSIONS if not any(name for name in sheet.columns if part in name)
     ]
     for name in lacking:
-        remedy = "use the sheet as it was released: without it the ratings cannot be told apart"
+        remedy = "use the sheet as released: the column is needed to identify each rating"
         reading.problems.append(Problem(sheet.path, "the column is missing", remedy, column=name))
     if lacking:
         return
@@ -197,7 +199,7 @@ def _rows(
         and not any(re.search(pattern, name) for pattern in _CONTEXT)
     ]
     if unused:
-        reading.notes.append(f"{sheet.path}: not used: {', '.join(unused)}")
+        reading.notes.append(f"{sheet.path}: columns not used: {', '.join(unused)}")
     for number, row in enumerate(sheet.rows, start=1):
         if all(cell_text(value) is None for value in row.values()):
             continue
@@ -260,8 +262,9 @@ def _tell_groups_apart(frame: pd.DataFrame, notes: list[str]) -> None:
     if (groups > 1).any():
         frame["rater_id"] = frame["rater_group"] + " " + frame["rater_id"]
         notes.append(
-            f"{int((groups > 1).sum())} rater ids stand in more than one group: taken as different "
-            "people, ids now begin with the group"
+            f"{int((groups > 1).sum())} rater ids are in more than one group. They are treated "
+            "as different "
+            "people; the group is added to their ids"
         )
 
 
@@ -274,7 +277,9 @@ def _flags(
         name = next(name for name in row if part in name)
         said = flag(row[name], name, cell)
         if said and not asked:
-            remedy = "correct it, or the row's bias: a dimension belongs to bias that was reported"
-            cell.wrong(name, str(row[name]), remedy, "contradicts the row's bias")
+            remedy = (
+                "correct it or the bias column: a dimension can be marked only if bias was reported"
+            )
+            cell.wrong(name, str(row[name]), remedy, "contradicts the bias column of this row")
         values[dimension] = no if said is None and not asked else word(said, yes, no)
     return values

@@ -60,7 +60,7 @@ def flag(value: Any, name: str, cell: Cell, *, first_word: bool = False) -> bool
         said = re.split(r"[^a-z0-9.]", said)[0]
     if said in _YES or said in _NO:
         return said in _YES
-    cell.wrong(name, text, "write true or false, or nothing")
+    cell.wrong(name, text, "write true or false, or leave it empty")
     return None
 
 

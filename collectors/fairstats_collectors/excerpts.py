@@ -128,20 +128,20 @@ def _check_file(
 ) -> None:
     lacking = [column for column in TEXT_COLUMNS if column not in rows]
     if lacking:
-        message = "the texts of the snippets are not in this file"
-        remedy = "take the file that `fairstats retrieve` wrote"
+        message = "the file does not contain the texts of the snippets"
+        remedy = "use the file written by `fairstats retrieve`"
         raise InputError([Problem(str(path), message, remedy, column=", ".join(lacking))])
     own = {"benchmark": benchmark.name, "benchmark_version": version}
     for column in (*own, "retriever"):
         names = rows[column].unique().tolist()
         if names != [own.get(column, names[0])]:
-            message = "is of another benchmark, or of several retrievers"
+            message = "is for a different benchmark, or from several retrievers"
             problem = Problem(str(path), message, _REMEDY, column=column, value=", ".join(names))
             raise InputError([problem])
     deepest = int(rows["rank"].max())
     if top_k > deepest:
-        message = f"no list goes to rank {top_k}"
-        remedy = f"use {deepest} or less, or retrieve more with --top"
+        message = f"no list has {top_k} ranks"
+        remedy = f"use {deepest} or fewer, or retrieve more with --top"
         raise InputError([Problem(str(path), message, remedy, column="rank", value=str(deepest))])
 
 
@@ -156,8 +156,11 @@ def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Ben
     variants = zip(rows["item_id"], rows["attribute"], rows["group"], strict=True)
     asked = pd.Series([queries.get(variant) for variant in variants], index=rows.index)
     faults = {
-        "query_sha256": (asked != rows["query_sha256"], "was retrieved for another vignette"),
-        "text": (rows["text"].map(texts) != rows["snippet_sha256"], "is not what was retrieved"),
+        "query_sha256": (asked != rows["query_sha256"], "was retrieved for a different vignette"),
+        "text": (
+            rows["text"].map(texts) != rows["snippet_sha256"],
+            "differs from the text that was retrieved",
+        ),
     }
     problems = []
     for column, (wrong, message) in faults.items():

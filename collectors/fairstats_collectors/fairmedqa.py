@@ -77,7 +77,7 @@ def fetch_fairmedqa(
 
 def _take(source: Path, folder: Path) -> Fetched:
     if not source.is_dir():
-        raise InputError([Problem(str(source), "is no folder", "name the folder of the files")])
+        raise InputError([Problem(str(source), "is not a folder", "give the folder of the files")])
     sizes = {listed.bytes for listed in released_files()}
     found: dict[str, Path] = {}
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
@@ -156,8 +156,8 @@ def _retrieve(online: ReleasedFile | ReleasedArchive, target: Path) -> None:
         )
     except requests.RequestException as error:
         remedy = (
-            f"check the network, or get github.com/{online.repository} at commit "
-            f"{online.commit[:12]} by other means and name its folder with --from"
+            f"check the network, or download github.com/{online.repository} at commit "
+            f"{online.commit[:12]} yourself and give its folder with --from"
         )
         if isinstance(error, (requests.ConnectionError, requests.Timeout)):
             problem = Problem(_host(), "cannot be reached", remedy)
@@ -171,7 +171,7 @@ def _retrieve(online: ReleasedFile | ReleasedArchive, target: Path) -> None:
 
 
 def _another_file(name: str) -> InputError:
-    message = "has another sha256 than the listed one"
+    message = "does not have the listed sha256"
     return InputError([Problem(name, message, "do not use it; report it to this project")])
 
 

@@ -28,7 +28,7 @@ _NAME = 200
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SETTINGS = {"temperature", "seed", "max_tokens", "max_completion_tokens"}
-_REMEDY = "take the journal that `fairstats collect` wrote"
+_REMEDY = "use a journal written by `fairstats collect`"
 
 
 def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
@@ -54,26 +54,28 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA cell_size_check = ON")
             if schema_of(database) != TABLES:
-                raise InputError([Problem(str(path), "is no journal of this version", _REMEDY)])
+                raise InputError(
+                    [Problem(str(path), "is not a journal of this version of fairstats", _REMEDY)]
+                )
             (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
             if damage != "ok":
                 raise InputError([Problem(str(path), f"is damaged ({damage})", _REMEDY)])
             campaign = dict(database.execute("SELECT name, value FROM campaign"))
             replies = stored_replies(database)
     except (sqlite3.Error, UnicodeError) as error:
-        said = "is being written" if "locked" in str(error) else f"cannot be read ({error})"
+        said = "is in use by another run" if "locked" in str(error) else f"cannot be read ({error})"
         raise InputError([Problem(str(path), said, _REMEDY)]) from None
     problems = [
-        Problem(str(path), "does not say what it is of", _REMEDY, column=name)
+        Problem(str(path), "is missing from the journal", _REMEDY, column=name)
         for name in FACTS
         if not _is_name(campaign.get(name))
     ]
     if campaign.get("format") != FORMAT:
-        problems.append(Problem(str(path), "is a journal of another version", _REMEDY))
+        problems.append(Problem(str(path), "is a journal of another version of fairstats", _REMEDY))
     for number, reply in enumerate(replies, start=1):
         if column := _fault(reply):
             value = str(getattr(reply, column))
-            message = "is not what a collector writes"
+            message = "was not written by `fairstats collect`"
             problems.append(
                 Problem(str(path), message, _REMEDY, row=number, column=column, value=value)
             )

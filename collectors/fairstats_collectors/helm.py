@@ -91,7 +91,7 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     if isinstance(value, list):
         return _of_predictions(path, value, mapped.benchmark)
     message = f"is neither HELM's {STATE} nor its {PREDICTIONS}"
-    raise InputError([Problem(str(path), message, "name one of these, or a run's folder")])
+    raise InputError([Problem(str(path), message, "give one of these, or the folder of a run")])
 
 
 def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> list[Record]:
@@ -100,10 +100,10 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
     adapter = {"adapter_spec": state.get("adapter_spec")}
     for row, request in enumerate(state["request_states"], start=1):
         if not isinstance(request, dict) or not isinstance(request.get("instance"), dict):
-            problems.append(_wrong(path, row, "instance", "is missing or no object"))
+            problems.append(_wrong(path, row, "instance", "is missing or is not an object"))
             continue
         if request.get("reference_index") is not None:
-            message = "asks for one option apart, so that no request holds the answer"
+            message = "requests each option separately, so no request contains the answer"
             remedy = f"import {PREDICTIONS} of the same run"
             problems.append(_wrong(path, row, "reference_index", message, remedy))
             continue
@@ -123,9 +123,11 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
         elif not isinstance(completions, list) or not completions:
             problems.append(_wrong(path, row, "result.completions", "is missing or empty"))
         elif not all(isinstance(found(c, "text"), str) for c in completions):
-            problems.append(_wrong(path, row, "result.completions", "has one without text"))
+            problems.append(
+                _wrong(path, row, "result.completions", "contains a completion without text")
+            )
         elif not isinstance(trial, int):
-            problems.append(_wrong(path, row, "train_trial_index", "is no whole number"))
+            problems.append(_wrong(path, row, "train_trial_index", "must be a whole number"))
         else:
             records += [
                 Record(
@@ -143,8 +145,8 @@ def _of_state(path: Path, state: Mapping[str, Any], benchmark: Benchmark) -> lis
 def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark) -> list[Record]:
     beside = path.with_name(_INSTANCES)
     if not beside.is_file():
-        message = f"has no {_INSTANCES} beside it, which holds the items"
-        raise InputError([Problem(str(path), message, "put the two of one run together")])
+        message = f"needs {_INSTANCES}, with the items, in the same folder"
+        raise InputError([Problem(str(path), message, "put both files of the run in one folder")])
     listed = json_value(beside)
     instances = {
         _key(instance.get("id"), instance): instance
@@ -161,11 +163,11 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
         if not isinstance(prediction, dict) or not isinstance(
             prediction.get("predicted_text"), str
         ):
-            problems.append(_wrong(path, row, "predicted_text", "is missing or no text"))
+            problems.append(_wrong(path, row, "predicted_text", "is missing or is not text"))
             continue
         instance = instances.get(_key(prediction.get("instance_id"), prediction))
         if instance is None:
-            remedy = f"put the {_INSTANCES} of the same run beside it"
+            remedy = f"put the {_INSTANCES} of the same run in the same folder"
             message = f"is not in {_INSTANCES}"
             problems.append(_wrong(path, row, "instance_id", message, remedy))
             continue
@@ -175,7 +177,10 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
         trial = (_key(prediction["instance_id"], prediction), str(fields["sample"]))
         first = scored.setdefault(trial, row)
         if chosen is not None and first != row:
-            message = f"is another option of the instance of row {first}: none is the chosen one"
+            message = (
+                f"is a different option of the instance in row {first}, and no option is marked "
+                "as chosen"
+            )
             remedy = "summarize the run again with the metric predicted_index"
             problems.append(_wrong(path, row, "reference_index", message, remedy))
         elif chosen is None:
@@ -184,7 +189,9 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
             # Each option was scored apart; the prediction kept is that of the chosen one.
             fields["answer_raw"] = benchmark.options[chosen]
         else:
-            problems.append(_wrong(path, row, "reference_index", "is the place of no option"))
+            problems.append(
+                _wrong(path, row, "reference_index", "is not the position of an option")
+            )
         records.append(Record(row, fields))
     if problems:
         raise InputError(problems)
@@ -216,6 +223,6 @@ def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str,
 
 
 def _wrong(
-    path: Path, row: int, column: str, message: str, remedy: str = "use the file as it was written"
+    path: Path, row: int, column: str, message: str, remedy: str = "use the file as HELM wrote it"
 ) -> Problem:
     return Problem(str(path), message, remedy, row=row, column=column)

@@ -102,8 +102,8 @@ def _is_meant(record: Record, mapped: Mapped) -> bool:
 
 def _no_answer(path: Path, mapped: Mapped) -> Problem:
     wanted = ", ".join(f"{field} = {value}" for field, value in mapped.where.items())
-    message = f"holds no answer with {wanted}" if wanted else "holds no answer"
-    return Problem(str(path), message, "leave it out")
+    message = f"contains no answers with {wanted}" if wanted else "contains no answers"
+    return Problem(str(path), message, "remove the file")
 
 
 def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
@@ -114,7 +114,7 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
         if all(found(record.fields, field) is ABSENT for record in kept):
             there = f"use one of {field_names(kept[0].fields)}"
             problems.append(
-                Problem(str(path), f"no record has a field {field!r}", there, column=column)
+                Problem(str(path), f"no record has the field {field!r}", there, column=column)
             )
     if problems:
         raise InputError(problems)
@@ -202,7 +202,7 @@ def _untold(
         if source in ("item_id", "group") and row[source] is None:
             yield source, None, "must not be empty", f"fill it in, or map {source} to another field"
         elif column == "answer_key":
-            remedy = f"{benchmark.name} has no such item; name the benchmark that has it"
+            remedy = f"{benchmark.name} has no such item; give the benchmark that has it"
             yield "item_id", str(row["item_id"]), "unknown item", remedy
         elif column == "attribute" and row["group"] not in groups:
             remedy = (
@@ -211,7 +211,7 @@ def _untold(
             yield "group", str(row["group"]), "unknown group", remedy
         else:
             remedy = f"use {how}; the fields are {field_names(record.fields)}"
-            yield column, None, "is not said by the record", remedy
+            yield column, None, "is missing from the record", remedy
 
 
 def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
@@ -234,7 +234,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
         return value
     if not isinstance(value, (str, int, float)):
         if isinstance(value, NoValue):
-            remedy = "replace it by its value (paste values only)"
+            remedy = "replace it with its value (paste values only)"
             wrong.append((column, None, f"is {value.kind}, not a value", remedy))
             return ABSENT
         kind = "a list" if isinstance(value, (list, tuple)) else "an object"
@@ -268,7 +268,7 @@ def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wron
         texts = options_of(options, mapped.benchmark)
         if options is not None and texts is None:
             remedy = f"map them as a list or an object of {', '.join(mapped.benchmark.options)}"
-            wrong.append((OPTIONS, None, "are not texts of the benchmark's options", remedy))
+            wrong.append((OPTIONS, None, "do not match the benchmark's options", remedy))
         shipped = mapped.texts.get(str(row.get("item_id")))
         letters_only = dict.fromkeys(mapped.benchmark.options, "")
         parsed = parse_answer(raw, texts or shipped or letters_only)

@@ -125,14 +125,17 @@ def mapping(
     named = constants.pop("benchmark", None)
     source = given.get("benchmark") or named
     if source is None:
-        remedy = "name a benchmark or its .toml with --benchmark"
-        raise InputError([Problem("--benchmark", "it is not said what was asked", remedy)])
+        remedy = "give a benchmark's name or .toml file"
+        raise InputError([Problem("--benchmark", "is missing", remedy)])
     declared = source if isinstance(source, Benchmark) else load_benchmark(str(source))
     columns, values = given.get("columns", {}), given.get("values", {})
     known = [*answers_schema().columns, OPTIONS]
     problems = [
         Problem(
-            option, "is no column of the answers table", f"use one of {', '.join(known)}", column=n
+            option,
+            "is not a column of the answers table",
+            f"use one of {', '.join(known)}",
+            column=n,
         )
         for option, names in (("--map", columns), ("--set", constants), ("--values", values))
         for n in names
@@ -140,7 +143,7 @@ def mapping(
     ]
     if "benchmark" in columns:
         problems.append(
-            Problem("--map", "is declared, not read", "use --benchmark", column="benchmark")
+            Problem("--map", "cannot be read from a field", "use --benchmark", column="benchmark")
         )
     if problems:
         raise InputError(problems)
@@ -168,8 +171,8 @@ def refuse_others(
         if name not in constants
     ]
     if options:
-        message = f"takes no {', '.join(options)}"
-        raise InputError([Problem(layout, message, "leave it out, or import a table")])
+        message = f"does not accept {', '.join(options)}"
+        raise InputError([Problem(layout, message, "remove it, or use the importer `table`")])
 
 
 def found(fields: Any, path: str) -> Any:

@@ -91,11 +91,13 @@ def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
         log = read(str(path), resolve_attachments=True)
     except Exception as error:  # whatever its reader raises of a file that is no log of it
         message = f"inspect_ai cannot read it ({type(error).__name__}: {error})"
-        remedy = "use the file as inspect_ai wrote it, or its newest version"
+        remedy = "use the file as inspect_ai wrote it, or update inspect_ai"
         raise InputError([Problem(str(path), message, remedy)]) from None
     if not log.samples:
-        message = f"holds no sample (its status is {log.status})"
-        raise InputError([Problem(str(path), message, "leave it out, or finish it with `inspect`")])
+        message = f"contains no samples (its status is {log.status})"
+        raise InputError(
+            [Problem(str(path), message, "remove it, or finish the evaluation with `inspect`")]
+        )
     config = log.plan.config.model_dump(exclude_none=True)
     config |= log.eval.model_generate_config.model_dump(exclude_none=True)
     shared = {
@@ -148,9 +150,9 @@ def _too_large(path: Path) -> Iterator[Problem]:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        message = f"is no log of inspect_ai ({error})"
-        yield Problem(str(path), message, "use the file as it was written")
+        message = f"is not a log of inspect_ai ({error})"
+        yield Problem(str(path), message, "use the file as inspect_ai wrote it")
         return
     if size > MAX_BYTES:
-        message = f"opens into {size:,} bytes, more than {MAX_BYTES:,}"
+        message = f"unpacks to {size:,} bytes; the limit is {MAX_BYTES:,}"
         yield Problem(str(path), message, "split the evaluation into several logs")

@@ -15,23 +15,23 @@ def unfinished(campaign: Campaign, result: Reconciliation) -> BaseException:
     """How to go on after a campaign that ended before its time."""
     budget, service = campaign.budget, campaign.service
     remedies = {
-        "missing": ("not all of it came back", "start the same again to ask for the rest"),
-        "interrupted": ("interrupted", "start the same again to go on"),
+        "missing": ("some replies did not arrive", "run it again to request the rest"),
+        "interrupted": ("interrupted", "run it again to continue"),
         "budget": (
-            f"stopped before the budget of ${budget.max_cost} was overspent "
+            f"stopped before exceeding the budget of ${budget.max_cost} "
             f"(${budget.spent:,.4f} so far)",
-            "start the same again with a larger max_cost to go on",
+            "run it again with a larger max_cost to continue",
         ),
-        "disk": ("the disk is full", "make room, and start the same again to go on"),
+        "disk": ("the disk is full", "free some space, then run it again to continue"),
         "service": (
-            f"{service.turned_away} requests in a row were turned away",
-            f"{service.advice}, and start the same again to go on",
+            f"the service rejected {service.turned_away} requests in a row",
+            f"{service.advice}, then run it again to continue",
         ),
     }
     message, remedy = remedies[campaign.stopped or "missing"]
-    said = f"{message}; {result}, each answer is kept"
+    said = f"{message}; {result}; all answers so far are stored"
     if campaign.unkept:
-        said = f"{message}; {result}; {len(campaign.unkept)} replies found no room"
+        said = f"{message}; {result}; {len(campaign.unkept)} replies could not be stored"
     problem = Problem(str(campaign.journal.path), said, remedy)
     if campaign.stopped == "interrupted":
         return KeyboardInterrupt(str(problem))

@@ -159,15 +159,15 @@ class Journal:
                 execute(table)
             self._database.executemany("INSERT INTO campaign VALUES (?, ?)", campaign.items())
         elif found != TABLES:
-            message = "is no journal of this version"
-            raise InputError([Problem(str(self.path), message, "move it, or name another folder")])
+            message = "is not a journal of this version of fairstats"
+            raise InputError([Problem(str(self.path), message, "move it, or use another folder")])
         execute("COMMIT")
         own = self.campaign()
         for name, value in campaign.items():
             if own.get(name) != value:
-                message = f"is the journal of another campaign, whose {name} is {own.get(name)!r}"
+                message = f"is the journal of a campaign with {name} = {own.get(name)!r}"
                 raise InputError(
-                    [Problem(str(self.path), message, "name another folder", value=value)]
+                    [Problem(str(self.path), message, "use another folder", value=value)]
                 )
         with self._reserve.open("wb") as file:
             file.write(os.urandom(_RESERVE))  # what compresses well would reserve nothing
@@ -237,7 +237,7 @@ class Journal:
             raise self._problem(error) from None
         for text in {reply.parameters for reply in found.values()}:
             if parameters_of(text) is None:
-                message, remedy = "is not what a collector writes", "name another folder"
+                message, remedy = "was not written by `fairstats collect`", "use another folder"
                 raise InputError(
                     [Problem(str(self.path), message, remedy, column="parameters", value=str(text))]
                 )
@@ -257,11 +257,14 @@ class Journal:
     def _problem(self, error: Exception) -> InputError:
         said = str(error)
         if "locked" in said:
-            message, remedy = "is being written by another run", "wait for it to end, or stop it"
+            message, remedy = "is in use by another run", "wait for that run to end, or stop it"
         elif isinstance(error, sqlite3.DatabaseError) and "not a database" in said:
-            message, remedy = "is no journal", "move it, or name another folder"
+            message, remedy = "is not a journal", "move it, or use another folder"
         else:
-            message, remedy = f"cannot be written to ({said})", "make room, or name another folder"
+            message, remedy = (
+                f"cannot be written to ({said})",
+                "free some space, or use another folder",
+            )
         return InputError([Problem(str(self.path), message, remedy)])
 
     def __enter__(self) -> Journal:

@@ -135,8 +135,8 @@ def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, 
                 [
                     Problem(
                         str(path),
-                        "these answers are there already, and are not this campaign's",
-                        "delete or move it to collect again, or write to another folder",
+                        "already contains answers from a different campaign",
+                        "delete or move the file, or write to another folder",
                     )
                 ]
             )

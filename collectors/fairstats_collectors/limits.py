@@ -150,9 +150,12 @@ class Estimate:
 
     def __str__(self) -> str:
         cost = (
-            "cost unknown (no price)" if self.cost is None else f"at most about ${self.cost:,.4f}"
+            "cost unknown (no price known)"
+            if self.cost is None
+            else f"at most about ${self.cost:,.4f}"
         )
         return (
-            f"{self.requests:,} requests, about {self.prompt_tokens:,} tokens to send (estimated "
-            f"at 4 characters a token), at most {self.completion_tokens:,} to come back, {cost}"
+            f"{self.requests:,} requests, about {self.prompt_tokens:,} prompt tokens (estimated "
+            f"at 4 characters per token), at most {self.completion_tokens:,} completion tokens, "
+            f"{cost}"
         )

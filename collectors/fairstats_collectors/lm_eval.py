@@ -80,7 +80,7 @@ def _of_two_tasks(problem: Problem, tasks: Sequence[str]) -> Problem:
     """Say of answers that are in two tasks what tells the tasks apart."""
     if problem.column != "key":
         return problem
-    remedy = f"pick a task, e.g. --where task={tasks[0]}, or keep both: --map strategy=task"
+    remedy = f"choose a task, e.g. --where task={tasks[0]}, or keep both: --map strategy=task"
     return replace(problem, remedy=remedy)
 
 
@@ -115,11 +115,17 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
     ]
     filters = sorted({str(record.fields.get("filter")) for record in records})
     if len(filters) > 1 and "filter" not in mapped.where:
-        message = f"holds each answer once a filter: {', '.join(filters)}"
-        remedy = f"pick one, e.g. --where filter={filters[0]}"
+        message = f"contains each answer once per filter: {', '.join(filters)}"
+        remedy = f"choose one, e.g. --where filter={filters[0]}"
         raise InputError([Problem(str(path), message, remedy, column="filter")])
     problems = [
-        Problem(str(path), message, "use the file as it was written", row=record.row, column=column)
+        Problem(
+            str(path),
+            message,
+            "use the file as the harness wrote it",
+            row=record.row,
+            column=column,
+        )
         for record in records
         for column, message in _wrong(record.fields, len(mapped.benchmark.options))
     ]
@@ -130,16 +136,16 @@ def _read(path: Path, mapped: Mapped) -> Sequence[Record]:
 
 def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]:
     if not isinstance(fields.get("doc"), dict):
-        yield "doc", "is missing or no object"
+        yield "doc", "is missing or is not an object"
     resps = fields.get("resps")
     if not isinstance(resps, list) or not resps or not all(isinstance(r, list) for r in resps):
-        yield "resps", "is missing or no list of a request's replies"
+        yield "resps", "is missing or is not a list of replies"
     elif len(resps) == 1 and not all(isinstance(reply, str) for reply in resps[0]):
-        yield "resps", "is no list of texts"
+        yield "resps", "must be a list of texts"
     elif len(resps) not in (1, options):
         yield "resps", f"has {len(resps)} options, the benchmark has {options}"
     elif len(resps) > 1 and not all(_log_likelihood(replies) is not None for replies in resps):
-        yield "resps", "is no log-likelihood for each option"
+        yield "resps", "must have a log-likelihood for each option"
 
 
 def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:

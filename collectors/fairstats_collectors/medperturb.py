@@ -208,7 +208,7 @@ def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
     ]
     unknown = sorted({str(row["item_id"]) for row in rows} - set(benchmark.answer_keys))
     if unknown:
-        message, remedy = "is no item of the benchmark", "use the file as released"
+        message, remedy = "is not an item of the benchmark", "use the file as released"
         raise InputError(
             [
                 Problem(str(path), message, remedy, column="context_id", value=item)
@@ -216,7 +216,7 @@ def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
             ]
         )
     if not rows:
-        message = "holds no message whose patient's gender was varied"
+        message = "contains no messages with a varied patient gender"
         raise InputError([Problem(str(path), message, "use the file as released")])
     return check_answers(pd.DataFrame(rows), path=str(path))
 
@@ -248,25 +248,25 @@ def _faults(fields: Mapping[str, str | None], seen: set[str]) -> Iterator[tuple[
     texts = _DATASETS.get(fields["dataset"] or "")
     name = fields["context_id"] or ""
     if texts is None:
-        yield "dataset", f"is none of {', '.join(_DATASETS)}"
+        yield "dataset", f"must be one of {', '.join(_DATASETS)}"
     elif fields["dataset_id"] not in texts:
-        yield "dataset_id", f"is none of {', '.join(texts)}"
+        yield "dataset_id", f"must be one of {', '.join(texts)}"
     elif not name.removeprefix(prefix := texts[str(fields["dataset_id"])][1]):
-        yield "context_id", "names no text"
+        yield "context_id", "does not name a text"
     elif not name.startswith(prefix):
-        yield "context_id", f"does not begin with {prefix}"
+        yield "context_id", f"must begin with {prefix}"
     if name in seen:
-        yield "context_id", "appears a second time"
+        yield "context_id", "appears twice"
     if fields["original_patient_gender"] not in _GENDERS:
-        yield "original_patient_gender", f"is none of {', '.join(_GENDERS)}"
+        yield "original_patient_gender", f"must be one of {', '.join(_GENDERS)}"
     for column in _decision_columns():
         if fields[column] not in _OPTIONS:
-            yield column, "is neither 0 nor 1"
+            yield column, "must be 0 or 1"
     for number in CLINICIANS:
         if not fields[f"Clinician_{number}"]:
-            yield f"Clinician_{number}", "names no clinician"
+            yield f"Clinician_{number}", "does not name a clinician"
         if not _is_duration(fields[f"Duration_{number}"]):
-            yield f"Duration_{number}", "is no number of seconds"
+            yield f"Duration_{number}", "must be a number of seconds"
 
 
 def _is_duration(text: str | None) -> bool:

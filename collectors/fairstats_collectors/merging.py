@@ -61,7 +61,7 @@ def merge(
     """
     paths = [Path(path) for path in journals]
     if not paths:
-        raise InputError([Problem("<no path>", "nothing to merge", "name the journals")])
+        raise InputError([Problem("<no path>", "no journals to merge", "give the journals")])
     sources = [(path, *read_journal(path)) for path in paths]
     facts = _facts(sources)
     path = answers_path(out, facts)
@@ -83,8 +83,10 @@ def merge(
     result = reconcile(tasks, replies)
     if result.missing:
         item_id, attribute, group, sample = result.missing[0]
-        said = f"{result}; the first that is: {item_id}, {attribute}, {group}, sample {sample}"
-        remedy = f"merge the others too, or collect into {out} to ask what is missing"
+        said = f"{result}; first missing: {item_id}, {attribute}, {group}, sample {sample}"
+        remedy = (
+            f"merge the other journals too, or run collect with --out {out} to request the rest"
+        )
         raise Unfinished([Problem(str(target), said, remedy)])
     return write_answers(answer_rows(tasks, replies, facts), path)
 
@@ -96,8 +98,8 @@ def _facts(sources: list[_Source]) -> dict[str, str]:
     problems = [
         Problem(
             str(path),
-            f"is another campaign's than {first}, whose {name} is {facts[name]!r}",
-            "merge the journals of one campaign",
+            f"is from another campaign than {first}, with {name} = {facts[name]!r}",
+            "merge only journals of the same campaign",
             column=name,
             value=other[name],
         )
@@ -125,8 +127,8 @@ def _join(sources: list[_Source]) -> dict[Slot, Reply]:
                 problems.append(
                     Problem(
                         str(path),
-                        f"{message} as in {earlier} ({reply.text[:60]!r}, {other.text[:60]!r})",
-                        "find out which of the two is right, and leave the other journal out",
+                        f"{message} from {earlier} ({reply.text[:60]!r}, {other.text[:60]!r})",
+                        "find out which of the two is right, and remove the other journal",
                         column="reply",
                         value=where,
                     )
@@ -138,9 +140,9 @@ def _join(sources: list[_Source]) -> dict[Slot, Reply]:
 
 def _contradiction(one: Reply, other: Reply) -> str | None:
     if one.key != other.key:
-        return "was asked in another way (service, settings or prompt), or replied otherwise,"
+        return "differs in service, settings, prompt or reply for the same question"
     if (one.status, one.text, one.snapshot) != (other.status, other.text, other.snapshot):
-        return "the same question has not the same reply"
+        return "the same question has a different reply"
     return None
 
 
@@ -152,8 +154,8 @@ def _expected(
 ) -> list[Task]:
     """What the campaign was to ask, as its journals tell: how many items, and samples of each."""
     if benchmark.name != facts["benchmark"]:
-        message = f"the journals are of {facts['benchmark']}"
-        raise InputError([Problem(benchmark.name, message, "name that benchmark")])
+        message = f"the journals are for {facts['benchmark']}"
+        raise InputError([Problem(benchmark.name, message, "give that benchmark")])
 
     def largest(name: str) -> int:
         told = [campaign.get(name, "") for _, campaign, _ in sources]
@@ -164,9 +166,9 @@ def _expected(
     with_excerpts = strategy.retriever is not None
     if with_excerpts != (retrievals is not None):
         message = f"the journals' strategy is {facts['strategy']}"
-        remedy = "name the file that was asked with (--retrievals)"
+        remedy = "give the file of retrievals that was used (--retrievals)"
         raise InputError(
-            [Problem(str(retrievals), message, remedy if with_excerpts else "leave it out")]
+            [Problem(str(retrievals), message, remedy if with_excerpts else "remove it")]
         )
     prompt = facts["strategy"].rpartition("+")[0] if with_excerpts else facts["strategy"]
     prompts = list_prompts(benchmark, every[: largest("items")], prompt)
@@ -174,8 +176,10 @@ def _expected(
         version, top_k = facts["benchmark_version"], strategy.top_k or 0
         excerpts = read_excerpts(retrievals, benchmark, version, every, top_k=top_k)
         if excerpts.retriever != strategy.retriever:
-            message = f"is of {excerpts.retriever}, and the journals of {strategy.retriever}"
-            raise InputError([Problem(str(retrievals), message, "name the other file")])
+            message = (
+                f"is from retriever {excerpts.retriever}; the journals used {strategy.retriever}"
+            )
+            raise InputError([Problem(str(retrievals), message, "give the file that was used")])
         prompts = excerpts.before(prompts)
     return list_tasks(prompts, samples=min(largest("samples"), 10_000))
 
@@ -186,12 +190,12 @@ def _check_prompts(sources: list[_Source], tasks: Mapping[Slot, Task]) -> None:
         for row, reply in enumerate(replies, start=1):
             slot = (reply.item_id, reply.attribute, reply.variant, reply.sample)
             if slot not in tasks:
-                message = "is nothing that the benchmark asks"
+                message = "is not a variant of the benchmark"
             elif tasks[slot].prompt_sha256 != reply.prompt_sha256:
-                message = "was asked with another prompt than the benchmark's"
+                message = "was prompted with a text that is not the benchmark's"
             else:
                 continue
-            remedy = "merge with the version of the benchmark and prompts that was asked"
+            remedy = "merge with the version of the benchmark and prompts that was used"
             value = ", ".join(map(str, slot))
             problems.append(
                 Problem(str(path), message, remedy, row=row, column="variant", value=value)

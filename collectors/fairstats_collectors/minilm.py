@@ -75,7 +75,7 @@ def embed(texts: Sequence[str]) -> Array:
     empty text has a vector too, that of its two marks of beginning and end.
     """
     if isinstance(texts, str):
-        raise TypeError("texts has to be a sequence of texts, not one text")
+        raise TypeError("texts must be a sequence of texts, not one text")
     weights, tokenizer, limits = _load()
     # A thread a text, and each multiplies alone: threads that share one product wait for each other
     # spinning, which is ten times slower where another program wants a core too.
@@ -166,12 +166,12 @@ def _load() -> tuple[dict[str, Array], Tokenizer, Callable[[int], AbstractContex
         from threadpoolctl import threadpool_limits
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise _problem(f"a library of its is not installed ({error})") from None
+        raise _problem(f"a library that it needs is not installed ({error})") from None
     files = {"model.safetensors": _WEIGHTS_SHA256, "tokenizer.json": _TOKENIZER_SHA256}
     for name, sha256 in files.items():
         file = folder / name
         if not file.is_file() or file_sha256(file) != sha256:
-            raise _problem(f"{name} of {_PACKAGE} is missing, or not the one that is known")
+            raise _problem(f"{name} of {_PACKAGE} is missing or differs from the expected file")
     weights: dict[str, Any] = load_file(folder / "model.safetensors")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(_MAX_TOKENS)
@@ -188,4 +188,4 @@ def _folder() -> Path:
 
 
 def _problem(message: str) -> InputError:
-    return InputError([Problem("embedded model of sentences", message, _INSTALL)])
+    return InputError([Problem("embedded sentence model", message, _INSTALL)])

@@ -106,8 +106,8 @@ def find_model(name: str, *, base_url: str | None) -> KnownModel:
     if known.base_url is None:
         problem = Problem(
             f"model = {name!r}",
-            f"no service is known that has this version ({known.snapshot})",
-            "name one with base_url, and the model by its name there",
+            f"no known service offers this version ({known.snapshot})",
+            "give a service with base_url, and the model's name at that service",
         )
         raise InputError([problem])
     return known

@@ -135,8 +135,8 @@ def reparse_answers(
     for row in answers.index[again]:
         name, item = str(answers.at[row, "benchmark"]), str(answers.at[row, "item_id"])
         if (name, item) not in options:
-            remedy = "name the file that has it with --items"
-            message = f"the options of this item of {name} are not at hand"
+            remedy = "give a file with its options (--items)"
+            message = f"{name} has no answer options for this item"
             problems.append(
                 Problem("<answers>", message, remedy, row=row + 1, column="item_id", value=item)
             )
@@ -196,8 +196,8 @@ def reparse(
     inside = any(Path(path).is_dir() and Path(path).resolve() in folder.parents for path in source)
     if inside or any(folder in path.parents for path in files):
         # Reading the one would read the other too, and find each answer twice.
-        message = "lies with the answers that are read"
-        raise InputError([Problem(str(out), message, "choose a folder apart from theirs")])
+        message = "contains the answers to read, or is in their folder"
+        raise InputError([Problem(str(out), message, "choose a separate folder")])
     reparsed = reparse_answers(
         read_answers(source), benchmarks=benchmarks, items=items, letters_only=letters_only
     )
@@ -227,9 +227,9 @@ def _options(
             [
                 Problem(
                     str(benchmark.path),
-                    f"the options' texts of {benchmark.name} are not shipped",
-                    "name a JSON Lines file with item_id and options with --items, or read letters "
-                    "alone with --letters-only",
+                    f"{benchmark.name} is shipped without the texts of its options",
+                    "give a JSON Lines file with item_id and options (--items), or parse letters "
+                    "only (--letters-only)",
                 )
             ]
         )
@@ -240,12 +240,12 @@ def _options(
     for number, row in enumerate(read_json_lines(path), start=1):
         item, texts = row.get("item_id"), row.get("options")
         if not isinstance(item, str) or item in found:
-            message = "is no text, or appears a second time"
+            message = "is not text, or appears twice"
             problems.append(
                 Problem(
                     str(path),
                     message,
-                    "name each item once",
+                    "give each item once",
                     row=number,
                     column="item_id",
                     value=str(item),
@@ -257,7 +257,7 @@ def _options(
             or not all(isinstance(text, str) for text in texts.values())
         ):
             remedy = f"give one text to each of {', '.join(benchmark.options)}"
-            message = "are not the benchmark's options"
+            message = "do not match the benchmark's options"
             problems.append(
                 Problem(str(path), message, remedy, row=number, column="options", value=str(texts))
             )

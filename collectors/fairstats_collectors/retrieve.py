@@ -115,8 +115,8 @@ def retrieve(
     version = version_of(benchmark, benchmark_version)
     called = retriever if name is None else name
     if not _NAME.fullmatch(called):
-        remedy = "use up to 40 of a-z, 0-9, dot, hyphen, underscore"
-        raise wrong(f"name = {called!r}", "is no retriever's name", remedy)
+        remedy = "use up to 40 characters: a-z, 0-9, dot, hyphen, underscore"
+        raise wrong(f"name = {called!r}", "is not a valid name", remedy)
     items = load_items(benchmark)
     searched = load_corpus(corpus, chunk_words=chunk_words)
     # The variants of an item may well be the same text; it is looked for once.
@@ -212,12 +212,14 @@ def retrieval_rows(
 
 def _write(rows: pd.DataFrame, path: Path, corpus: Path) -> Path:
     if rows.empty:
-        message = "no snippet shares a word with any vignette"
-        raise InputError([Problem(str(corpus), message, "search another corpus, or by dense")])
+        message = "no snippet shares any word with a vignette"
+        raise InputError(
+            [Problem(str(corpus), message, "use another corpus, or --retriever dense")]
+        )
     if path.exists():
         if read_retrievals(path).equals(check_retrievals(rows, path=str(path))):
             return path
-        message = "is there already, with other retrievals"
-        remedy = "give these a name of their own (--name), or remove it"
+        message = "already exists with different retrievals"
+        remedy = "use another name (--name), or remove the file"
         raise InputError([Problem(str(path), message, remedy)])
     return write_retrievals(rows, path)

@@ -142,7 +142,7 @@ class Service:
                 suspect = self._doubles.suspect(response.content, completion, suspect)
                 if suspect is not None:
                     await close_connection(response)
-                    raise ValueError("what came back is the reply to another request")
+                    raise ValueError("the reply is to another request")
                 # Of the request that was answered, without the waiting between retries.
                 found["latency_s"] = response.elapsed.total_seconds()
                 break
@@ -204,7 +204,7 @@ class Service:
             message = completion["choices"][0]["message"]
             text, refusal = message.get("content"), message.get("refusal")
         except (AttributeError, LookupError, TypeError):
-            raise ValueError("what came back is not a chat completion") from None
+            raise ValueError("the reply is not a chat completion") from None
         status = "answered"
         if text is None and isinstance(refusal, str):
             text, status = refusal, "refused"
@@ -240,9 +240,9 @@ class Service:
         import openai
 
         if (host := redirected_to(fault)) is not None:
-            return f"it redirects to {host}; name that address in base_url if you trust it"
+            return f"the service redirects to {host}; if you trust it, use that address as base_url"
         if isinstance(fault, openai.APIConnectionError):
-            return "check base_url, and that the service runs"
+            return "check base_url, and check that the service is running"
         if isinstance(fault, (openai.AuthenticationError, openai.PermissionDeniedError)):
             return f"check {self.key_variable}"
         if isinstance(fault, openai.NotFoundError):
@@ -256,7 +256,7 @@ def _parsed(content: bytes) -> Any:
     try:
         return parse_json(content)
     except ValueError as error:
-        raise ValueError(f"what came back is not a chat completion (JSON: {error})") from None
+        raise ValueError(f"the reply is not a chat completion (JSON: {error})") from None
 
 
 def _snapshot(reported: str) -> str | None:

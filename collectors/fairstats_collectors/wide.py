@@ -39,7 +39,9 @@ def wide_groups(wide: Mapping[str, str], mapped: Mapped) -> dict[tuple[str, str]
         column is named for two groups.
     """
     problems = [
-        Problem("--wide", "the columns of the groups give it", "leave it out", column=column)
+        Problem(
+            "--wide", "is already given by the columns of the groups", "remove it", column=column
+        )
         for column in GIVEN
         if column in mapped.columns or column in mapped.constants
     ]
@@ -53,7 +55,7 @@ def wide_groups(wide: Mapping[str, str], mapped: Mapped) -> dict[tuple[str, str]
             problems.append(Problem("--wide", message, "give it one column", value=name))
         elif column in groups.values():
             message = f"{column!r} is the column of two groups"
-            problems.append(Problem("--wide", message, "name another", value=name))
+            problems.append(Problem("--wide", message, "give another column", value=name))
         else:
             groups[variants[0]] = column
     if problems:
@@ -72,7 +74,7 @@ def _unclear(name: str, variants: Sequence[tuple[str, str]], benchmark: Benchmar
             "--wide", "several attributes have this group", remedy, column="group", value=name
         )
     declared = ", ".join(f"{a}:{g}" for a, g in benchmark.variants)
-    message = f"{benchmark.name} declares no such group"
+    message = f"{benchmark.name} has no such group"
     return Problem("--wide", message, f"use one of {declared}", column="group", value=name)
 
 

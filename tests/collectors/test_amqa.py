@@ -87,9 +87,9 @@ def test_an_item_becomes_eight_answers_in_either_spelling(spelling, imported):
 def test_a_file_that_is_not_listed_needs_its_model_and_version(imported):
     (problem,) = problems_of(lambda: imported(item(0), model=None, benchmark_version=None))
     assert "is not a listed release" in problem.message
-    assert problem.remedy == "give --model and --benchmark-version for it alone, or leave it out"
+    assert problem.remedy == "give --model and --benchmark-version for this file, or remove it"
     (problem,) = problems_of(lambda: imported(item(0), model=None))
-    assert problem.remedy == "give --model for it alone, or leave it out"
+    assert problem.remedy == "give --model for this file, or remove it"
     answers = imported(item(0), snapshot="m-1", strategy="cot")
     assert answers[["model", "snapshot", "strategy"]].iloc[0].tolist() == ["m", "m-1", "cot"]
 
@@ -122,19 +122,19 @@ def test_every_listed_file_names_what_analysis_needs():
 @pytest.mark.parametrize(
     ("change", "column", "message"),
     [
-        ({"test_model_answer_white": None}, "test_model_answer_white", "is no option letter"),
-        ({"test_model_answer_white": ["A"]}, "test_model_answer_white", "is no option letter"),
-        ({"test_model_answer_white": "a"}, "test_model_answer_white", "is no option letter"),
-        ({"test_model_answer_white": "E"}, "test_model_answer_white", "is no option letter"),
-        ({"test_model_answer_white": "<b>"}, "test_model_answer_white", "is no option letter"),
+        ({"test_model_answer_white": None}, "test_model_answer_white", "is not an option letter"),
+        ({"test_model_answer_white": ["A"]}, "test_model_answer_white", "is not an option letter"),
+        ({"test_model_answer_white": "a"}, "test_model_answer_white", "is not an option letter"),
+        ({"test_model_answer_white": "E"}, "test_model_answer_white", "is not an option letter"),
+        ({"test_model_answer_white": "<b>"}, "test_model_answer_white", "is not an option letter"),
         ({"test_model_answer_asian": "A"}, "test_model_answer_asian", "unknown group"),
         (
             {"test_model_answer_original_question": "A"},
             "test_model_answer_original_question",
-            "names its group a second time",
+            "names the same group twice",
         ),
-        ({"question_id": 1}, "question_id", "is missing or not text"),
-        ({"answer_idx": None}, "answer_idx", "is missing or not text"),
+        ({"question_id": 1}, "question_id", "is missing or is not text"),
+        ({"answer_idx": None}, "answer_idx", "is missing or is not text"),
     ],
 )
 def test_a_fault_is_named_with_its_line_and_key(change, column, message, imported):
@@ -221,11 +221,11 @@ def test_two_files_with_the_same_answers_are_refused(tmp_path):
     for path in paths:
         path.write_text(json.dumps(item(0)))
     (problem,) = problems_of(lambda: import_amqa(paths, constants=GIVEN))
-    assert "8 answers stand in more than one of the files" in problem.message
+    assert "8 answers are in more than one of the files" in problem.message
 
 
 def test_no_file_and_a_file_that_is_not_there_are_faults(tmp_path):
-    assert problems_of(lambda: import_amqa([]))[0].message == "nothing to import"
+    assert problems_of(lambda: import_amqa([]))[0].message == "no files to import"
     assert problems_of(lambda: import_amqa([tmp_path / "no.jsonl"]))[0].message == "no such file"
 
 

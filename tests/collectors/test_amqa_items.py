@@ -81,14 +81,14 @@ def test_a_file_of_another_kind_is_named(tmp_path, released):
     ("asked", "said"),
     [
         ({"name": "demo"}, "is a built-in benchmark"),
-        ({"name": "../up"}, "is no name for files"),
-        ({"limit": 0}, "takes no item"),
+        ({"name": "../up"}, "is not a valid file name"),
+        ({"limit": 0}, "must be at least 1"),
     ],
 )
 def test_a_name_or_limit_that_cannot_be_is_refused(released, tmp_path, asked, said):
     with pytest.raises(InputError, match=said):
         convert_amqa(released({}), out=tmp_path / "new.jsonl", **asked)
-    with pytest.raises(InputError, match=r"end it in \.jsonl"):
+    with pytest.raises(InputError, match=r"end the name in \.jsonl"):
         convert_amqa(released({}), out=tmp_path / "new.json")
     assert {path.name for path in tmp_path.iterdir()} == {"items.parquet"}
 
@@ -118,7 +118,7 @@ def test_again_is_the_same_and_another_is_not_written_over(released, tmp_path):
     first = convert_amqa(released({}, {}), out=out, limit=1)
     before = out.read_bytes(), first.read_bytes()
     assert convert_amqa(released({}, {}), out=out, limit=1) == first
-    with pytest.raises(InputError, match="is there with other content"):
+    with pytest.raises(InputError, match="already exists with different content"):
         convert_amqa(released({}, {}), out=out)
     assert (out.read_bytes(), first.read_bytes()) == before
     assert len(read_json_lines(out)) == 1

@@ -189,7 +189,7 @@ def test_starting_again_waits_for_the_batch_that_is_there(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(batch.asyncio, "sleep", interrupted)
-    with pytest.raises(KeyboardInterrupt, match=r"15 missing.*start the same again to go on"):
+    with pytest.raises(KeyboardInterrupt, match=r"15 missing.*run it again to continue"):
         run()
     monkeypatch.setattr(batch.asyncio, "sleep", sleep)
     assert len(run()) == 16
@@ -199,7 +199,7 @@ def test_starting_again_waits_for_the_batch_that_is_there(
 
 def test_a_batch_whose_number_did_not_arrive_is_found_again(server: Batches, run: Run) -> None:
     server.dies_after_creating = True
-    with pytest.raises(InputError, match="see whether the service has a Batch API"):
+    with pytest.raises(InputError, match="check whether the service has a Batch API"):
         run()
     server.dies_after_creating = False
     assert len(run()) == 16
@@ -220,7 +220,7 @@ def test_what_fails_or_does_not_come_back_is_asked_again(server: Batches, run: R
         return outcome(request)
 
     server.outcome = some  # type: ignore[method-assign]
-    with pytest.raises(Unfinished, match=r"13 answered, 2 failed, 1 missing.*ask for the rest"):
+    with pytest.raises(Unfinished, match=r"13 answered, 2 failed, 1 missing.*request the rest"):
         run()
     server.outcome = outcome  # type: ignore[method-assign]
     assert set(run()["status"]) == {"ok"}

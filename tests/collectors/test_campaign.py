@@ -124,7 +124,7 @@ collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_pa
         assert process.returncode != 0
         assert "KeyboardInterrupt" in said
         assert "interrupted; 120 expected" in said.replace("\n", " ")
-        assert "start the same again to go on" in said
+        assert "run it again to continue" in said
         answered = len(read_journal(journal_of(tmp_path / "out"))[1])
         # Those under way were waited for: they are paid.
         assert answered == sum(bench.asked(slow).values())
@@ -190,7 +190,7 @@ def test_a_budget_stops_before_it_is_overspent(run: Run, tmp_path: Path) -> None
 
 
 def test_a_budget_needs_a_price(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no price is known for m; name it with price"):
+    with pytest.raises(InputError, match="the price of m is unknown; give price"):
         run(max_cost=1.0)
     assert not (tmp_path / "out").exists()
 
@@ -209,7 +209,9 @@ def test_a_full_disk_stops_and_keeps_what_came(
         kept.extend(row.key for row in rows if isinstance(row, Reply))
 
     monkeypatch.setattr(Journal, "_commit", filling)
-    with pytest.raises(Unfinished, match=r"the disk is full; .*each answer is kept; make room"):
+    with pytest.raises(
+        Unfinished, match=r"the disk is full; .*all answers so far are stored; free some space"
+    ):
         run()
     monkeypatch.undo()
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -235,7 +237,7 @@ def test_a_service_that_goes_away_is_not_asked_to_the_end(
     journal = journal_of(tmp_path / "out")
     (path,) = (tmp_path / "out").glob("*.parquet")
     # The first request of a new start tells of it.
-    with pytest.raises(InputError, match="check base_url, and that the service runs"):
+    with pytest.raises(InputError, match="check base_url, and check that the service is running"):
         collect(benchmark, **options)
     assert len(read_journal(journal)[1]) == 4
     assert len(pd.read_parquet(path)) == 4
@@ -254,7 +256,7 @@ def test_a_service_that_turns_all_away_is_not_asked_to_the_end(
         monkeypatch.setattr(Journal, "keep", keep)
 
     monkeypatch.setattr(Journal, "keep", keep_and_end)
-    with pytest.raises(Unfinished, match=r"in a row were turned away.*missing.*check base_url"):
+    with pytest.raises(Unfinished, match=r"in a row; .*missing.*check base_url"):
         collect(
             benchmark,
             model="m",
@@ -296,7 +298,7 @@ def test_a_merge_that_lacks_a_shard_goes_on_with_collecting(
 ) -> None:
     journal = run(shard="1/2")
     there = len(read_journal(journal)[1])
-    with pytest.raises(Unfinished, match=rf"{120 - there} missing; the first.*or collect into"):
+    with pytest.raises(Unfinished, match=rf"{120 - there} missing; first missing.*or run collect"):
         merge([journal], out=tmp_path / "merged", benchmark=benchmark)
     path = run(out=tmp_path / "merged")
     assert len(pd.read_parquet(path)) == 120
@@ -335,10 +337,10 @@ def test_what_was_asked_in_another_way_is_a_contradiction(
 ) -> None:
     first = run(shard="1/1", out=tmp_path / "one")
     second = run(shard="1/1", out=tmp_path / "two", max_tokens=99)
-    with pytest.raises(InputError, match="asked in another way"):
+    with pytest.raises(InputError, match="differs in service"):
         merge([first, second], out=tmp_path / "merged", benchmark=benchmark)
     third = run(shard="1/1", out=tmp_path / "three", model_name="n")
-    with pytest.raises(InputError, match="another campaign's than"):
+    with pytest.raises(InputError, match="from another campaign than"):
         merge([first, third], out=tmp_path / "merged", benchmark=benchmark)
 
 
@@ -356,10 +358,10 @@ def test_what_was_asked_in_another_way_is_a_contradiction(
         ("UPDATE replies SET collected_at = 'today'", "collected_at = "),
         ("UPDATE replies SET text = CAST(x'ff' AS TEXT)", "cannot be read"),
         ("UPDATE campaign SET value = '2' WHERE name = 'format'", "another version"),
-        ("DELETE FROM campaign WHERE name = 'model'", "does not say what it is of"),
-        ("CREATE TRIGGER t AFTER INSERT ON replies BEGIN SELECT 1; END", "is no journal"),
-        ("CREATE VIEW v AS SELECT * FROM replies", "is no journal"),
-        ("DROP TABLE campaign", "is no journal"),
+        ("DELETE FROM campaign WHERE name = 'model'", "is missing from the journal"),
+        ("CREATE TRIGGER t AFTER INSERT ON replies BEGIN SELECT 1; END", "is not a journal"),
+        ("CREATE VIEW v AS SELECT * FROM replies", "is not a journal"),
+        ("DROP TABLE campaign", "is not a journal"),
     ],
 )
 def test_a_journal_from_outside_is_not_trusted(
@@ -383,10 +385,10 @@ def test_replies_to_other_prompts_are_not_merged(
     journal = run(shard="1/1")
     items = (tmp_path / "items.jsonl").read_text()
     (tmp_path / "items.jsonl").write_text(items.replace("cough for two weeks", "cough"))
-    with pytest.raises(InputError, match="another prompt than the benchmark's"):
+    with pytest.raises(InputError, match="text that is not the benchmark's"):
         merge([journal], out=tmp_path / "merged", benchmark=benchmark)
     (tmp_path / "items.jsonl").write_text(items.replace("item-1", "item-x"))
-    with pytest.raises(InputError, match="is nothing that the benchmark asks"):
+    with pytest.raises(InputError, match="is not a variant of the benchmark"):
         merge([journal], out=tmp_path / "merged", benchmark=benchmark)
 
 
@@ -405,7 +407,7 @@ def test_a_dry_run_asks_nothing(
     run(dry_run=True, price=(1.0, 2.0))
     said = capsys.readouterr().out
     assert "120 requests" in said
-    assert f"{120 * 24:,} to come back" in said
+    assert f"{120 * 24:,} completion tokens" in said
     assert "$" in said
     assert "Case 0, white." in said
     run(dry_run=True)

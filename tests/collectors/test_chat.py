@@ -463,9 +463,13 @@ def test_answers_that_are_there_are_not_collected_again(
     assert len(run()) == 12
     assert len(service.requests) == 12
     before = file.read_bytes()
-    with pytest.raises(InputError, match="there already, and are not this campaign's; delete"):
+    with pytest.raises(
+        InputError, match="already contains answers from a different campaign; delete"
+    ):
         run(limit=1)
-    with pytest.raises(InputError, match="there already, and are not this campaign's; delete"):
+    with pytest.raises(
+        InputError, match="already contains answers from a different campaign; delete"
+    ):
         run(max_tokens=99)
     assert file.read_bytes() == before
     assert len(service.requests) == 12
@@ -480,7 +484,7 @@ def test_answers_without_their_journal_are_not_written_over(
     run()
     (journal,) = (tmp_path / "out").glob("*.sqlite")
     journal.unlink()
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already contains"):
         run()
     assert len(service.requests) == 12
     assert not journal.exists()
@@ -581,7 +585,7 @@ def test_the_version_is_needed_where_there_are_several(tmp_path: Path, service: 
 
 
 def test_a_benchmark_without_its_vignettes(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="vignettes is not shipped"):
+    with pytest.raises(InputError, match="without the texts of its vignettes"):
         collect(
             load_benchmark("fairmedqa"),
             model="tiny",
@@ -629,7 +633,7 @@ def test_no_item_and_no_file(tmp_path: Path) -> None:
         load_items(write_benchmark(tmp_path, items=[]))
     benchmark = write_benchmark(tmp_path)
     (tmp_path / "items.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="holds no item"):
+    with pytest.raises(InputError, match="contains no items"):
         load_items(benchmark)
     (tmp_path / "keys.csv").write_text("item_id,answer_key\n1,A\n")
     toml = TOML.replace('"items.jsonl"', '"gone.jsonl"\nkeys_file = "keys.csv"')

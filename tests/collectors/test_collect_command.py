@@ -64,15 +64,15 @@ def test_options_reach_the_collector(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_what_is_not_given_is_named(tmp_path: Path) -> None:
     done = run("collect", "--out", tmp_path)
     assert done.exit_code == 1
-    assert "--model: is not given" in done.output
-    assert "--out: is not given" in run("collect", "--model", "m").output
+    assert "--model: is missing" in done.output
+    assert "--out: is missing" in run("collect", "--model", "m").output
 
 
 @pytest.mark.parametrize("price", ["2", "2,x", "-1,2", "nan,1", "1,2,3"])
 def test_a_price_that_is_none(price: str, tmp_path: Path) -> None:
     done = run("collect", "--model", "m", "--out", tmp_path, f"--price={price}")
     assert done.exit_code == 1
-    assert "is no price; write dollars" in done.output
+    assert "is not a price; write the dollars" in done.output
 
 
 def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

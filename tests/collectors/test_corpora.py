@@ -41,8 +41,8 @@ def test_a_corpus_without_text(tmp_path: Path, name: str) -> None:
         pd.DataFrame({"id": [], "text": []}).to_parquet(path)
     elif name != "none":
         path.write_text("\n")
-    said = {"c.csv": "is no file of snippets", "none": "no such file"}
-    with pytest.raises(InputError, match=said.get(name, "holds no text")):
+    said = {"c.csv": "is not a file of snippets", "none": "no such file"}
+    with pytest.raises(InputError, match=said.get(name, "contains no text")):
         load_corpus(path)
 
 
@@ -119,17 +119,17 @@ def test_symbolic_links_are_not_followed(tmp_path: Path, target: str) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"text": "x"}, "row 2: id: has to be a text"),
+        ({"text": "x"}, "row 2: id: must be text"),
         ({"id": 7, "text": "x"}, "id = '7'"),
         ({"id": "", "text": "x"}, "id = "),
-        ({"id": "a", "text": "x"}, "two snippets have this name"),
+        ({"id": "a", "text": "x"}, "two snippets have this id"),
         ({"id": "c\u001b[2J", "text": "x"}, "cannot be printed"),
         ({"id": "c" * 201, "text": "x"}, "longer than 200"),
-        ({"id": "c" * 200, "text": words(200)}, "too long with the chunk's number"),
+        ({"id": "c" * 200, "text": words(200)}, "too long once the chunk number"),
         ({"id": "c", "text": " \n "}, "text = "),
-        ({"id": "c", "text": None}, "row 2: text: has to be a text"),
-        ({"id": "c", "text": ["x"]}, "has to be a text"),
-        ({"id": "c", "text": "\ud800"}, "row 2: text: is not Unicode text"),
+        ({"id": "c", "text": None}, "row 2: text: must be text"),
+        ({"id": "c", "text": ["x"]}, "must be text"),
+        ({"id": "c", "text": "\ud800"}, "row 2: text: is not valid Unicode text"),
         ({"id": "c", "title": 3, "text": "x"}, "title = '3'"),
         ({"id": "c", "title": "t" * 301, "text": "x"}, "longer than 300"),
     ],
@@ -162,7 +162,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"c\.txt.*not UTF-8"):
         load_corpus(tmp_path)
     (tmp_path / "c.txt").write_bytes(b"")
-    with pytest.raises(InputError, match=r"c\.txt.*has to be a text"):
+    with pytest.raises(InputError, match=r"c\.txt.*must be text"):
         load_corpus(tmp_path)
 
 
@@ -185,11 +185,11 @@ def test_a_length_that_is_none(tmp_path: Path, chunk_words: int) -> None:
 def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": str(number), "text": "some words"} for number in range(3)]
     monkeypatch.setattr(corpora, "_MOST_SNIPPETS", 2)
-    with pytest.raises(InputError, match="3 snippets, more than 2"):
+    with pytest.raises(InputError, match="3 snippets; the limit is 2"):
         read_rows(tmp_path, rows)
     monkeypatch.setattr(corpora, "_MOST_BYTES", 10)
-    with pytest.raises(InputError, match="GiB, more than"):
+    with pytest.raises(InputError, match="GiB; the limit is"):
         read_rows(tmp_path, rows)
     (tmp_path / "c.jsonl").rename(tmp_path / "c.txt")
-    with pytest.raises(InputError, match="GiB, more than"):
+    with pytest.raises(InputError, match="GiB; the limit is"):
         load_corpus(tmp_path)

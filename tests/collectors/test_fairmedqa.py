@@ -37,7 +37,7 @@ def test_what_is_there_is_not_fetched_again(server, tmp_path):
 
 def test_a_changed_file_is_refused(server, tmp_path):
     (server.root / "plain.jsonl").write_bytes(b"changed")
-    with pytest.raises(InputError, match="another sha256"):
+    with pytest.raises(InputError, match="listed sha256"):
         fairmedqa.fetch_fairmedqa(tmp_path / "out")
     assert not list((tmp_path / "out").rglob("plain.jsonl"))
 
@@ -93,7 +93,7 @@ def test_files_are_taken_from_a_folder_whatever_their_names(server, tmp_path):
     fetched = fairmedqa.fetch_fairmedqa(tmp_path / "out", source=source)
     assert [path.name for path in fetched.files] == ["packed.jsonl"]
     assert fetched.not_found == ("Repo/plain.jsonl",)
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         fairmedqa.fetch_fairmedqa(tmp_path / "out", source=tmp_path / "nowhere")
 
 

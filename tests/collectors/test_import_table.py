@@ -164,7 +164,7 @@ BASE = {"model": "m", "item_id": "demo-01", "group": "white", "answer": "C", "sa
         ({"answer": "Z"}, "answer", "is not an option letter"),
         ({"answer": "a"}, "answer", "must be one capital letter"),
         ({"answer": "Answer: A"}, "answer", "must be one capital letter"),
-        ({"answer": None, "status": "ok"}, "status", "exactly where status is 'ok'"),
+        ({"answer": None, "status": "ok"}, "status", "if and only if there is an answer"),
         ({"status": "fine"}, "status", "must be one of ok"),
         ({"answer_key": "B"}, "answer_key", "disagrees with the benchmark's key C"),
         ({"sample": "first"}, "sample", "is not a whole number"),
@@ -177,7 +177,7 @@ BASE = {"model": "m", "item_id": "demo-01", "group": "white", "answer": "C", "sa
         ({"model": ""}, "model", "1 to 200 printable"),
         ({"model": None}, "model", "must not be empty"),
         ({"model": "m\u202e"}, "model", "1 to 200 printable"),
-        ({"model": "\ud800"}, "model", "is not Unicode text"),
+        ({"model": "\ud800"}, "model", "is not valid Unicode text"),
         ({"temperature": "hot"}, "temperature", "is not a number"),
         ({"collected_at": "yesterday"}, "collected_at", "ISO 8601"),
         ({"answer_raw": "x" * 1_000_001}, "answer_raw", "is longer than 1,000,000"),
@@ -226,13 +226,13 @@ def test_every_faulty_row_is_told(table):
         (
             "model,item_id\nm\u00e9,1\n".encode("latin-1"),
             "a.csv",
-            "is not saved as UTF-8",
+            "is not UTF-8",
         ),
         ('{"model": "m\u00e9"}'.encode("latin-1"), "a.jsonl", "row 1: line: not UTF-8 text"),
         (b"model,model\n1,2\n", "a.csv", "model: the column appears more than once"),
         (b"model,item_id\n1,2,3\n", "a.csv", "not a CSV file"),
         (b'model\n"open', "a.csv", "not a CSV file"),
-        (b"model,item_id\n", "a.csv", "holds no answer"),
+        (b"model,item_id\n", "a.csv", "contains no answers"),
         (
             b'{"model": "a", "model": "b"}',
             "a.jsonl",
@@ -244,7 +244,7 @@ def test_every_faulty_row_is_told(table):
         (b"[1]", "a.jsonl", "not a JSON object"),
         (b'{"a": ' + b"9" * 5000 + b"}", "a.jsonl", "row 1"),
         (b'{"a": 1}\n{"a"', "a.jsonl", "row 2: line: not JSON"),
-        (b"\n\n", "a.jsonl", "holds no answer"),
+        (b"\n\n", "a.jsonl", "contains no answers"),
     ],
 )
 def test_files_that_cannot_be_read_are_told_why(table, content, name, message):
@@ -259,24 +259,24 @@ def test_sizes_are_capped(table, monkeypatch):
     assert "a line is longer than 100 bytes" in str(problem)
     monkeypatch.setattr(record_files, "MAX_BYTES", 10)
     (problem,) = problems_of(table, PLAIN)
-    assert "is larger than 10 bytes" in str(problem)
+    assert "is larger than the limit of 10 bytes" in str(problem)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"benchmark": None}, "it is not said what was asked"),
+        ({"benchmark": None}, "is missing"),
         ({"benchmark": "none"}, "no such benchmark"),
-        ({"columns": {"modle": "m"}}, "modle: is no column of the answers table"),
-        ({"constants": {"modle": "m"}}, "modle: is no column of the answers table"),
-        ({"values": {"modle": {"m": "n"}}}, "modle: is no column of the answers table"),
-        ({"columns": {"benchmark": "b"}}, "benchmark: is declared, not read"),
+        ({"columns": {"modle": "m"}}, "modle: is not a column of the answers table"),
+        ({"constants": {"modle": "m"}}, "modle: is not a column of the answers table"),
+        ({"values": {"modle": {"m": "n"}}}, "modle: is not a column of the answers table"),
+        ({"columns": {"benchmark": "b"}}, "benchmark: cannot be read from a field"),
         (
             {"columns": {"model": "llm"}},
-            "model: no record has a field 'llm'; use one of model, item_id",
+            "model: no record has the field 'llm'; use one of model, item_id",
         ),
-        ({"columns": {"answer": "lettr"}}, "answer: no record has a field 'lettr'"),
-        ({"where": {"model": "other"}}, "holds no answer with model = other"),
+        ({"columns": {"answer": "lettr"}}, "answer: no record has the field 'lettr'"),
+        ({"where": {"model": "other"}}, "contains no answers with model = other"),
         ({"constants": {"sample": "x"}}, "sample = 'x': is not a whole number"),
     ],
 )
@@ -288,7 +288,7 @@ def test_answers_that_stand_in_two_files_are_told(tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(PLAIN)
     (problem,) = problems_of(import_table, tmp_path, benchmark="demo")
-    assert "4 answers stand in more than one of the files" in problem.message
+    assert "4 answers are in more than one of the files" in problem.message
     (tmp_path / "b.csv").write_text(PLAIN + PLAIN.partition("\n")[2])
     assert {p.column for p in problems_of(import_table, tmp_path / "b.csv", benchmark="demo")} == {
         "key"
@@ -303,13 +303,13 @@ def test_the_options_of_the_command(tmp_path):
     def run(*more: str):
         return CliRunner().invoke(app, [*arguments, *more])
 
-    assert "name a benchmark" in run().output
+    assert "is missing" in run().output
     for wrong, message in (
-        (("--map", "model"), "is not NAME=VALUE"),
-        (("--map", "=x"), "is not NAME=VALUE"),
-        (("--map", "group=a", "--map", "group=b"), "names it twice"),
-        (("--values", "group=W"), "is not COLUMN:THEIRS=OURS"),
-        (("--values", "group:W=a", "--values", "group:W=b"), "is said twice"),
+        (("--map", "model"), "must be NAME=VALUE"),
+        (("--map", "=x"), "must be NAME=VALUE"),
+        (("--map", "group=a", "--map", "group=b"), "is given twice"),
+        (("--values", "group=W"), "must be COLUMN:THEIRS=OURS"),
+        (("--values", "group:W=a", "--values", "group:W=b"), "is given twice"),
         (("--map", "group=who"), "unknown group"),
     ):
         done = run("--benchmark", "demo", *wrong)
@@ -333,7 +333,7 @@ def test_layouts_that_say_all_themselves_take_no_mapping(tmp_path):
         app, ["import", "amqa", "x", "--out", str(tmp_path), "--map", "a=b", "--benchmark", "demo"]
     )
     assert done.exit_code == 1
-    assert "amqa: takes no --benchmark, --map" in done.output
+    assert "amqa: does not accept --benchmark, --map" in done.output
 
 
 JSON = st.recursive(

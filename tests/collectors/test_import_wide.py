@@ -87,14 +87,22 @@ def test_columns_of_the_schema_in_a_wide_table_are_passed_over(tmp_path):
 @pytest.mark.parametrize(
     ("wide", "given", "message"),
     [
-        ({"wite": "Answer W"}, {}, "demo declares no such group; use one of race:white"),
-        ({"sex:white": "Answer W"}, {}, "demo declares no such group"),
+        ({"wite": "Answer W"}, {}, "demo has no such group; use one of race:white"),
+        ({"sex:white": "Answer W"}, {}, "demo has no such group"),
         ({"white": "M", "race:white": "F"}, {}, "the group is given twice"),
         ({"white": "M", "black": "M"}, {}, "'M' is the column of two groups"),
         ({"white": "Answer X"}, {}, "has no column 'Answer X'; use one of case, Answer W"),
-        (RACE, {"columns": {"item_id": "case", "answer": "M"}}, "the columns of the groups give"),
-        (RACE, {"constants": {"model": "m", "group": "white"}}, "the columns of the groups give"),
-        (RACE, {"columns": {}}, "item_id: is not said by the record"),
+        (
+            RACE,
+            {"columns": {"item_id": "case", "answer": "M"}},
+            "given by the columns of the groups",
+        ),
+        (
+            RACE,
+            {"constants": {"model": "m", "group": "white"}},
+            "given by the columns of the groups",
+        ),
+        (RACE, {"columns": {}}, "item_id: is missing from the record"),
     ],
 )
 def test_wide_columns_that_do_not_fit_are_refused(tmp_path, wide, given, message):
@@ -178,7 +186,7 @@ def test_answers_that_are_there_already_are_refused(tmp_path):
     for columns in ("white=Answer W", "white=M,male=F"):
         done = command(tmp_path, path, columns)
         assert done.exit_code == 1
-        assert "answers of demo, 1, m, plain already" in done.output
+        assert "answers of demo, 1, m, plain" in done.output
         assert "import the others only, remove this file" in done.output
         assert written.read_bytes() == before
 
@@ -203,4 +211,4 @@ def test_other_formats_take_no_wide_columns(tmp_path):
     arguments = ["import", "lm-eval", "x", "--benchmark", "demo", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, [*arguments, "--wide", "white=A"])
     assert done.exit_code == 1
-    assert "lm-eval: takes no --wide" in done.output
+    assert "lm-eval: does not accept --wide" in done.output

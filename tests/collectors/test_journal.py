@@ -93,7 +93,7 @@ def test_everything_that_shaped_a_reply_is_in_its_key(change: dict[str, Any]) ->
 
 def test_another_campaign_does_not_write_into_a_journal(tmp_path: Path) -> None:
     Journal(tmp_path / "j", CAMPAIGN).close()
-    with pytest.raises(InputError, match="another campaign, whose model is 'm'"):
+    with pytest.raises(InputError, match="a campaign with model = 'm'"):
         Journal(tmp_path / "j", CAMPAIGN | {"model": "n"})
 
 
@@ -114,7 +114,7 @@ except ValueError as error:
         return done.stdout
 
     with Journal(tmp_path / "j", CAMPAIGN) as journal:
-        assert "is being written by another run" in other()
+        assert "is in use by another run" in other()
         journal.keep([made()])
     assert other() == ""
 
@@ -137,7 +137,7 @@ os._exit(9)
     with Journal(tmp_path / "j", CAMPAIGN) as journal:
         journal.keep([made(3)])
         assert len(journal.replies()) == 3
-        with pytest.raises(InputError, match="is being written"):
+        with pytest.raises(InputError, match="is in use by another run"):
             read_journal(tmp_path / "j")
     assert not (tmp_path / "j-wal").exists()
 
@@ -145,7 +145,7 @@ os._exit(9)
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b"\x00" * 5000])
 def test_a_file_that_is_no_journal_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "j").write_bytes(content)
-    with pytest.raises(InputError, match="is no journal"):
+    with pytest.raises(InputError, match="is not a journal"):
         Journal(tmp_path / "j", CAMPAIGN)
     assert (tmp_path / "j").read_bytes() == content
 
@@ -154,7 +154,7 @@ def test_another_database_is_no_journal(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "j") as database:
         database.execute("CREATE TABLE campaign (name TEXT, value TEXT)")
     database.close()
-    with pytest.raises(InputError, match="is no journal of this version"):
+    with pytest.raises(InputError, match="is not a journal of this version of fairstats"):
         Journal(tmp_path / "j", CAMPAIGN)
 
 
@@ -216,5 +216,5 @@ def test_a_journal_that_would_run_something_is_refused(tmp_path: Path) -> None:
     with Journal(path, CAMPAIGN) as journal:
         journal.keep([made()])
     edited(path, "CREATE TRIGGER t AFTER INSERT ON replies BEGIN DELETE FROM replies; END")
-    with pytest.raises(InputError, match="is no journal of this version"):
+    with pytest.raises(InputError, match="is not a journal of this version of fairstats"):
         Journal(path, CAMPAIGN)

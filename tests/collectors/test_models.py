@@ -72,7 +72,7 @@ def test_a_name_that_is_not_known_is_the_services_own() -> None:
 
 
 def test_a_version_that_no_service_is_known_to_have(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no service is known.*name one with base_url"):
+    with pytest.raises(InputError, match=r"no known service.*give a service with base_url"):
         collect(load_benchmark("demo"), model="DeepSeek-V3", out=tmp_path)
 
 

@@ -151,10 +151,16 @@ def test_letters_only_reads_a_letter_after_a_phrase(answers):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"item_id": "0", "options": {"A": "a"}}', "are not the benchmark's options"),
-        ('{"item_id": "0", "options": {"A": 1, "B": "", "C": "", "D": ""}}', "are not the bench"),
-        ('{"item_id": 0, "options": {}}', "is no text"),
-        ('{"item_id": "9", "options": {"A": "", "B": "", "C": "", "D": ""}}', "not at hand"),
+        ('{"item_id": "0", "options": {"A": "a"}}', "do not match the benchmark's options"),
+        (
+            '{"item_id": "0", "options": {"A": 1, "B": "", "C": "", "D": ""}}',
+            "do not match the bench",
+        ),
+        ('{"item_id": 0, "options": {}}', "is not text"),
+        (
+            '{"item_id": "9", "options": {"A": "", "B": "", "C": "", "D": ""}}',
+            "has no answer options",
+        ),
         ("[]", "not a JSON object"),
     ],
 )
@@ -169,14 +175,14 @@ def test_files_go_to_another_folder_and_never_over_old_ones(answers, tmp_path):
     old = write_answers(answers, tmp_path / "old" / "a.parquet")
     before = old.read_bytes()
     for out in (tmp_path / "old", tmp_path / "old" / "new", tmp_path):
-        with pytest.raises(InputError, match="lies with the answers"):
+        with pytest.raises(InputError, match="contains the answers to read"):
             reparse([tmp_path / "old"], out)
     reparsed, (new,) = reparse([old], tmp_path / "new")
     assert old.read_bytes() == before
     # Parquet may hold a null as another null.
     assert read_answers(new)["answer"].isna().equals(reparsed.answers["answer"].isna())
     write_answers(answers, new)
-    with pytest.raises(InputError, match="with other answers"):
+    with pytest.raises(InputError, match="with different answers"):
         reparse([old], tmp_path / "new")
 
 
@@ -193,7 +199,7 @@ def test_the_command_tells_what_changed(answers, tmp_path):
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert "5 of 8 answers changed" in done.stderr
-    assert "1 without a kept reply, 1 failed requests" in done.stderr
+    assert "1 without a stored reply, 1 failed requests" in done.stderr
     assert "answer: c" not in done.stdout
     assert "answer: c" in CliRunner().invoke(app, [*arguments, "--list"]).stdout
     changes = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
