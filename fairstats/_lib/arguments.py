@@ -19,7 +19,7 @@ def path_in(out: Path, name: str) -> Path:
     path = Path(out) / name
     folder = next(parent for parent in path.parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise wrong(str(folder), "cannot be written to", "name another folder")
+        raise wrong(str(folder), "cannot be written to", "use another folder")
     return path
 
 

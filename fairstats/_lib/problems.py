@@ -81,10 +81,10 @@ def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterato
 
     Examples
     --------
-    >>> with laid_out("a.json", "is no manifest", "publish again"):
+    >>> with laid_out("a.json", "is not a manifest", "publish again"):
     ...     {}["files"]
     Traceback (most recent call last):
-    fairstats.InputError: a.json: is no manifest (KeyError); publish again
+    fairstats.InputError: a.json: is not a manifest (KeyError); publish again
     """
     try:
         yield

@@ -90,20 +90,20 @@ def importable_files(
     problems: list[Problem] = []
     for path in map(Path, given):
         if find is None and path.is_dir():
-            problems.append(Problem(str(path), "is a folder", "name the file in it that is meant"))
+            problems.append(Problem(str(path), "is a folder", "give a file in the folder"))
             continue
         found = sorted(find(path)) if find and path.is_dir() else [path]
         if path.is_dir():
             refuse_links(found)
         if not found:
-            expected = f"expected files that end in {', '.join(suffixes)}"
-            problems.append(Problem(str(path), "the folder holds no such file", expected))
+            expected = f"give a folder with files that end in {', '.join(suffixes)}"
+            problems.append(Problem(str(path), "the folder contains no such file", expected))
         for file in found:
             wrong = _wrong_file(file, suffixes, limit)
             problems += [] if wrong is None else [Problem(str(file), *wrong)]
             files.append(file)
     if not files and not problems:
-        problems.append(Problem("<no path>", "nothing to import", "name the files"))
+        problems.append(Problem("<no path>", "no files to import", "give the files"))
     if problems:
         raise InputError(problems)
     return files
@@ -115,15 +115,15 @@ def _wrong_file(path: Path, suffixes: Sequence[str], max_bytes: int) -> tuple[st
     with path.open("rb") as file:
         begin = file.read(2)
     if path.suffix.lower() in _PICKLES or (begin[:1] == b"\x80" and begin[1:] <= b"\x05"):
-        message = "is a pickle, which can run any program when it is opened"
-        return message, "have its owner export it as CSV or JSON Lines"
+        message = "is a pickle, which can run any program when opened"
+        return message, "ask its owner to export it as CSV or JSON Lines"
     if path.suffix.lower() not in suffixes:
         return f"unknown kind of file {path.suffix!r}", f"use one of {', '.join(suffixes)}"
     size = path.stat().st_size
     if size == 0:
-        return "the file is empty", "leave it out"
+        return "the file is empty", "remove it"
     if size > max_bytes:
-        return f"is larger than {max_bytes:,} bytes", "split it into several files"
+        return f"is larger than the limit of {max_bytes:,} bytes", "split it into several files"
     return None
 
 

@@ -68,17 +68,17 @@ def workbook(
         with zipfile.ZipFile(path) as packed:
             names = packed.namelist()
             if len(set(names)) < len(names):
-                raise zipfile.BadZipFile("it holds a part twice")
+                raise zipfile.BadZipFile("it contains the same part twice")
             unpacked = sum(entry.file_size for entry in packed.infolist())
             tags = _tags(packed) if unpacked <= max_unpacked and max_tags < math.inf else 0
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-        problem = Problem(str(path), f"not a workbook ({error})", "save it as .xlsx again")
+        problem = Problem(str(path), f"is not a workbook ({error})", "save it as .xlsx again")
         raise InputError([problem]) from None
     if unpacked > max_unpacked or tags > max_tags:
-        message = f"unpacks to {unpacked:,} bytes, more than {max_unpacked:,}"
+        message = f"unpacks to {unpacked:,} bytes; the limit is {max_unpacked:,}"
         if unpacked <= max_unpacked:
-            held = f"{tags:,} tags and attributes, the limit is {max_tags:,}"
-            message = f"has more cells than can be read ({held})"
+            held = f"{tags:,} tags and attributes; the limit is {max_tags:,}"
+            message = f"has too many cells ({held})"
         raise InputError([Problem(str(path), message, "save its sheets as CSV files")])
     try:
         book = openpyxl.load_workbook(
@@ -92,7 +92,7 @@ def workbook(
         raise
     # A file of others can be wrong in any way: openpyxl has no error of its own for all of them.
     except Exception as error:
-        message = f"not a workbook that can be read ({type(error).__name__}: {error})"
+        message = f"is not a readable workbook ({type(error).__name__}: {error})"
         raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
 
 
@@ -138,7 +138,7 @@ def xlsx_records(path: Path) -> list[Record]:
                 fields[name] = _value(cells[place]) if place < len(cells) else None
             characters += sum(len(v) for v in fields.values() if isinstance(v, str))
             if number > _LAST_ROW or len(records) >= MAX_ROWS or characters > MAX_CHARACTERS:
-                message = f"holds more than {MAX_ROWS:,} rows or {MAX_CHARACTERS:,} characters"
+                message = f"has more than {MAX_ROWS:,} rows or {MAX_CHARACTERS:,} characters"
                 raise InputError([Problem(str(path), message, "split it into several files")])
             if any(value is not None for value in fields.values()):
                 records.append(Record(number, fields))
@@ -148,7 +148,7 @@ def xlsx_records(path: Path) -> list[Record]:
 def _check_columns(path: Path, names: list[str]) -> None:
     if len(names) > MAX_COLUMNS:
         message = f"has {len(names):,} columns"
-        raise InputError([Problem(str(path), message, f"keep to {MAX_COLUMNS}")])
+        raise InputError([Problem(str(path), message, f"use at most {MAX_COLUMNS}")])
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         message = "the first sheet has this column more than once"

@@ -88,8 +88,7 @@ def refuse_other_types(
     --------
     >>> refuse_other_types({"options": [["A"]]}, {"options": is_texts}, Path("a.toml"))
     Traceback (most recent call last):
-    fairstats.InputError: a.toml: options: is not laid out as expected; write a list of texts, \
-see demo.toml
+    fairstats.InputError: a.toml: options: has the wrong type; write a list of texts (see demo.toml)
     """
     if problems := list(_wrong(declared, types, path, table, needed)):
         raise InputError(problems)
@@ -106,7 +105,7 @@ def _wrong(
         name = f"{table}.{key}" if table else key
         if key not in declared:
             if key in needed:
-                yield Problem(str(path), "has to be declared", "add it", column=name)
+                yield Problem(str(path), "is missing", "add it", column=name)
         elif not is_right(declared[key]):
-            remedy = f"write {_NAMES[is_right]}, see demo.toml"
-            yield Problem(str(path), "is not laid out as expected", remedy, column=name)
+            remedy = f"write {_NAMES[is_right]} (see demo.toml)"
+            yield Problem(str(path), "has the wrong type", remedy, column=name)

@@ -130,7 +130,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
     if not stat.S_ISREG(status.st_mode):
         os.close(opened)
         if stat.S_ISDIR(status.st_mode):
-            raise wrong("no such file: it is a folder", "name the file in it that is meant")
+            raise wrong("is a folder, not a file", "give a file in the folder")
         raise wrong("is not a regular file", "copy its content into a file")
     with os.fdopen(opened, "rb") as file:
         # The file may have grown since its size was read.
@@ -138,7 +138,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
     if status.st_size > limit or len(content) > limit:
         raise wrong(f"is larger than {limit:,} bytes", SPLIT)
     if not content:
-        raise wrong("the file is empty", "write it again, or leave it out")
+        raise wrong("the file is empty", "write it again, or remove it")
     return FileBytes(Path(name), content)
 
 
@@ -195,15 +195,15 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
     def wrong(message: str, remedy: str) -> InputError:
         return InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
 
-    remedy = "put the file into the folder of this one, and write its name alone"
+    remedy = "put the file in the same folder as this one, and write only its name"
     if not isinstance(name, str) or not name.strip() or "\0" in name:
-        raise wrong("is not the name of a file", remedy)
+        raise wrong("is not a file name", remedy)
     if PurePath(name).is_absolute() or ".." in PurePath(name).parts:
-        raise wrong("leads out of the folder of this file", remedy)
+        raise wrong("points outside the folder of this file", remedy)
     found = folder / name
     try:
         if not found.resolve().is_relative_to(folder.resolve()):
-            raise wrong("leads out of the folder of this file", remedy)
+            raise wrong("points outside the folder of this file", remedy)
         if found.exists() and not found.is_file():
             raise wrong("is not a regular file", remedy)
     except (OSError, RuntimeError) as error:  # a name that is too long, links in a circle
@@ -219,7 +219,7 @@ def refuse_links(paths: Collection[Path]) -> None:
     InputError
         Names every link, but not what it leads to.
     """
-    remedy = "copy what it leads to into the folder, or remove it"
+    remedy = "replace it by the file it points to, or remove it"
     if linked := [path for path in paths if path.is_symlink()]:
         raise InputError([Problem(str(path), "is a symbolic link", remedy) for path in linked])
 
@@ -248,7 +248,7 @@ def parse_json(text: str | bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text ({error})") from None
     except RecursionError:
-        raise ValueError("not JSON that can be read (nested too deep)") from None
+        raise ValueError("not JSON that can be read (nested too deeply)") from None
 
 
 def parse_unicode(text: str) -> Any:
@@ -263,7 +263,7 @@ def parse_unicode(text: str) -> Any:
     """
     value = parse_json(text)
     if ("\\ud" in text or "\\uD" in text) and not _is_unicode(value):
-        raise ValueError("is not Unicode text: half of a surrogate pair")
+        raise ValueError("is not valid Unicode text (unpaired surrogate)")
     return value
 
 
@@ -333,7 +333,7 @@ def json_objects(
             column, message = "line", str(error)
         else:
             column = _not_unicode(row) if unicode and (b"\\ud" in line or b"\\uD" in line) else ""
-            message = "is not Unicode text: half of a surrogate pair"
+            message = "is not valid Unicode text (unpaired surrogate)"
         if not column:
             rows.append((number, row))
             if len(rows) > MAX_ROWS:
@@ -387,7 +387,7 @@ def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
 
 
 def _too_many_values(path: str) -> Problem:
-    return Problem(path, f"holds more than {MAX_VALUES:,} values", SPLIT)
+    return Problem(path, f"contains more than {MAX_VALUES:,} values", SPLIT)
 
 
 def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -413,7 +413,7 @@ def refuse_long_lines(file: FileBytes) -> None:
     for start in range(0, len(content) - step, step):
         if content.find(b"\n", start, start + step) < 0:
             message = f"a line is longer than {step:,} bytes"
-            raise InputError([Problem(str(file), message, "write one row a line")])
+            raise InputError([Problem(str(file), message, "write one row per line")])
 
 
 def _too_much_text(file: FileBytes) -> Problem:

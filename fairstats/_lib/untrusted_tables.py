@@ -129,17 +129,17 @@ def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
     except csv.Error:  # a long reply in the second row, or what is left of it
         ends = True
     if not ends:
-        raise csv.Error(f"its first row is longer than {limits.MAX_HEADER_BYTES:,} bytes")
+        raise csv.Error(f"the first row is longer than {limits.MAX_HEADER_BYTES:,} bytes")
     return header
 
 
 def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
     """Say why a file could not be read as CSV, for whoever saved it."""
     if isinstance(error, UnicodeDecodeError):
-        message = "is not saved as UTF-8: letters such as é or ß cannot be read"
-        remedy = "open it in the spreadsheet again and save it as 'CSV UTF-8'"
+        message = "is not UTF-8, so letters such as é or ß cannot be read"
+        remedy = "open it in the spreadsheet program and save it as 'CSV UTF-8'"
         return Problem(os.fspath(path), message, remedy)
-    message = f"not a CSV file ({error})"
+    message = f"is not a CSV file ({error})"
     return Problem(os.fspath(path), message, "save it as UTF-8 CSV again")
 
 
@@ -178,7 +178,9 @@ def load_parquet(
         raise
     # Damaged pages bring out errors of every kind.
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        problem = Problem(str(file), f"not a parquet file ({error})", "write it as parquet again")
+        problem = Problem(
+            str(file), f"is not a parquet file ({error})", "write it as parquet again"
+        )
         raise InputError([problem]) from None
 
 
@@ -235,7 +237,7 @@ def without_index(columns: Iterable[str], path: str) -> list[str]:
     names = list(columns)
     index = [name for name in names if _INDEX.fullmatch(name)]
     for name in index:
-        message = f"{path}: column {name} is ignored: it is the index of a pandas table"
+        message = f"{path}: column {name} is ignored, as it is the index of a pandas table"
         warnings.warn(message, Note, stacklevel=2)
     return [name for name in names if name not in index]
 

@@ -90,7 +90,7 @@ def _lazy(answers: Any) -> tuple[nw.LazyFrame[Any], bool]:
         given = nw.from_native(answers)
     except TypeError:
         raise TypeError(
-            f"answers is a {type(answers).__name__}, no frame: read files with "
+            f"answers must be a data frame, not {type(answers).__name__}; read files with "
             "fairstats.read_answers or scan_answers"
         ) from None
     frame = given.lazy()
@@ -317,7 +317,9 @@ def _refuse_nulls(frame: nw.LazyFrame[Any]) -> None:
         .iloc[0]
     )
     if row["rows"] == 0:
-        raise InputError([Problem("<answers>", "the table has no row", "check the path or filter")])
+        raise InputError(
+            [Problem("<answers>", "the table has no rows", "check the path or filter")]
+        )
     problems = [
         Problem("<answers>", f"empty in {int(row[name])} rows", "fill it in", column=name)
         for name in names
@@ -345,14 +347,14 @@ def _refuse_wrong_letters(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Ben
                 Problem(
                     "<answers>",
                     "is not an option letter",
-                    f"{name} has {', '.join(options)}; an answer that is missing is null",
+                    f"{name} has {', '.join(options)}; a missing answer must be null",
                     column=column,
                     value=value,
                 )
                 for value in wrong[:10]
             ]
         if "status" in rows and (rows["answer"].notna() & (rows["status"] != "ok")).any():
-            message = "an answer stands beside a status other than ok"
+            message = "an answer has a status other than ok"
             problems.append(Problem("<answers>", message, "make it null", column="status"))
     if problems:
         raise InputError(problems)
@@ -364,7 +366,12 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
     keys = distinct(frame, columns)
     several = keys[keys.duplicated(columns[:3])]
     problems = [
-        Problem("<answers>", "the item has more than one key", _SEE_VALIDATE, column=f"item {item}")
+        Problem(
+            "<answers>",
+            "the item has more than one answer key",
+            _SEE_VALIDATE,
+            column=f"item {item}",
+        )
         for item in several["item_id"].head(10)
     ]
     for name, rows in keys.groupby("benchmark"):
@@ -373,7 +380,7 @@ def _refuse_wrong_keys(frame: nw.LazyFrame[Any], benchmarks: Mapping[str, Benchm
         problems += [
             Problem(
                 "<answers>",
-                f"the key of item {row.item_id} is not {name}'s",
+                f"the answer key of item {row.item_id} differs from {name}'s",
                 _SEE_VALIDATE,
                 column="answer_key",
                 value=str(row.answer_key),
@@ -398,7 +405,7 @@ def _unknown_items(items: pd.Series, benchmark: str) -> list[Problem]:
     ]
 
 
-_SEE_VALIDATE = "`fairstats validate` names every row"
+_SEE_VALIDATE = "`fairstats validate` lists every row"
 
 
 def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
@@ -406,8 +413,9 @@ def _repeated_problem(table: pd.DataFrame, attribute: str) -> Problem:
     keys = ", ".join(f"{column}={unit[column]}" for column in UNIT_COLUMNS)
     return Problem(
         "<answers>",
-        f"{int(table['items'].sum())} items have an answer more than once ({keys}, {attribute})",
-        f"each ({', '.join(KEY_COLUMNS)}) may appear once; read_answers names the rows",
+        f"{int(table['items'].sum())} items have the same answer more than once ({keys}, "
+        f"{attribute})",
+        f"each ({', '.join(KEY_COLUMNS)}) may appear only once; read_answers lists the rows",
     )
 
 

@@ -135,12 +135,12 @@ def engine_problems(engine: Engine) -> Iterator[None]:
         # least.
         lines = str(error).strip().split("\n")
         said = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0])
-        remedy = "`fairstats validate` finds a damaged file; the engine's documentation says more"
+        remedy = "check the files with `fairstats validate`, or see the engine's documentation"
         if "Out of Memory" in said:
             remedy = "raise --memory-limit (memory_limit)"
         elif "JAVA_GATEWAY" in said:
             said = "Spark did not start"
-            remedy = "install a Java that Spark supports and name it in JAVA_HOME"
+            remedy = "install a Java version that Spark supports and set JAVA_HOME"
         raise InputError([Problem(engine, said, remedy)]) from error
 
 
@@ -173,15 +173,17 @@ def _file_schema(path: Path, engine: Engine) -> pyarrow.Schema:
     import pyarrow.parquet
 
     if path.suffix.lower() != ".parquet":
-        remedy = "use pandas for it, or write it as parquet: write_answers(read_answers(...), ...)"
-        raise InputError([Problem(str(path), f"{engine} reads parquet only", remedy)])
+        remedy = "use pandas, or convert the file: write_answers(read_answers(...), ...)"
+        raise InputError([Problem(str(path), f"{engine} reads only parquet", remedy)])
     try:
         # Use ParquetFile: read_schema would interpret the path as a pattern or an address.
         with pyarrow.parquet.ParquetFile(path) as file:
             return file.schema_arrow
     # A column name that is not UTF-8 raises a ValueError.
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        problem = Problem(str(path), f"not a parquet file ({error})", "write it as parquet again")
+        problem = Problem(
+            str(path), f"is not a parquet file ({error})", "write it as parquet again"
+        )
         raise InputError([problem]) from None
 
 
@@ -201,10 +203,10 @@ def _folder_problems(path: Path, folders: list[tuple[str, str]], engine: Engine)
     # correctly.
     escaped = re.search("%[89A-Fa-f]", str(path.parent))
     if engine == "spark" and folders and escaped:
-        message = "Spark misreads an escaped letter in the name of a folder"
-        problems.append(Problem(str(path), message, "write the letter itself, or use duckdb"))
+        message = "Spark misreads escaped letters in folder names"
+        problems.append(Problem(str(path), message, "use the letter itself, or use duckdb"))
     if engine == "spark" and path.name.startswith(("_", ".")):
-        message = "Spark passes over a file whose name begins with _ or ."
+        message = "Spark skips files with names that begin with _ or ."
         problems.append(Problem(str(path), message, "rename it, or use duckdb"))
     return problems
 
@@ -308,7 +310,7 @@ def _spelling_problems(kinds: pd.DataFrame) -> Iterator[Problem]:
     for column in NAME_COLUMNS:
         for name in kinds[column].dropna().unique() if column in kinds else ():
             if name != normal_name(name):
-                message = "has blanks at its ends, or is not in Unicode's normal form NFKC"
+                message = "begins or ends with spaces, or is not in Unicode normal form NFKC"
                 remedy = "write it again: write_answers(read_answers(...), ...)"
                 yield Problem("<answers>", message, remedy, column=column, value=name)
 
@@ -321,7 +323,7 @@ def _check_values(answers: Any, columns: list[str]) -> None:
     kinds = distinct(frame, [name for name in columns if name not in ("item_id", "sample")])
     if kinds.empty:
         remedy = "collect or import it again"
-        raise InputError([Problem("<answers>", "the table has no row", remedy)])
+        raise InputError([Problem("<answers>", "the table has no rows", remedy)])
     items = distinct(frame, ["item_id"])
     least = frame.select(nw.col("sample").min()).collect().to_pandas()
     # Check items and samples in separate rows, with valid values in the other columns. Combined

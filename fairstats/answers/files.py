@@ -113,7 +113,9 @@ def write_answers(answers: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     """
     path = Path(path)
     if path.suffix != ".parquet":
-        raise InputError([Problem(str(path), "is written as parquet", "end it in .parquet")])
+        raise InputError(
+            [Problem(str(path), "must be a .parquet file", "end the name in .parquet")]
+        )
     if len(answers) > untrusted_files.MAX_ROWS:
         raise InputError([untrusted_files.too_many_rows(str(path))])
     return write_parquet(check_answers(answers, path=str(path)), path)
@@ -161,8 +163,8 @@ def write_answer_sets(
         name = "_".join(slugs[c][n] for c, n in zip(_SET_COLUMNS, key, strict=True))
         path, rows = Path(folder) / f"{name}.parquet", rows.reset_index(drop=True)
         if not add and path.exists() and not read_answers(path).equals(rows):
-            remedy = "remove it or choose another folder"
-            problems.append(Problem(str(path), "is there already, with other answers", remedy))
+            remedy = "remove it, or choose another folder"
+            problems.append(Problem(str(path), "already exists with different answers", remedy))
         there = {file: read_answers(file) for file in present.get(key, [])}
         if any(one.equals(rows) for one in there.values()):
             continue  # The same import again.
@@ -202,8 +204,8 @@ def _present(rows: pd.DataFrame, there: pd.DataFrame, path: Path) -> list[Proble
     if not again:
         return []
     of = ", ".join(str(rows[column].iloc[0]) for column in _SET_COLUMNS)
-    message = f"has {again:,} of the {len(rows):,} answers of {of} already"
-    remedy = "import the others only, remove this file, or choose another folder"
+    message = f"already contains {again:,} of the {len(rows):,} answers of {of}"
+    remedy = "import only the others, remove this file, or choose another folder"
     return [Problem(str(path), message, remedy)]
 
 
@@ -223,7 +225,7 @@ def answer_files(
     problems: list[Problem] = []
     known = ", ".join(SUFFIXES)
     if not paths:
-        problems.append(Problem("<no path>", "nothing to read", "name a file or a folder"))
+        problems.append(Problem("<no path>", "no files to read", "give a file or a folder"))
     for path in map(Path, paths):
         if path.is_dir():
             try:
@@ -234,7 +236,11 @@ def answer_files(
             inside = [p for p in inside if not p.name.endswith(_NO_ANSWERS)]
             if not inside:
                 problems.append(
-                    Problem(str(path), "the folder holds no answer file", f"expected {known}")
+                    Problem(
+                        str(path),
+                        "the folder contains no answer files",
+                        f"give a folder with {known} files",
+                    )
                 )
             files.extend(inside)
         elif not path.exists():
@@ -300,6 +306,6 @@ def load_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     readers = {".parquet": load_parquet, ".csv": load_csv, ".jsonl": load_jsonl}
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
-        remedy = f"name a file that ends in one of {', '.join(SUFFIXES)}"
+        remedy = f"give a file that ends in one of {', '.join(SUFFIXES)}"
         raise InputError([Problem(os.fspath(path), "no such file", remedy)])
     return readers[suffix](path)

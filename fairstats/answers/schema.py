@@ -132,14 +132,14 @@ def answers_schema() -> pandera.DataFrameSchema:
             "prompt_tokens": optional("Int64", not_negative),
             "completion_tokens": optional("Int64", not_negative),
             "collected_at": optional(
-                str, text_check(_TIME.fullmatch, "must be an ISO 8601 time with its offset")
+                str, text_check(_TIME.fullmatch, "must be an ISO 8601 time with a UTC offset")
             ),
             "collector": optional(str, name),
         },
         checks=pa.Check(
             lambda frame: frame["answer"].notna() == (frame["status"] == "ok"),
             name="status",
-            error="an answer must be there exactly where status is 'ok'",
+            error="must be 'ok' if and only if there is an answer",
         ),
         unique=list(KEY_COLUMNS),
         report_duplicates="exclude_first",
@@ -177,7 +177,7 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
     if problems:
         raise InputError(problems)
     if frame.empty:
-        raise InputError([Problem(path, "the table has no row", "collect or import it again")])
+        raise InputError([Problem(path, "the table has no rows", "collect or import it again")])
     parts: list[pd.DataFrame] = []
     problems = []
     for start in range(0, len(frame), _PART_ROWS):
@@ -195,7 +195,7 @@ def check_answers(answers: pd.DataFrame, *, path: str = "<frame>") -> pd.DataFra
     if problems:
         problems.sort(key=lambda p: (p.row or 0, p.column or ""))
         if len(problems) >= MOST_PROBLEMS:
-            message = f"has more problems than the {MOST_PROBLEMS:,} that are listed"
+            message = f"has more than the {MOST_PROBLEMS:,} problems listed"
             problems = [*problems[:MOST_PROBLEMS], Problem(path, message, "correct these first")]
         raise InputError(problems)
     return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
@@ -246,7 +246,7 @@ def column_problems(columns: pd.Index, path: str) -> list[Problem]:
     if not set(REQUIRED_COLUMNS) & set(columns):
         found = ", ".join(map(str, columns[:8]))
         remedy = "see `fairstats import --help` and `fairstats schema`"
-        return [Problem(path, f"is no answers table; its columns are {found}", remedy)]
+        return [Problem(path, f"is not an answers table; its columns are {found}", remedy)]
     if twice := repeated_columns(columns, path):
         return twice
     problems = [
@@ -289,8 +289,8 @@ def duplicate_problems(frames: Sequence[pd.DataFrame], paths: Sequence[str]) -> 
         problems.append(
             Problem(
                 str(path),
-                f"{len(group)} answers stand in more than one of the files, here and in {earlier}",
-                "leave one of the files out, or give its answers another model, strategy or sample",
+                f"{len(group)} answers are in more than one of the files, here and in {earlier}",
+                "remove one of the files, or give its answers another model, strategy or sample",
                 row=int(group["_row"].iloc[0]),
                 column="key",
                 value=_key_text(group.iloc[0].to_dict()),
@@ -363,7 +363,7 @@ def _is_number(kind: object) -> bool:
 def _not_text(value: object) -> str:
     """Return why a value is not text; empty for text, a null, or a number (written as text)."""
     if isinstance(value, str):
-        return "" if _is_unicode(value) else "is not Unicode text"
+        return "" if _is_unicode(value) else "is not valid Unicode text"
     if value is None or value is pd.NA or value is pd.NaT:
         return ""
     if isinstance(value, (bool, np.bool_)) or not isinstance(
@@ -461,7 +461,7 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
                 column = "status"
                 answer = frame.at[row, "answer"]
                 shown = "no answer" if pd.isna(answer) else f"answer {answer}"
-                value = f"{frame.at[row, 'status']}, beside {shown}"
+                value = f"{frame.at[row, 'status']}, with {shown}"
             else:
                 value = str(frame.at[row, column])[:_SHOWN]
         number = None if row is None else row + 1
@@ -473,9 +473,9 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> lis
 
 def _explain(check: str) -> tuple[str, str]:
     if check == "multiple_fields_uniqueness":
-        return "the same answer stands here a second time", "drop one, or number the samples"
+        return "the same answer appears twice", "delete one, or number the samples"
     if check == "not_nullable":
         return "must not be empty", "fill it in"
     if check.startswith(("coerce_dtype", "dtype(")):
-        return "has another type than the schema's", "see `fairstats schema`"
+        return "has the wrong type", "see `fairstats schema`"
     return check, "correct the value"

@@ -165,8 +165,8 @@ def _cell_problems(
         report(
             answers[column].isin(list(hidden)),
             column,
-            "has blanks at its ends, or characters that cannot be seen",
-            "remove them: names that look the same must be the same",
+            "begins or ends with spaces, or contains invisible characters",
+            "remove them, so that names that look the same are the same",
         )
         posing = {n: posing_letters(str(n)) for n in answers[column].unique()}
         by_letters = {name: letters for name, letters in posing.items() if letters}
@@ -174,26 +174,26 @@ def _cell_problems(
         report(
             answers[column].isin(list(by_letters)),
             column,
-            f"has letters that look like Latin ones but are not: {codes}",
-            "write Latin letters",
+            f"contains letters that look like Latin letters but are not: {codes}",
+            "use Latin letters",
         )
     for name, benchmark in known.items():
         own = answers["benchmark"] == name
         if benchmark is None:
-            report(own, "benchmark", "unknown benchmark", "name its file with --benchmark-file")
+            report(own, "benchmark", "unknown benchmark", "give its file with --benchmark-file")
             continue
         report(
             own & ~answers["benchmark_version"].isin(list(benchmark.versions)),
             "benchmark_version",
             "unknown version",
-            f"{name} declares {', '.join(benchmark.versions)}",
+            f"{name} has {', '.join(benchmark.versions)}",
         )
         attributes = list(benchmark.attributes)
         report(
             own & ~answers["attribute"].isin(attributes),
             "attribute",
             "unknown attribute",
-            f"{name} declares {', '.join(attributes)}",
+            f"{name} has {', '.join(attributes)}",
         )
         for attribute in benchmark.attributes.values():
             report(
@@ -202,7 +202,7 @@ def _cell_problems(
                 & ~answers["group"].isin(list(attribute.groups)),
                 "group",
                 "unknown group",
-                f"{name} declares {', '.join(attribute.groups)} for {attribute.name}",
+                f"{name} has {', '.join(attribute.groups)} for {attribute.name}",
             )
         options = ", ".join(benchmark.options)
         for column in ("answer", "answer_key"):
@@ -277,7 +277,7 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
             continue
         if len(problems) == _MOST_UNITS:
             paths = ", ".join(sorted(answers["_path"].unique()))
-            message = f"has more answer sets that are not whole than the {_MOST_UNITS:,} listed"
+            message = f"has more than the {_MOST_UNITS:,} incomplete answer sets listed"
             return [*problems, Problem(paths, message, "correct these first", column="item_id")]
         items = len(benchmark.answer_keys)
         whole = items - missing.get_level_values(0).nunique()
@@ -286,9 +286,10 @@ def _missing_items(answers: pd.DataFrame, known: Mapping[str, Benchmark | None])
         problems.append(
             Problem(
                 ", ".join(sorted(rows["_path"].unique())),
-                f"only {whole} of {items} items are whole ({where}): {len(missing)} of "
-                f"{len(expected)} variants have no row, first item {item}, {attribute}, {group}",
-                "collect the rest; an answer that could not be had is a row with its status",
+                f"only {whole} of {items} items are complete ({where}): {len(missing)} of "
+                f"{len(expected)} variants have no row; the first is item {item}, {attribute}, "
+                f"{group}",
+                "collect the rest; an answer that cannot be obtained needs a row with its status",
                 column="item_id",
             )
         )

@@ -84,7 +84,9 @@ class Shard:
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         number, of = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= of:
-            problem = Problem(f"shard = {text!r}", "is no part", "write k/n, from 1/n to n/n")
+            problem = Problem(
+                f"shard = {text!r}", "is not a valid part", "write k/n, from 1/n to n/n"
+            )
             raise InputError([problem])
         return cls(number, of)
 

@@ -24,7 +24,7 @@ def check_name(name: str) -> None:
     option = f"--name {name}"
     if not _NAME.fullmatch(name):
         remedy = "use up to 60 letters, digits, dots, hyphens and underscores"
-        raise InputError([Problem(option, "is no name for files", remedy)])
+        raise InputError([Problem(option, "is not a valid file name", remedy)])
     if name in builtin_benchmarks():
         raise InputError([Problem(option, "is a built-in benchmark", "use another name")])
 
@@ -116,8 +116,8 @@ def write_benchmark(folder: Path, contents: Mapping[str, str], *, source: Path) 
         path = folder / name
         # Never change items that may already have been used in prompts.
         if path.exists() and path.read_bytes() != text.encode():
-            remedy = "choose another folder or name, or remove it"
-            raise InputError([Problem(str(path), "is there with other content", remedy)])
+            remedy = "choose another folder or name, or remove the file"
+            raise InputError([Problem(str(path), "already exists with different content", remedy)])
     folder.mkdir(parents=True, exist_ok=True)
     staged = {folder / f".{name}.{os.getpid()}.tmp": folder / name for name in contents}
     try:

@@ -31,4 +31,4 @@ def copy_benchmarks(benchmarks: Mapping[str, Benchmark], folder: Path) -> None:
         copy = folder / f"{slug(name)}.toml"
         copy.write_text(text, encoding="utf-8")
         if load_benchmark(copy).answer_keys != benchmark.answer_keys:
-            raise RuntimeError(f"{copy.name} does not read like the benchmark it was made from")
+            raise RuntimeError(f"{copy.name} does not match the benchmark it was copied from")

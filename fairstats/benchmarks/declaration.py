@@ -253,7 +253,7 @@ def _refuse_other_folders(declared: Mapping[str, Any], path: Path) -> None:
             continue
         file = path.parent / str(name)
         if Path(str(name)).name != name or file.is_symlink() or not file.is_file():
-            message, remedy = "is not a regular file in the same folder", "name one"
+            message, remedy = "is not a regular file in the same folder", "give the name of one"
             raise InputError([Problem(str(path), message, remedy, column=key, value=str(name))])
 
 
@@ -268,15 +268,17 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = read_text(path, _TOML_BYTES)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > _TOML_DOTS:
-            message = f"line {number} has more than {_TOML_DOTS} dots"
-            raise InputError([Problem(str(path), message, "write a long text in several lines")])
+            message = f"line {number} contains more than {_TOML_DOTS} dots"
+            raise InputError([Problem(str(path), message, "write long texts on several lines")])
     try:
         return tomllib.loads(text)
     except RecursionError:
-        message = "not TOML that can be read (nested too deep)"
+        message = "is not valid TOML (nested too deeply)"
         raise InputError([Problem(str(path), message, "correct it")]) from None
     except ValueError as error:  # Also raised for a number with too many digits.
-        raise InputError([Problem(str(path), f"not TOML ({error})", "correct it")]) from None
+        raise InputError(
+            [Problem(str(path), f"is not valid TOML ({error})", "correct it")]
+        ) from None
 
 
 def unknown_keys(
@@ -351,7 +353,7 @@ def load_benchmarks(
     for name in sorted(names):
         # By name only: a value in an answers table must not be opened as a path.
         if name not in known and name not in built_in:
-            remedy = f"use one of {', '.join({**built_in, **known})}, or name its .toml file"
+            remedy = f"use one of {', '.join({**built_in, **known})}, or give its .toml file"
             raise _no_such_benchmark(name, remedy)
         loaded[name] = known[name] if name in known else load_benchmark(built_in[name])
     return loaded
@@ -448,7 +450,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         refuse_other_types(entry, _ATTRIBUTE_TYPES, path, table=of, needed=needed)
     smallest = declared.get("same_variants_odds_ratio", 2.5)
     if not is_number(smallest) or not 1 < smallest < math.inf:
-        message, remedy = "must be a number above 1", "correct it, or leave it out"
+        message, remedy = "must be a number above 1", "correct it, or remove it"
         raise wrong(message, remedy, "same_variants_odds_ratio")
     named = {
         key: file_inside(path.parent, declared[key], path=path, key=key)
@@ -456,7 +458,7 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
         if key in declared
     }
     if not named:
-        raise wrong("has to be declared", "add it, or items_file", "keys_file")
+        raise wrong("is missing", "add it, or add items_file", "keys_file")
     try:
         attributes = {
             name: Attribute(
@@ -506,54 +508,60 @@ def _benchmark(declared: Mapping[str, Any], path: Path) -> Benchmark:
             path=path,
         )
     except KeyError as error:
-        raise wrong("has to be declared", "add it", str(error.args[0])) from None
+        raise wrong("is missing", "add it", str(error.args[0])) from None
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise wrong(f"is not laid out as expected ({error})", "see demo.toml", "file") from None
+        raise wrong(f"has an invalid layout ({error})", "see demo.toml", "file") from None
     for attribute in attributes.values():
         as_sets = [frozenset(pair) for pair in attribute.pairs]
         if not as_sets or len(set(as_sets)) < len(as_sets) or min(map(len, as_sets)) < 2:
-            remedy = "name at least one pair of two groups, and each pair once"
-            raise wrong("has no pair, or one that cannot be compared", remedy, attribute.name)
+            remedy = "declare at least one pair of two groups, and each pair only once"
+            raise wrong("has no pair, or an invalid pair", remedy, attribute.name)
         for pair in attribute.pairs:
             for group in pair:
                 if group not in attribute.groups:
-                    remedy = f"declare it among the groups of {attribute.name}"
+                    remedy = f"add it to the groups of {attribute.name}"
                     raise wrong(f"unknown group {group!r}", remedy, "pairs")
         for message, remedy in _wrong_crossing(attribute, attributes):
             raise wrong(message, remedy, f"attributes.{attribute.name}")
     if POOLED in attributes:
-        raise wrong("is the name of all attributes together", "use another", f"attributes.{POOLED}")
+        raise wrong(
+            "is reserved for all attributes together", "use another name", f"attributes.{POOLED}"
+        )
     if not benchmark.varied:
-        raise wrong("declare only the baseline", "add the attribute that is varied", "attributes")
+        raise wrong("contain only the baseline", "add the attribute that is varied", "attributes")
     if BASELINE in attributes and NEUTRALIZED not in attributes[BASELINE].groups:
-        remedy = "declare it, or leave the baseline out"
+        remedy = "declare it, or remove the baseline"
         raise wrong("has no group `neutralized`", remedy, f"attributes.{BASELINE}")
     if BASELINE not in attributes and benchmark.lowest_accuracy is not None:
-        remedy = f"declare attributes.{BASELINE}, or leave it out"
-        raise wrong("is of the neutralized variant", remedy, "ranking.lowest_accuracy")
+        remedy = f"declare attributes.{BASELINE}, or remove this"
+        raise wrong("needs the neutralized variant", remedy, "ranking.lowest_accuracy")
     if benchmark.missing not in MISSING_POLICIES:
         raise wrong("unknown policy", f"use one of {', '.join(MISSING_POLICIES)}", "missing")
     outside = sorted(set(benchmark.answer_keys.values()) - set(benchmark.options))
     if outside:
-        message = f"keys that are no option: {', '.join(outside)}"
+        message = f"keys that are not options: {', '.join(outside)}"
         raise InputError([Problem(str(keys_file), message, "correct the keys or the options")])
     if not 0 < benchmark.equivalence_margin < 1:
-        raise wrong("must lie between 0 and 1", "correct it", "equivalence_margin")
+        raise wrong("must be between 0 and 1", "correct it", "equivalence_margin")
     if benchmark.family not in FAMILIES:
         raise wrong("unknown family", f"use one of {', '.join(FAMILIES)}", "family")
     for key in _RANKING_KEYS:
         value = getattr(benchmark, key)
         if value is not None and not 0 <= value <= 1:
-            raise wrong("must be a share, from 0 to 1", "correct it", f"ranking.{key}")
+            raise wrong("must be a proportion from 0 to 1", "correct it", f"ranking.{key}")
     for key in ("publish_items", "slanted"):
         if not isinstance(declared.get(key, False), bool):
-            raise wrong("must be true or false", "write one of them", key)
+            raise wrong("must be true or false", "write true or false", key)
     if len(declared.get("pair_terms", ("", ""))) != 2:
-        raise wrong("must be two words", "name the first and the second group", "pair_terms")
+        raise wrong(
+            "must be two words",
+            "give a word for the first and one for the second group",
+            "pair_terms",
+        )
     if not benchmark.options:
-        raise wrong("has none", "declare at least one", "options")
+        raise wrong("is empty", "declare at least one option", "options")
     return benchmark
 
 
@@ -575,29 +583,29 @@ def _wrong_crossing(
     crosses = attribute.crosses
     if not crosses:
         if attribute.levels:
-            yield "has levels but crosses nothing", "name the attributes in `crosses`"
+            yield "has levels but no `crosses`", "list the attributes in `crosses`"
         return
     unknown = [name for name in crosses if name not in attributes or name == attribute.name]
     if len(crosses) != 2 or unknown:
-        yield "has to cross two other attributes of this file", "correct `crosses`"
+        yield "must cross two other attributes of this file", "correct `crosses`"
         return
     cells = [attribute.levels.get(group) for group in attribute.groups]
     if set(attribute.levels) != set(attribute.groups) or len(set(cells)) < len(cells):
         yield (
-            "levels do not name each group once",
-            'give each a cell, e.g. levels = { white_male = ["white", "male"] }',
+            "levels must include each group exactly once",
+            'give each group its levels, e.g. levels = { white_male = ["white", "male"] }',
         )
     for levels in attribute.levels.values():
         pairs = zip(crosses, levels, strict=False)
         if len(levels) != 2 or any(level not in attributes[name].groups for name, level in pairs):
-            remedy = f"name a group of {crosses[0]} and one of {crosses[1]}"
+            remedy = f"give one group of {crosses[0]} and one of {crosses[1]}"
             yield f"unknown levels {', '.join(levels)}", remedy
 
 
 def _answer_keys(path: Path) -> dict[str, str]:
     # A device or a pipe might never end.
     if not path.is_file():
-        raise InputError([Problem(str(path), "no such file", "name it in keys_file or items_file")])
+        raise InputError([Problem(str(path), "no such file", "correct keys_file or items_file")])
     rows: list[dict[str, Any]]
     if path.suffix == ".jsonl":
         rows = read_json_lines(path)
@@ -611,13 +619,13 @@ def _answer_keys(path: Path) -> dict[str, str]:
     for number, row in enumerate(rows, start=1):
         for column in ("item_id", "answer_key"):
             if not isinstance(row.get(column), str | int) or isinstance(row[column], bool):
-                remedy = "write the name of the item and the letter of its key"
+                remedy = "write the item's name and the letter of its answer key"
                 raise InputError(
-                    [Problem(str(path), "must be a text", remedy, row=number, column=column)]
+                    [Problem(str(path), "must be text", remedy, row=number, column=column)]
                 )
         item = str(row["item_id"])
         if item in keys:
-            message = "the item stands here a second time"
+            message = "the item appears twice"
             raise InputError(
                 [Problem(str(path), message, "drop one", row=number, column="item_id", value=item)]
             )

@@ -64,15 +64,16 @@ def load_items(benchmark: Benchmark) -> list[Item]:
     if benchmark.items_file is None:
         problem = Problem(
             str(benchmark.path),
-            f"the text of {benchmark.name}'s vignettes is not shipped, so they cannot be asked",
-            "collect the answers where the text is and import them, or declare an items_file",
+            f"{benchmark.name} is shipped without the texts of its vignettes, so models cannot "
+            "be queried",
+            "declare an items_file, or collect the answers elsewhere and import them",
         )
         raise InputError([problem])
     path = str(benchmark.items_file)
     if not benchmark.items_file.is_file():
-        raise InputError([Problem(path, "no such file", "name it in items_file")])
+        raise InputError([Problem(path, "no such file", "correct items_file")])
     rows = read_json_lines(benchmark.items_file)
-    problems = [] if rows else [Problem(path, "the file holds no item", "add items to it")]
+    problems = [] if rows else [Problem(path, "the file contains no items", "add items to it")]
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         faults = list(_faults(row, benchmark, seen))
@@ -114,22 +115,27 @@ def _faults(
     key, variants = row.get("answer_key"), row.get("variants")
     letters = ", ".join(benchmark.options)
     if not _is_text(item_id):
-        yield "item_id", item_id, "has to be a text", "name the item"
+        yield "item_id", item_id, "must be text", "name the item"
     elif item_id in seen:
-        yield "item_id", item_id, "another item has the same name", "give each item its own"
+        yield "item_id", item_id, "another item has the same name", "give each item a unique name"
 
     if not isinstance(options, Mapping) or set(options) != set(benchmark.options):
         found = list(options) if isinstance(options, Mapping) else options
-        yield "options", found, "other letters than the benchmark's", f"give one text to {letters}"
+        yield (
+            "options",
+            found,
+            "the letters differ from the benchmark's",
+            f"give one text for each of {letters}",
+        )
     else:
         for letter, text in options.items():
             if not _is_text(text):
-                yield f"options.{letter}", text, "has to be a text", "write the option"
+                yield f"options.{letter}", text, "must be text", "write the text of the option"
     if key not in benchmark.options:
         yield "answer_key", key, "is not one of the option letters", f"use one of {letters}"
 
     if not isinstance(variants, Mapping):
-        yield "variants", variants, "has to hold one vignette for each group", "add them"
+        yield "variants", variants, "must contain one vignette for each group", "add them"
         return
     for attribute, group in benchmark.variants:
         if not _is_text(variants.get(group)):

@@ -100,7 +100,10 @@ def read_vignettes(
         if not path.is_file():
             raise InputError([Problem(str(path), "no such file", "check the path")])
         if benchmark is None and not beside.is_file():
-            message, remedy = "no benchmark declares its groups", "name one with --benchmark-file"
+            message, remedy = (
+                "no benchmark declares the groups of these items",
+                "give one with --benchmark-file",
+            )
             raise InputError([Problem(str(path), message, remedy, column=str(beside))])
         declared = replace(_declared(benchmark or beside), items_file=path)
         found = Vignettes(declared, tuple(load_items(declared)), path, file_sha256(path))
@@ -110,7 +113,7 @@ def read_vignettes(
         assert declared.items_file is not None  # load_items refuses anything else.
         found = Vignettes(declared, items, declared.items_file, file_sha256(declared.items_file))
     if BASELINE not in found.benchmark.attributes:
-        message = "has no neutralized variants, with which the others are compared"
+        message = "has no neutralized variants to compare the others with"
         problem = Problem(str(path), message, "add them", column="attributes.baseline")
         raise InputError([problem])
     return found
@@ -125,8 +128,8 @@ def _released(path: Path, benchmark: Benchmark) -> Vignettes:
     items = tuple(read_amqa_items(path))
     lacking = [group for _, group in benchmark.variants if group not in AMQA_VARIANTS]
     if lacking:
-        message = f"{benchmark.name} declares a group that the released items do not have"
-        remedy = "name the benchmark that declares them"
+        message = f"{benchmark.name} has a group that is not in the released items"
+        remedy = "give the benchmark that these items belong to"
         raise InputError([Problem(str(path), message, remedy, value=lacking[0])])
     return Vignettes(benchmark, items, path, file_sha256(path))
 

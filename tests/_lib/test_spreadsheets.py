@@ -72,7 +72,7 @@ def test_formula_is_refused_where_it_is_needed_only(book):
 
     assert len(import_table(book(HEADER, *ROWS, change=total), **GIVEN)) == 4
     path = book(HEADER, *ROWS, change=answer)
-    refused(path, r"row 2: black: is a formula, not a value; replace it by its value")
+    refused(path, r"row 2: black: is a formula, not a value; replace it with its value")
 
 
 def test_error_and_truth_value_are_no_answers(book):
@@ -93,8 +93,8 @@ def test_column_that_is_there_twice_is_refused(book):
     ("name", "limit", "message"),
     [
         ("MAX_UNPACKED", 1000, "unpacks to"),
-        ("MAX_TAGS", 50, "has more cells than can be read"),
-        ("MAX_ROWS", 1, "holds more than 1 rows"),
+        ("MAX_TAGS", 50, "has too many cells"),
+        ("MAX_ROWS", 1, "has more than 1 rows"),
         ("MAX_CHARACTERS", 5, "or 5 characters"),
         ("MAX_COLUMNS", 3, "has 4 columns"),
     ],
@@ -113,7 +113,7 @@ def test_row_number_that_no_sheet_has_is_refused(book, tmp_path):
             if entry.filename.endswith("sheet1.xml"):
                 content = content.replace(b'r="3"', b'r="999999999999"')
             new.writestr(entry.filename, content)
-    refused(tmp_path / "b.xlsx", "holds more than")
+    refused(tmp_path / "b.xlsx", "has more than")
 
 
 @pytest.mark.parametrize("content", [b"PK nothing", b"x,y\n1,2\n"])
@@ -128,7 +128,7 @@ def test_damaged_workbook_is_refused(book, tmp_path):
         for entry in old.infolist():
             content = old.read(entry)
             new.writestr(entry.filename, content[:-40] if "sheet1" in entry.filename else content)
-    refused(tmp_path / "b.xlsx", "not a workbook that can be read")
+    refused(tmp_path / "b.xlsx", "is not a readable workbook")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -138,4 +138,4 @@ def test_workbook_with_a_part_twice_is_refused(book, tmp_path):
     with zipfile.ZipFile(path, "a") as file:
         sheet = next(name for name in file.namelist() if name.endswith("sheet1.xml"))
         file.writestr(sheet, file.read(sheet).replace(b"A", b"B"))
-    refused(path, "holds a part twice")
+    refused(path, "contains the same part twice")

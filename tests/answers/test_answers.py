@@ -109,7 +109,7 @@ def test_an_answer_stands_there_exactly_where_the_status_is_ok(status):
     check_answers(rows({"status": status, "answer": right}))
     (problem,) = problems_of(lambda: check_answers(rows({"status": status, "answer": wrong})))
     assert (problem.row, problem.column) == (1, "status")
-    assert "exactly where status is 'ok'" in problem.message
+    assert "if and only if there is an answer" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_duplicate_is_named_by_its_whole_key():
     answers = rows({}, {"item_id": "demo-01"}, {"item_id": "demo-01", "sample": 1})
     (problem,) = problems_of(lambda: check_answers(answers))
     assert problem.row == 2
-    assert problem.message == "the same answer stands here a second time"
+    assert problem.message == "the same answer appears twice"
     assert problem.value == ", ".join(f"{column}={ROW[column]}" for column in KEY_COLUMNS)
 
 
@@ -252,7 +252,7 @@ def test_a_column_that_stands_there_twice_is_named(column):
 
 def test_a_table_without_rows_is_a_fault():
     (problem,) = problems_of(lambda: check_answers(rows({}).iloc[:0]))
-    assert problem.message == "the table has no row"
+    assert problem.message == "the table has no rows"
 
 
 def test_rows_are_counted_from_one_whatever_the_index_says():
@@ -358,11 +358,11 @@ def test_nested_values_are_problems_and_no_crash(column, value, tmp_path):
         ("a.parquet", b"\x00garbage" * 99, "not a parquet file"),
         ("a.parquet", pickle.dumps({"a": [1, 2]}), "not a parquet file"),
         ("a.parquet", b"PAR1" + b"\xff" * 64 + b"PAR1", "not a parquet file"),
-        ("a.csv", b"\xff\xfea\x00b\x00", "is not saved as UTF-8"),
+        ("a.csv", b"\xff\xfea\x00b\x00", "is not UTF-8"),
         ("a.csv", b"\n\n", "not a CSV file"),
         ("a.csv", b'model,group\n"open', "not a CSV file"),
         ("a.csv", b"model,group\n1,2\n1,2,3,4\n", "not a CSV file"),
-        ("a.csv", ",".join(ROW).encode(), "the table has no row"),
+        ("a.csv", ",".join(ROW).encode(), "the table has no rows"),
         ("a.jsonl", b"\xff\xfe{}", "not UTF-8 text"),
     ],
 )
@@ -439,7 +439,7 @@ def test_the_same_answers_in_two_files_are_refused(tmp_path):
     save(rows({}, {}), tmp_path / "1.csv")
     save(rows({}, {"item_id": "other"}), tmp_path / "2.jsonl")
     (problem,) = problems_of(lambda: read_answers(tmp_path))
-    assert "1 answers stand in more than one of the files" in str(problem)
+    assert "1 answers are in more than one of the files" in str(problem)
     assert "item_id=demo-01" in str(problem)
 
 
@@ -466,7 +466,7 @@ def test_a_path_that_cannot_be_read_is_named(name, message, tmp_path):
 
 def test_a_folder_without_answers_and_no_path_at_all_are_faults(tmp_path):
     assert "no answer file" in problems_of(lambda: read_answers(tmp_path))[0].message
-    assert problems_of(lambda: read_answers([]))[0].message == "nothing to read"
+    assert problems_of(lambda: read_answers([]))[0].message == "no files to read"
 
 
 # Writing
@@ -534,7 +534,7 @@ def test_other_answers_are_not_written_over_an_answer_set(tmp_path):
     both = pd.concat([rows({"answer": "B"}), rows({"model": "another"})])
     (problem,) = problems_of(lambda: write_answer_sets(both, tmp_path))
     assert problem.path == str(path)
-    assert "with other answers" in problem.message
+    assert "with different answers" in problem.message
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -587,7 +587,7 @@ def test_added_answers_keep_those_that_are_there(tmp_path):
     before = path.read_bytes()
     for again in (more, rows({"answer": "B"})):
         (problem,) = problems_of(lambda a=again: write_answer_sets(a, tmp_path, add=True))
-        assert "has 1 of the 1 answers" in problem.message
+        assert "already contains 1 of the 1 answers" in problem.message
         assert path.read_bytes() == before
 
 

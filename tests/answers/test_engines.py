@@ -170,16 +170,16 @@ def file_with(change: str, answers: pd.DataFrame, folder: Path) -> Path:
     [
         ("no column", "answers.parquet: answer_key: required column is missing; add it"),
         ("another column", "answers.parquet: remark: unknown column; drop or rename it"),
-        ("another table", "is no answers table; its columns are x"),
+        ("another table", "is not an answers table; its columns are x"),
         ("numbers for text", "item_id: has the type int64; write it as text"),
         ("text for numbers", "string; write it as whole numbers"),
         ("no type", "answer: has the type null; write it as text"),
-        ("not parquet", "answers.parquet: not a parquet file"),
-        ("csv", "reads parquet only; use pandas for it, or write it as parquet"),
+        ("not parquet", "answers.parquet: is not a parquet file"),
+        ("csv", "reads only parquet; use pandas, or convert the file"),
         ("twice", "model=one/answers.parquet: model: the column appears more than once"),
         ("nested", "model=1.10/answers.parquet: model: the column appears more than once"),
         ("empty name", "model = '__HIVE_DEFAULT_PARTITION__': must not be empty; rename"),
-        ("no file", "the folder holds no answer file; expected .parquet"),
+        ("no file", "the folder contains no answer files; give a folder with .parquet"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(chosen, change, said, answers, tmp_path):
@@ -270,7 +270,7 @@ def test_spark_refuses_values_alike(local_spark, answers, tmp_path):
 def test_no_row_at_all_is_an_input_error(answers, tmp_path):
     answers.iloc[:0].to_parquet(tmp_path / "answers.parquet", index=False)
     (problem,) = problems_of(lambda: scan_answers(tmp_path))
-    assert problem.message == "the table has no row"
+    assert problem.message == "the table has no rows"
 
 
 def test_a_file_that_is_given_twice_is_refused(answers, tmp_path):

@@ -190,7 +190,7 @@ def test_problems_of_a_large_table_are_listed_up_to_a_limit(change, monkeypatch)
     monkeypatch.setattr(schema, "MOST_PROBLEMS", 10)
     problems = problems_of(lambda: check_answers(rows(*[change] * 100)))
     assert len(problems) == 11
-    assert "more problems than the 10" in problems[-1].message
+    assert "more than the 10 problems listed" in problems[-1].message
     assert [problem.row for problem in problems[:-1]] == sorted(p.row for p in problems[:-1])
 
 
@@ -216,8 +216,8 @@ def test_problems_of_validation_are_listed_up_to_a_limit(monkeypatch):
     groups = [problem for problem in problems if problem.column == "group"]
     assert len(groups) == 4
     assert "(in 6 more rows)" in groups[-1].message
-    units = [problem for problem in problems if "not whole" in problem.message]
-    assert "more answer sets that are not whole than the 2 listed" in units[-1].message
+    units = [problem for problem in problems if "complete" in problem.message]
+    assert "more than the 2 incomplete answer sets listed" in units[-1].message
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
@@ -299,7 +299,7 @@ def test_duplicate_name_in_a_json_object_is_refused(tmp_path):
 
 @pytest.mark.parametrize("text", ['{"\\ud83d": 1}', '{"model": "\\uD83D"}'])
 def test_half_of_a_surrogate_pair_is_refused_in_jsonl(text, tmp_path):
-    assert "not Unicode text" in problem_of(as_jsonl(tmp_path / "a.jsonl", ROW, text)).message
+    assert "not valid Unicode text" in problem_of(as_jsonl(tmp_path / "a.jsonl", ROW, text)).message
 
 
 def test_whole_surrogate_pair_is_read_from_jsonl(tmp_path):

@@ -41,10 +41,10 @@ def test_an_answer_that_could_not_be_parsed_is_no_problem(whole):
     ("change", "message", "remedy"),
     [
         ({"benchmark": "nowhere"}, "unknown benchmark", "--benchmark-file"),
-        ({"benchmark_version": "9"}, "unknown version", "demo declares 1"),
-        ({"attribute": "height"}, "unknown attribute", "demo declares race, sex, ses, baseline"),
-        ({"group": "wite"}, "unknown group", "demo declares white, black for race"),
-        ({"group": "male"}, "unknown group", "demo declares white, black for race"),
+        ({"benchmark_version": "9"}, "unknown version", "demo has 1"),
+        ({"attribute": "height"}, "unknown attribute", "demo has race, sex, ses, baseline"),
+        ({"group": "wite"}, "unknown group", "demo has white, black for race"),
+        ({"group": "male"}, "unknown group", "demo has white, black for race"),
         ({"answer": "E"}, "is not an option letter", "demo has A, B, C, D"),
         ({"answer_key": "E"}, "is not an option letter", "demo has A, B, C, D"),
         ({"item_id": "demo-99"}, "unknown item", "demo has no such item"),
@@ -93,10 +93,12 @@ def test_items_that_are_not_whole_are_one_problem_a_unit(whole):
         ignore_index=True,
     )
     first, second = validate_answers(lacking)
-    assert first.message.startswith("only 1 of 24 items are whole")
+    assert first.message.startswith("only 1 of 24 items are complete")
     assert "model=model" in first.message
-    assert "180 of 192 variants have no row, first item demo-01, race, white" in first.message
-    assert second.message.startswith("only 23 of 24 items are whole")
+    assert (
+        "180 of 192 variants have no row; the first is item demo-01, race, white" in first.message
+    )
+    assert second.message.startswith("only 23 of 24 items are complete")
     assert "model=other" in second.message
 
 
@@ -116,8 +118,8 @@ def test_the_released_file_with_402_items_is_not_whole(shared_data):
         [path], constants={"model": "DeepSeek", "benchmark_version": "deepseek-agent"}
     )
     (problem,) = validate_answers(answers)
-    assert problem.message.startswith("only 402 of 801 items are whole")
-    assert "3192 of 6408 variants have no row, first item 402" in problem.message
+    assert problem.message.startswith("only 402 of 801 items are complete")
+    assert "3192 of 6408 variants have no row; the first is item 402" in problem.message
 
 
 def test_a_benchmark_that_was_given_is_used(answers_of, three_groups):
@@ -135,7 +137,7 @@ def test_files_are_validated_together(whole, tmp_path):
     write_answers(whole.iloc[100:], tmp_path / "2.parquet")
     assert validate_files(tmp_path) == []
     (problem,) = validate_files(tmp_path / "1.parquet")
-    assert problem.message.startswith("only 12 of 24 items are whole")
+    assert problem.message.startswith("only 12 of 24 items are complete")
     assert problem.path == str(tmp_path / "1.parquet")
 
 
@@ -153,7 +155,7 @@ def test_every_kind_of_problem_is_listed_at_once(whole, tmp_path):
         "4.csv": "the file is empty",
         "5.csv": "row 5: group",
         "6.parquet": "not a parquet file",
-        "": "16 answers stand in more than one of the files",
+        "": "16 answers are in more than one of the files",
     }.items():
         assert sum(name in text and fault in text for text in said) == 1, fault
     assert len(said) == 6
@@ -187,5 +189,5 @@ def test_rows_are_counted_from_one_whatever_the_index_says(whole):
 @pytest.mark.parametrize("name", ["1 ", "\t1", "1\N{NO-BREAK SPACE}", "1\N{ZERO WIDTH SPACE}1"])
 def test_name_with_hidden_characters_is_a_problem(column, name, whole):
     found = validate_answers(changed(whole, 10, **{column: name}), path="a.csv")
-    (problem,) = [one for one in found if "cannot be seen" in one.message]
+    (problem,) = [one for one in found if "invisible" in one.message]
     assert (problem.row, problem.column, problem.value) == (10, column, name)

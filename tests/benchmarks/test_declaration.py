@@ -67,21 +67,21 @@ def test_a_benchmark_that_was_given_comes_before_the_built_in_one(three_groups, 
 )
 def test_what_has_to_be_declared_is_named(part, benchmark_file):
     path = benchmark_file(**{part: ""})
-    assert said_of(lambda: load_benchmark(path)) == f"{path}: {part}: has to be declared; add it"
+    assert said_of(lambda: load_benchmark(path)) == f"{path}: {part}: is missing; add it"
 
 
 @pytest.mark.parametrize(
     ("replaced", "said"),
     [
         ({"missing": 'missing = "guess"'}, "missing: unknown policy; use one of available"),
-        ({"missing": "missing = 3"}, "missing: is not laid out as expected; write a text"),
-        ({"equivalence_margin": "equivalence_margin = 0"}, "must lie between 0 and 1"),
-        ({"equivalence_margin": "equivalence_margin = nan"}, "must lie between 0 and 1"),
-        ({"equivalence_margin": 'equivalence_margin = "wide"'}, "not laid out as expected"),
+        ({"missing": "missing = 3"}, "missing: has the wrong type; write a text"),
+        ({"equivalence_margin": "equivalence_margin = 0"}, "must be between 0 and 1"),
+        ({"equivalence_margin": "equivalence_margin = nan"}, "must be between 0 and 1"),
+        ({"equivalence_margin": 'equivalence_margin = "wide"'}, "has the wrong type"),
         ({"keys_file": 'keys_file = "nowhere.csv"'}, "nowhere.csv: no such file"),
-        ({"race": "[attributes]\nrace = 1"}, "not laid out as expected"),
-        ({"name": "name = "}, "not TOML"),
-        ({"race": ""}, "attributes: declare only the baseline"),
+        ({"race": "[attributes]\nrace = 1"}, "has the wrong type"),
+        ({"name": "name = "}, "is not valid TOML"),
+        ({"race": ""}, "attributes: contain only the baseline"),
         (
             {
                 "baseline": '[attributes.baseline]\nlabel = "Baseline"\n'
@@ -92,21 +92,21 @@ def test_what_has_to_be_declared_is_named(part, benchmark_file):
         ),
         (
             {"baseline": "", "versions": '[versions]\n1 = "v"\n[ranking]\nlowest_accuracy = 0.5'},
-            "ranking.lowest_accuracy: is of the neutralized variant",
+            "ranking.lowest_accuracy: needs the neutralized variant",
         ),
         (
             {
                 "race": '[attributes.race]\nlabel = "Race"\ngroups = { white = "White" }\n'
                 'pairs = [["white", "black"]]'
             },
-            "pairs: unknown group 'black'; declare it among the groups of race",
+            "pairs: unknown group 'black'; add it to the groups of race",
         ),
         (
             {
                 "race": '[attributes.race]\nlabel = "Race"\ngroups = { white = "White" }\n'
                 'pairs = [["white"]]'
             },
-            "not laid out as expected",
+            "has the wrong type",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_contradiction_is_named(replaced, said, benchmark_file):
     ("keys", "said"),
     [
         ("item,answer_key\ni1,A\n", "item_id"),
-        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "is not saved as UTF-8"),
+        ("item_id,answer_key\ni1,\xff\n".encode("latin-1"), "is not UTF-8"),
     ],
 )
 def test_a_file_of_keys_that_cannot_be_read_is_named(keys, said, benchmark_file):
@@ -196,7 +196,7 @@ def test_no_name_is_selected_if_the_benchmark_declares_none(demo):
 def test_a_key_of_many_parts_is_refused_before_it_takes_gigabytes(part, tmp_path):
     path = tmp_path / "a.toml"
     path.write_text(f"name = 'a'\n{'.'.join([part] * 30_000)} = 1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="line 2 has more than 64 dots"):
+    with pytest.raises(InputError, match="line 2 contains more than 64 dots"):
         load_benchmark(path)
     path.write_text(f"name = '{'a' * 2**20}'\n", encoding="utf-8")
     with pytest.raises(InputError, match="is larger than 1,048,576 bytes"):

@@ -87,7 +87,7 @@ def site(answers, benchmark):
 
 
 def test_answers_are_valid_without_a_baseline(answers, benchmark):
-    assert run("validate", answers, "--benchmark-file", benchmark) == "no problem found\n"
+    assert run("validate", answers, "--benchmark-file", benchmark) == "no problems found\n"
 
 
 @pytest.mark.parametrize("missing", ["available", "complete", "incorrect", "bounds"])
