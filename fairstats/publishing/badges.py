@@ -70,7 +70,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     The endpoint's format: https://shields.io/badges/endpoint-badge
     """
     if model not in release.slugs:
-        raise ValueError(f"model={model!r} is not of release {release.name}")
+        raise ValueError(f"model={model!r} is not in release {release.name}")
     told: dict[tuple[str, str], list[str]] = {}
     for name, status, words in _statuses(release, model):
         told.setdefault((status, words), []).append(name)

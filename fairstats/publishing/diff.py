@@ -70,7 +70,7 @@ def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> R
     """
     releases = open_release(old), open_release(new)
     where = " and ".join(str(release.path) for release in releases)
-    message = "the tables of one are not those of a release"
+    message = "one of them does not have the tables of a release"
     with laid_out(where, message, "run `fairstats verify` on both"):
         return changes(*releases)
 

@@ -58,7 +58,7 @@ class FeedEntry:
         """
         moment = datetime.fromisoformat(self.created_at)
         if moment.tzinfo is None:
-            raise ValueError(f"created_at={self.created_at!r} has no offset, e.g. +00:00")
+            raise ValueError(f"created_at={self.created_at!r} has no UTC offset, e.g. +00:00")
         return moment.astimezone(UTC)
 
     @property
@@ -154,13 +154,13 @@ def atom_feed(
     """
     newest_first = sorted(entries, key=lambda entry: (entry.moment, entry.release), reverse=True)
     if not newest_first:
-        raise ValueError("a feed needs an entry: its id and its date come from its entries")
+        raise ValueError("a feed needs at least one entry, for its id and date")
     if len({entry.id for entry in newest_first}) < len(newest_first):
-        raise ValueError("two entries are the same release")
+        raise ValueError("two entries are for the same release")
     attributes = {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": "en"}
     if base_url is not None:
         if not re.fullmatch(r"https?://[^\s?#]+", base_url):
-            raise ValueError(f"base_url={base_url!r} is no web address of a folder")
+            raise ValueError(f"base_url={base_url!r} is not a web address of a folder")
         attributes["xml:base"] = base_url.rstrip("/") + "/"
     feed = element("feed", attributes)
     feed.append(element("id", text=uuid.uuid5(_NAMESPACE, newest_first[-1].id).urn))
@@ -194,5 +194,5 @@ def _moment(entry: FeedEntry) -> str:
 def _place(path: str) -> str:
     """A path below the feed's folder as a relative address."""
     if not _PLACE.fullmatch(path) or ".." in path.split("/"):
-        raise ValueError(f"path={path!r} leads out of the site's folder; name one below it")
+        raise ValueError(f"path={path!r} points outside the site's folder; use a path below it")
     return quote(path)

@@ -134,7 +134,7 @@ def model_document(
         For a model that is not of this release.
     """
     if model not in release.slugs:
-        raise ValueError(f"model={model!r} is not of release {release.name}")
+        raise ValueError(f"model={model!r} is not in release {release.name}")
     slug = release.slugs[model]
     pages = model_pages or _model_pages(release)
     comparisons = release.comparisons

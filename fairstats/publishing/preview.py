@@ -61,8 +61,8 @@ class SiteServer(ThreadingHTTPServer):
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except (OSError, OverflowError) as error:
-            message = f"{port} cannot be listened at ({getattr(error, 'strerror', None) or error})"
-            remedy = "name another, e.g. --port 8765, or --port 0 for any that is free"
+            message = f"{port} cannot be used ({getattr(error, 'strerror', None) or error})"
+            remedy = "choose another, e.g. --port 8765, or --port 0 for any free port"
             raise InputError([Problem("--port", message, remedy)]) from None
 
     def server_bind(self) -> None:
@@ -130,8 +130,8 @@ def _check_site(folder: Path) -> None:
     if (folder / "index.html").is_file():
         return
     if not folder.is_dir():
-        raise InputError([Problem(str(folder), "no such folder", "name a site's folder")])
+        raise InputError([Problem(str(folder), "no such folder", "give the folder of a site")])
     inside = folder / "site"
     there = (inside / "index.html").is_file()
-    remedy = f"name {inside}" if there else "name the folder of a site's index.html"
-    raise InputError([Problem(str(folder), "holds no site (no index.html)", remedy)])
+    remedy = f"use {inside}" if there else "give the folder with the site's index.html"
+    raise InputError([Problem(str(folder), "contains no site (no index.html)", remedy)])

@@ -141,7 +141,7 @@ def publish(
     Raises
     ------
     InputError
-        When the answers have a problem, the name is no release name, or the release is there with
+        When the answers have a problem, the name is not valid, or the release is there with
         other content; when there are retrievals for a benchmark, but not all that a strategy of
         its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`), or for one
         that no answer is to; when answers are majority votes; when `alpha` is not from 0.001 to
@@ -152,8 +152,8 @@ def publish(
     """
     _refuse_level(alpha)
     if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
-        remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, and not {LATEST}"
-        raise InputError([Problem("--release", f"{release!r} is no release name", remedy)])
+        remedy = f"use letters, digits, dots and hyphens, e.g. 2026.11, but not {LATEST}"
+        raise InputError([Problem("--release", f"{release!r} is not a valid release name", remedy)])
     named = [answers] if isinstance(answers, (str, os.PathLike)) else list(answers)
     retrieved = files_ending(
         [*named, *_all_files(retrievals, "retrievals", RETRIEVALS_SUFFIX)], RETRIEVALS_SUFFIX
@@ -229,8 +229,10 @@ def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
     """
     if votes := votes_among(answers["strategy"].unique()):
         paths = ", ".join(map(str, sources))
-        message = "are majority votes, whose groups cannot differ; a release says what votes give"
-        remedy = "leave them out: the table votes has them"
+        message = (
+            "are majority votes, so groups cannot differ; releases report votes in a separate table"
+        )
+        remedy = "remove them: the table `votes` already includes them"
         raise InputError(
             [Problem(paths, message, remedy, column="strategy", value=name) for name in votes]
         )
@@ -244,8 +246,8 @@ def _all_files(
     found = [Path(path) for path in given]
     for path in found:
         if not files_ending(path, suffix):
-            remedy = f"name a file that ends in {suffix}, or a folder with one"
-            raise InputError([Problem(str(path), f"holds no {what}", remedy)])
+            remedy = f"give a file that ends in {suffix}, or a folder with one"
+            raise InputError([Problem(str(path), f"contains no {what}", remedy)])
     return found
 
 
@@ -257,7 +259,10 @@ def _read_all(
         return no_retrievals()
     retrievals = read_retrievals(files)[list(RETRIEVAL_COLUMNS)]
     for name in sorted(set(retrievals["benchmark"]) - set(benchmarks)):
-        message, remedy = "are retrievals, but no answer is to this benchmark", "leave them out"
+        message, remedy = (
+            "are retrievals for a benchmark with no answers in this release",
+            "remove them",
+        )
         paths = ", ".join(map(str, files))
         raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
     refuse_lacking(answers, open_retrievals(retrievals, benchmarks))
@@ -269,7 +274,10 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
     measures = read_measures(files) if files else no_measures()
     paths = ", ".join(map(str, files))
     for name in sorted(set(measures["benchmark"]) - set(benchmarks)):
-        message, remedy = "are measures, but no answer is to this benchmark", "leave them out"
+        message, remedy = (
+            "are measures for a benchmark with no answers in this release",
+            "remove them",
+        )
         raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
     for name, own in measures.groupby("benchmark"):
         # Every item in as many rows: what is cut off, or of others, would move every figure.
@@ -277,7 +285,7 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
         asked = set(benchmarks[str(name)].answer_keys)
         short = set(leaks[leaks != leaks.max()].index)
         for item in sorted((asked ^ set(own["item_id"])) | (asked ^ set(leaks.index)) | short):
-            message = f"is no item of {name} that was measured whole"
+            message = f"is not an item of {name} with all its measures"
             remedy = "measure the items of this benchmark with `fairstats vignettes audit`"
             raise InputError([Problem(paths, message, remedy, column="item_id", value=str(item))])
     return measures
@@ -288,10 +296,10 @@ def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
     searched = set(retrievals["benchmark"])
     lacking = [key[2] for key in asked_with(answers) if key[0] not in searched]
     if lacking:
-        message = "was asked with snippets, and no file says which"
+        message = "was generated with retrieved snippets, but the retrievals file is missing"
         remedy = (
-            f"name the folder with its *{RETRIEVALS_SUFFIX}, or the file with --retrievals, or "
-            "publish without (--without-retrievals); a release cannot be changed afterwards"
+            f"give the folder with its *{RETRIEVALS_SUFFIX}, give the file with --retrievals, or "
+            "publish without it (--without-retrievals). A release cannot be changed afterwards"
         )
         problems = [Problem("<answers>", message, remedy, column="strategy", value=lacking[0])]
         raise InputError(problems)
@@ -369,11 +377,11 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
     """Refuse a name or a time that would part the order of the releases from their addresses."""
     for other in before:
         if other.name.lower() == release.lower():
-            message = f"differs from release {other.name} by case alone"
+            message = f"differs from release {other.name} only in upper and lower case"
             raise InputError([Problem("--release", message, "give it another name")])
     if before and pd.Timestamp(created_at) <= before[-1].created_at:
         message = f"is older than release {before[-1].name} ({before[-1].manifest['created_at']})"
-        raise InputError([Problem("the clock of this machine", message, "set the clock")])
+        raise InputError([Problem("the clock of this machine", message, "correct the clock")])
 
 
 def _link(release: Release) -> dict[str, str]:
@@ -385,12 +393,12 @@ def _refuse_other_content(final: Path, content: Mapping[str, str]) -> None:
     try:
         published = json.loads((final / MANIFEST).read_text(encoding="utf-8"))["content"]
     except (OSError, KeyError, json.JSONDecodeError):
-        message, remedy = "is there, but is no release", "use another name or folder"
+        message, remedy = "exists but is not a release", "use another name or folder"
         raise InputError([Problem(str(final), message, remedy)]) from None
     other = [name for name in content if published.get(name) != content[name]]
     if other:
-        message = f"is published already with other {' and '.join(other)}"
-        remedy = "a release never changes: give this one a new name"
+        message = f"is already published with different {' and '.join(other)}"
+        remedy = "use a new name: a release never changes"
         raise InputError([Problem(str(final), message, remedy)])
 
 

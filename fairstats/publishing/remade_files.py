@@ -85,7 +85,7 @@ def _declared_otherwise(release: Release) -> Iterator[str]:
     built_in = builtin_benchmarks()
     for name, benchmark in release.benchmarks.items():
         if name in built_in and declared(benchmark) != declared(load_benchmark(built_in[name])):
-            yield f"not checked: benchmark {name} is not declared as in this version of fairstats"
+            yield f"not checked: this version of fairstats declares benchmark {name} differently"
 
 
 def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Problem]:
@@ -94,9 +94,11 @@ def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Pr
         yield from file_problems(earlier.path, read_manifest(earlier.path)["files"])
     previous = manifest.get("previous")
     if previous is not None and not release.earlier:
-        message = f"release {previous['release']}, which this one was published after, is not here"
+        message = f"the previous release, {previous['release']}, is missing"
         yield Problem(
-            str(release.path), f"was not verified: {message}", "verify the site with all releases"
+            str(release.path),
+            f"was not verified: {message}",
+            "verify the whole site, with all releases",
         )
 
 
@@ -128,7 +130,7 @@ def _compare(
     for name in sorted(set(made) - listed):
         problems.append(Problem(str(release.path / name), "is missing", TAKE_AGAIN))
     for name in sorted(listed - set(made) - undrawn):
-        message = "is not a file that publishing makes"
+        message = "is not a file that `fairstats publish` writes"
         problems.append(Problem(str(release.path / name), message, "remove it"))
     pages = _page_names(release) | {name for name in made if name.endswith(".html")}
     for name in sorted(set(made) & listed):
@@ -145,22 +147,26 @@ def _compare(
             not_drawn_again.append(name + what)
             continue
         if other is None:
-            message = f"does not say what the tables of the release say{what}"
+            message = f"does not match the tables of the release{what}"
             problems.append(Problem(str(path), message, TAKE_AGAIN))
         else:
-            message = f"was not verified: {other}, and it differs from what this one gives{what}"
-            remedy = "verify with the software that manifest.json names"
+            message = f"was not verified: {other}, and the file rebuilt here differs{what}"
+            remedy = "verify with the software versions listed in manifest.json"
             problems.append(Problem(str(path), message, remedy))
     if not_drawn_again:
         message = (
-            f"was not verified: {drawings}, which draws {', '.join(not_drawn_again)} otherwise"
+            f"was not verified: {drawings}, which renders these differently: "
+            f"{', '.join(not_drawn_again)}"
         )
-        remedy = "verify with the software that manifest.json names; --no-pages leaves pages out"
+        remedy = (
+            "verify with the software versions listed in manifest.json, or skip the pages "
+            "(--no-pages)"
+        )
         problems.append(Problem(str(release.path), message, remedy))
     notes = []
     if not_written_again:
         names = ", ".join(not_written_again)
-        notes.append(f"not checked: how the figures are stored in {names} ({tables})")
+        notes.append(f"not checked: storage of the figures in {names} ({tables})")
     if undrawn:
         notes.append(f"not checked: {', '.join(sorted(undrawn))}")
     return problems, notes
@@ -199,5 +205,7 @@ def _other_software(
             named["pages"], here["pages"] = f"by {manifest['drawn_by']}", f"by {drawn_by}"
     for name, version in named.items():
         if version != here.get(name):
-            return f"the release was made with {name} {version}, and here is {here.get(name)}"
+            return (
+                f"the release was made with {name} {version}, but this machine has {here.get(name)}"
+            )
     return None

@@ -181,15 +181,15 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
         if path.name.startswith(".") or not is_release(path):
             problems.append(Problem(str(path), "is not part of the site", "remove it"))
     if not intact:
-        return 0, problems, [*notes, "not checked: files around the releases"]
+        return 0, problems, [*notes, "not checked: files outside the releases"]
     named = {problem.path for problem in problems}
     made = set()
-    remedy = "publish again: it is made from the releases"
+    remedy = "publish again to rebuild it from the releases"
     for name, content in derived_files(site):
         made.add(name)
         if name in files:
             if not _is(files[name], content):
-                problems.append(Problem(str(site / name), "is not what the releases give", remedy))
+                problems.append(Problem(str(site / name), "does not match the releases", remedy))
         elif str(site / name) not in named:
             problems.append(Problem(str(site / name), "is missing", remedy))
     for name in sorted(set(files) - made):

@@ -13,7 +13,10 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_tables import load_parquet
 from fairstats.release.contents import DOWNLOADS, Release
 
-_REMEDY = "the answers in this release do not give it"
+_REMEDY = (
+    "the answers in this release do not give this value; take the release from where it was "
+    "published"
+)
 # What is 0 by one library's rounding need not be by another's.
 _ROUNDING = 1e-15
 
@@ -59,10 +62,10 @@ def _rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
     try:
         rows = pyarrow.parquet.read_metadata(path).num_rows
     except (pyarrow.ArrowException, OSError) as error:
-        return Problem(str(path), f"not a parquet file ({error})", "publish it again")
+        return Problem(str(path), f"is not a parquet file ({error})", "publish it again")
     if rows == len(found):
         return None
-    message = f"has {rows:,} rows where the answers give {len(found):,}"
+    message = f"has {rows:,} rows; the answers give {len(found):,}"
     return Problem(str(path), message, _REMEDY)
 
 
@@ -71,7 +74,7 @@ def _other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
     import pyarrow.parquet
 
     schema = pyarrow.parquet.read_schema(path)
-    message = "has other columns than this version of fairstats gives"
+    message = "has columns that differ from those of this version of fairstats"
     if schema.names != list(found.columns):
         return Problem(str(path), message, _REMEDY)
     return hidden_columns(path)
@@ -84,7 +87,7 @@ def hidden_columns(path: Path) -> Problem | None:
     schema, rows = pyarrow.parquet.read_schema(path), pyarrow.parquet.read_metadata(path).num_rows
     metadata = schema.metadata or {}
     if not set(metadata) <= {b"pandas", b"ARROW:schema"}:
-        return Problem(str(path), "has metadata that publishing does not write", _REMEDY)
+        return Problem(str(path), "has metadata that `fairstats publish` does not write", _REMEDY)
     said = metadata.get(b"pandas", b"{}")
     try:
         of_pandas = json.loads(said)
@@ -94,7 +97,7 @@ def hidden_columns(path: Path) -> Problem | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Problem(str(path), "has metadata for pandas that pandas does not write", _REMEDY)
     if names not in ([], schema.names) or indexes not in ([], plain):
-        message = "names its columns for pandas in another way than for other readers"
+        message = "has different column names for pandas than for other readers"
         return Problem(str(path), message, _REMEDY)
     return None
 
@@ -108,7 +111,9 @@ def first_difference(
 ) -> Problem | None:
     """The first figure of a published table that is not the one that was found."""
     if list(published.columns) != list(columns):
-        return Problem(path, "has other columns than this version of fairstats gives", _REMEDY)
+        return Problem(
+            path, "has columns that differ from those of this version of fairstats", _REMEDY
+        )
     for column in columns:
         # A p-value is compared as it is, however small.
         least = 0.0 if column.startswith("p_") else _ROUNDING

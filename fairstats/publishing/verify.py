@@ -116,14 +116,14 @@ def verify(
     folder = Path(path)
     if folder.resolve().name == LATEST and (folder.resolve().parent / RELEASES).is_dir():
         name = read_manifest(folder)["release"]
-        message = f"is a copy of release {name}, with links of its own"
+        message = f"is a copy of release {name} with different links"
         remedy = f"verify {folder.resolve().parent / RELEASES / name}, or the whole site"
         raise InputError([Problem(str(folder), message, remedy)])
     if os.path.lexists(folder / MANIFEST):
         found, releases = [_verified(folder, pages=pages)], [Release(folder)]
         if not found[0].problems and releases[0].earlier:
             names = ", ".join(release.name for release in releases[0].earlier)
-            note = f"not checked: figures of the earlier release {names}; verify the site"
+            note = f"not checked: figures of the earlier release {names}; verify the whole site"
             found = [replace(found[0], notes=(*found[0].notes, note))]
     else:
         releases = _releases(folder)
@@ -142,8 +142,8 @@ def _releases(folder: Path) -> list[Release]:
     check_manifests(folder)
     releases = releases_of(folder)
     if not releases:
-        remedy = "name a release's folder, or the one that was published --out"
-        raise InputError([Problem(str(folder), "there is no release", remedy)])
+        remedy = "give the folder of a release, or of the whole site"
+        raise InputError([Problem(str(folder), "contains no release", remedy)])
     return releases
 
 
@@ -153,14 +153,16 @@ def _anchor(releases: list[Release], expect: str | None) -> tuple[list[Problem],
     newest = list(hashes.values())[-1]
     if expect is None:
         note = f"chain not anchored: the newest manifest has sha256 {newest}; compare it with "
-        return [], [f"{note}one that was published elsewhere, or give that one with --expect"]
+        return [], [f"{note}the sha256 announced by the publisher, or give that with --expect"]
     expected = expect.lower()
     if newest == expected:
         return [], []
-    message = f"has sha256 {newest}, which is not {expected}"
+    message = f"has sha256 {newest}, not {expected}"
     for other, digest in hashes.items():
         if digest == expected:
-            message += f"; that is that of release {other}, and later ones are not covered by it"
+            message += (
+                f"; that is the sha256 of release {other}, which does not cover later releases"
+            )
     return [Problem(str(releases[-1].path / MANIFEST), message, TAKE_AGAIN)], []
 
 
@@ -205,17 +207,17 @@ def _is_read(release: Path, path: Path) -> bool:
 def _order_problems(releases: list[Release]) -> Iterator[Problem]:
     """Whether each release names the one before it in time, so that none is gone or was put in."""
     names = [None, *(release.name for release in releases)]
-    remedy = "take the releases from where they were published"
+    remedy = "download the releases again from where they were published"
     for release, before in zip(releases, names, strict=False):
         manifest = str(release.path / MANIFEST)
         if release.path.name != release.name:
-            message = f"is that of release {release.name}"
-            yield Problem(manifest, message, "give the folder its name back")
+            message = f"belongs to release {release.name}"
+            yield Problem(manifest, message, "rename the folder to that name")
         previous = release.manifest.get("previous") or {}
         if previous.get("release") != before:
             message = (
                 f"was published after {previous.get('release') or 'no other release'}, but "
-                f"{before or 'no other release'} stands before it here"
+                f"{before or 'no other release'} comes before it here"
             )
             yield Problem(manifest, message, remedy)
 
@@ -226,7 +228,7 @@ def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]
     there = {name for name in ("measures", "ratings", "retrievals") if name in release.manifest}
     for name in sorted({*told, *there}):
         if name not in told or release.manifest.get(name) != told[name]:
-            message = "is not what the content of the release gives"
+            message = "does not match the content of the release"
             yield Problem(str(release.path / MANIFEST), message, TAKE_AGAIN, column=name)
 
 

@@ -37,7 +37,7 @@ def citation_cff(release: Release, *, publisher: str = "The publishers of this r
     benchmarks = release.benchmarks.values()
     content = {
         "cff-version": "1.2.0",
-        "message": "If you publish figures of this release, please cite it with its name.",
+        "message": "If you publish figures from this release, please cite it by name.",
         "type": "dataset",
         "title": f"Leaderboard of {', '.join(b.title for b in benchmarks)}: answers and estimates",
         "version": release.name,
@@ -47,7 +47,7 @@ def citation_cff(release: Release, *, publisher: str = "The publishers of this r
             {
                 "type": "other",
                 "value": f"sha256:{release.manifest['content']['estimates']}",
-                "description": "sha256 of the estimates, as manifest.json has it",
+                "description": "sha256 of the estimates, as in manifest.json",
             }
         ],
         "references": [

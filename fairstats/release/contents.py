@@ -270,7 +270,7 @@ def _read(path: Path) -> pd.DataFrame:
         return pd.read_parquet(path)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         message = f"cannot be read ({str(error).splitlines()[0]})"
-        remedy = "take the release from where it was published"
+        remedy = "download the release again from where it was published"
         raise InputError([Problem(str(path), message, remedy)]) from None
 
 

@@ -23,7 +23,7 @@ RELEASE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,40}")
 #: At other levels, readers would mistake the verdicts for those at the usual level.
 ALPHAS = (0.001, 0.1)
 SHA256 = re.compile(r"[0-9a-f]{64}")
-TAKE_AGAIN = "take the release from where it was published"
+TAKE_AGAIN = "download the release again from where it was published"
 #: Manifests and declarations are kilobytes; vignettes' texts and keys are some megabytes.
 _LARGEST_MANIFEST = 16 << 20
 _LARGEST_DECLARATION = 64 << 20
@@ -50,7 +50,7 @@ _ENTRIES = frozenset(
         "sources",
     )
 )
-_LINK = "is a link, and no file of the release"
+_LINK = "is a link, not a file of the release"
 
 
 def open_release(path: str | os.PathLike[str]) -> Release:
@@ -63,8 +63,8 @@ def open_release(path: str | os.PathLike[str]) -> Release:
     """
     folder = Path(path)
     if not is_release(folder):
-        remedy = "name a release's folder, e.g. site/v/2026.11"
-        raise InputError([Problem(str(folder), "there is no release", remedy)])
+        remedy = "give the folder of a release, e.g. site/v/2026.11"
+        raise InputError([Problem(str(folder), "contains no release", remedy)])
     if problems := list(file_problems(folder, read_manifest(folder)["files"])):
         raise InputError(problems)
     return Release(folder)
@@ -80,7 +80,7 @@ def check_manifests(site: Path) -> None:
     """
     for path in [site / RELEASES, *sorted((site / RELEASES).glob("[!.]*"))]:
         if path.is_symlink():
-            message = "is a link, and no folder of the site"
+            message = "is a link, not a folder of the site"
             raise InputError([Problem(str(path), message, TAKE_AGAIN)])
         if path.name != RELEASES and os.path.lexists(path / MANIFEST):
             read_manifest(path)
@@ -143,7 +143,7 @@ def regular_files(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
 def _size_problems(file: Path, largest: int) -> Iterator[Problem]:
     size = file.stat().st_size
     if size > largest:
-        message = f"has {size:,} bytes, more than the {largest:,} that such a file may have"
+        message = f"has {size:,} bytes; the limit for such a file is {largest:,}"
         yield Problem(str(file), message, TAKE_AGAIN)
 
 
@@ -164,11 +164,13 @@ def read_manifest(path: Path) -> dict[str, Any]:
             raise InputError([Problem(str(file), "is not a regular file", TAKE_AGAIN)])
         if problems := list(_size_problems(file, _LARGEST_MANIFEST)):
             raise InputError(problems)
-        with laid_out(file, "is no manifest of a release", "publish the release again"):
+        with laid_out(file, "is not the manifest of a release", "publish the release again"):
             manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
             _check_manifest(manifest)
     except OSError as error:
-        raise InputError([Problem(str(file), error.strerror or "unreadable", "check it")]) from None
+        raise InputError(
+            [Problem(str(file), error.strerror or "unreadable", "check the file")]
+        ) from None
     return manifest
 
 
@@ -226,7 +228,7 @@ def chain_problems(path: Path, manifest: dict[str, Any]) -> Iterator[Problem]:
             yield from error.problems
             return
         if file_sha256(file) != previous["manifest_sha256"]:
-            message = f"is not the manifest that release {after} was published after"
+            message = f"is not the manifest that preceded release {after}"
             yield Problem(str(file), message, TAKE_AGAIN)
             return
         after = before.name

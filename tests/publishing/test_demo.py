@@ -74,7 +74,7 @@ def test_answers_in_the_schema_are_taken_as_they_are(tmp_path, said):
         say=said.append,
     )
     assert taken == [tmp_path / "in"]
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         taken_answers(
             tmp_path / "nowhere",
             tmp_path / "kept",

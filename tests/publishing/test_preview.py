@@ -61,7 +61,7 @@ def served(site) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process = start(site, "--port", "0")
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.match(r"(http://127\.0\.0\.1:\d+/) shows ", line)
+    found = re.search(r"(http://127\.0\.0\.1:\d+/);", line)
     assert found, line
     yield process, found[1]
     process.kill()
@@ -174,14 +174,16 @@ def test_a_port_that_is_taken_is_said_with_what_to_do(site):
         process = start(site, "--port", port)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
-    assert err.startswith(f"--port: {port} cannot be listened at (")
-    assert err.endswith("name another, e.g. --port 8765, or --port 0 for any that is free\n")
+    assert err.startswith(f"--port: {port} cannot be used (")
+    assert err.endswith("choose another, e.g. --port 8765, or --port 0 for any free port\n")
 
 
 def test_a_folder_without_a_site_is_said_with_what_to_do(site, tmp_path):
-    with pytest.raises(InputError, match="no such folder; name a site's folder"):
+    with pytest.raises(InputError, match="no such folder; give the folder of a site"):
         SiteServer(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=re.escape("holds no site (no index.html); name the")):
+    with pytest.raises(
+        InputError, match=re.escape("contains no site (no index.html); give the folder")
+    ):
         SiteServer(tmp_path)
-    with pytest.raises(InputError, match=re.escape(f"name {site}")):
+    with pytest.raises(InputError, match=re.escape(f"use {site}")):
         SiteServer(site.parent)

@@ -86,7 +86,7 @@ def test_other_content_under_the_name_of_a_release_is_refused(source, tmp_path, 
         write_answers(frame, source)
     else:
         missing = "incorrect"
-    with pytest.raises(InputError, match="published already with other"):
+    with pytest.raises(InputError, match="already published with different"):
         publish(source, release="2026.11", out=tmp_path / "out", missing=missing)
     assert before == {p: p.read_bytes() for p in published.path.rglob("*") if p.is_file()}
 
@@ -94,14 +94,14 @@ def test_other_content_under_the_name_of_a_release_is_refused(source, tmp_path, 
 def test_answers_with_a_problem_are_not_published(tmp_path):
     frame = answers_of_models(("One",), items=23)
     source = write_answers(frame, tmp_path / "answers.parquet")
-    with pytest.raises(InputError, match="only 23 of 24 items are whole"):
+    with pytest.raises(InputError, match="only 23 of 24 items are complete"):
         publish(source, release="2026.11", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["", "../2026.11", "a/b", ".hidden", "x" * 60, "a b"])
 def test_a_release_has_a_name_that_is_a_folder(source, tmp_path, name):
-    with pytest.raises(InputError, match="is no release name"):
+    with pytest.raises(InputError, match="is not a valid release name"):
         publish(source, release=name, out=tmp_path / "out")
 
 
@@ -190,7 +190,7 @@ def test_of_two_publications_at_once_one_waits_for_the_other(source, tmp_path):
 
 @pytest.mark.parametrize("name", ["latest", "Latest", "2026/11", ".2026", "", "../x"])
 def test_a_name_that_cannot_be_an_address_is_refused(source, tmp_path, name):
-    with pytest.raises(InputError, match="is no release name"):
+    with pytest.raises(InputError, match="is not a valid release name"):
         publish(source, release=name, out=tmp_path / "out")
 
 

@@ -84,5 +84,5 @@ def test_measures_that_are_not_of_these_items_whole_are_refused(
         "an item too many": pd.concat([measures, measures[first].assign(item_id="demo-99")]),
     }[fault]
     path = write_measures(wrong, tmp_path / "x.measures.parquet")
-    with pytest.raises(InputError, match="is no item of demo that was measured whole"):
+    with pytest.raises(InputError, match="is not an item of demo with all its measures"):
         publish(answers, release="1", out=tmp_path / "site", measures=path)

@@ -86,7 +86,7 @@ def test_other_ratings_are_another_release(folder, ratings):
     assert not publish(folder / "in", release="1", out=folder / "site").new
     fewer = ratings[ratings["rubric"] != "pairwise"]
     write_ratings(fewer, folder / "in" / "a.ratings.parquet")
-    with pytest.raises(InputError, match="published already with other ratings"):
+    with pytest.raises(InputError, match="already published with different ratings"):
         publish(folder / "in", release="1", out=folder / "site")
 
 

@@ -99,7 +99,7 @@ def test_what_lies_around_the_releases_is_verified_and_made_again(site):
     *_, around = verify(site, pages=False)
     said = {problem.path.rpartition("/")[2]: problem.message for problem in around.problems}
     assert said == {
-        "index.html": "is not what the releases give",
+        "index.html": "does not match the releases",
         "releases.json": "is missing",
         "extra.html": "is not part of the site",
     }
@@ -115,7 +115,7 @@ def test_a_release_that_is_gone_is_missed(site, name):
     *_, around = verify(site, pages=False)
     # The newest may be taken away: only the hash of its manifest shows it.
     said = [problem.message for problem in around.problems]
-    expected = "was published after 1, but no other release stands before it here"
+    expected = "was published after 1, but no other release comes before it here"
     assert said == ([expected] if name == "1" else [])
 
 
@@ -142,7 +142,7 @@ def test_a_copy_that_says_otherwise_than_the_table_is_named(release, name):
     (found,) = verify(release)
     (problem,) = found.problems
     assert problem.path == str(release / name)
-    assert problem.message == "does not say what the tables of the release say"
+    assert problem.message == "does not match the tables of the release"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_page_that_was_changed_with_its_hash_is_named(release, name, old, new,
     said = {problem.path: problem.message for problem in found.problems}
     message = said.pop(str(page), None)
     if drawn_by is None:
-        expected = "does not say what the tables of the release say"
+        expected = "does not match the tables of the release"
         assert message == (f"{expected} ({differ})" if differ else expected)
         assert said == {}
     else:
@@ -217,7 +217,7 @@ def test_a_manifest_that_counts_otherwise_is_named(release):
     (release / "manifest.json").write_text(json.dumps(manifest))
     (found,) = verify(release)
     said = {(problem.column, problem.message) for problem in found.problems}
-    assert ("answers", "is not what the content of the release gives") in said
+    assert ("answers", "does not match the content of the release") in said
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_a_manifest_that_counts_otherwise_is_named(release):
 def test_a_manifest_that_is_none_is_refused(release, change):
     manifest = json.loads((release / "manifest.json").read_text())
     (release / "manifest.json").write_text(json.dumps(manifest | change))
-    with pytest.raises(InputError, match="no manifest of a release"):
+    with pytest.raises(InputError, match="not the manifest of a release"):
         verify(release)
 
 
@@ -256,7 +256,7 @@ def test_a_change_to_an_old_release_shows_in_the_next_one(site):
     one, two, _ = verify(site, pages=False)
     assert one.problems == ()
     (problem,) = two.problems
-    assert problem.message == "is not the manifest that release 2 was published after"
+    assert problem.message == "is not the manifest that preceded release 2"
 
 
 def test_publishing_leaves_older_releases_as_they_are(site, tmp_path):
@@ -334,10 +334,10 @@ def test_other_answers_do_not_give_the_estimates(release):
 
 
 def test_what_is_no_release_is_refused(tmp_path, release):
-    with pytest.raises(InputError, match="there is no release"):
+    with pytest.raises(InputError, match="contains no release"):
         verify(tmp_path / "1" / "site")
     (release / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="no manifest of a release"):
+    with pytest.raises(InputError, match="not the manifest of a release"):
         verify(release)
 
 
@@ -348,7 +348,7 @@ def test_a_link_out_of_the_release_is_no_file_of_it(release, tmp_path):
     page.symlink_to(tmp_path / "outside.html")
     (found,) = verify(release)
     assert [problem.message for problem in found.problems] == [
-        "is a link, and no file of the release"
+        "is a link, not a file of the release"
     ]
 
 

@@ -217,7 +217,7 @@ def test_files_that_the_manifest_names_elsewhere_are_missing(release, tmp_path):
 @pytest.mark.parametrize("before", ["../../etc", "/etc", ".", "a/b", ""])
 def test_a_release_before_that_is_no_name_is_refused(release, before):
     change_manifest(release, previous={"release": before, "manifest_sha256": "0" * 64})
-    assert "is no manifest of a release" in refused(run(release))
+    assert "is not the manifest of a release" in refused(run(release))
 
 
 # --- What is a function of the tables, changed with its hash
@@ -260,7 +260,7 @@ def test_a_file_that_publishing_does_not_make_is_named_although_its_hash_is_give
     (release / name).parent.mkdir(exist_ok=True)
     (release / name).write_text("alert(1)")
     rehash(release)
-    assert f"{name}: is not a file that publishing makes" in refused(run(release))
+    assert f"{name}: is not a file that `fairstats publish` writes" in refused(run(release))
 
 
 def test_a_file_that_was_taken_out_of_folder_and_manifest_is_missed(release):
@@ -298,7 +298,7 @@ def test_a_release_without_the_one_before_it_is_not_verified(site):
     assert run(site / "v" / "2").exit_code == 0
     shutil.rmtree(site / "v" / "1")
     output = refused(run(site / "v" / "2"))
-    assert "was not verified: release 1, which this one was published after, is not here" in output
+    assert "was not verified: the previous release, 1, is missing" in output
 
 
 def test_a_benchmark_that_readers_know_otherwise_is_named(release, tmp_path, monkeypatch):
@@ -310,7 +310,7 @@ def test_a_benchmark_that_readers_know_otherwise_is_named(release, tmp_path, mon
     monkeypatch.setattr(
         "fairstats.publishing.remade_files.builtin_benchmarks", lambda: {"demo": other}
     )
-    assert "benchmark demo is not declared as in this version" in run(release).output
+    assert "this version of fairstats declares benchmark demo differently" in run(release).output
 
 
 # --- The chain
@@ -555,7 +555,7 @@ def test_tables_are_the_bytes_that_publishing_writes(name, release):
     libraries = json.loads((release / "manifest.json").read_text())["libraries"]
     change_manifest(release, libraries=libraries | {"pyarrow": "1.0"})
     done = run(release, "--no-pages")
-    assert f"not checked: how the figures are stored in downloads/{name}.parquet" in done.output
+    assert f"not checked: storage of the figures in downloads/{name}.parquet" in done.output
 
 
 def test_a_release_says_that_the_earlier_ones_were_not_computed_again(site):
@@ -602,7 +602,7 @@ def test_a_manifest_with_other_entries_is_none(edit, release):
     assert edit(text) != text
     path.write_text(edit(text))
     said = refused(run(release, "--no-pages"))
-    assert "is no manifest of a release" in said or "manifest.json: measures" in said
+    assert "is not the manifest of a release" in said or "manifest.json: measures" in said
 
 
 # --- What reads a release without verifying it

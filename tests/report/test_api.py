@@ -443,7 +443,7 @@ def test_keys_are_in_the_order_of_the_schema(mixed):
 
 
 def test_a_model_of_another_release_is_refused(missing):
-    with pytest.raises(ValueError, match=r"'Nobody' is not of release 2026\.11"):
+    with pytest.raises(ValueError, match=r"'Nobody' is not in release 2026\.11"):
         model_document(missing, "Nobody")
 
 

@@ -384,7 +384,7 @@ def test_what_is_not_there_is_named_and_nothing_is_written(release, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"Model-9.*is no model of release 2026\.11.*Model-1"):
         report_model("Model-9", release.path, out=tmp_path / "new" / "a.pdf")
-    with pytest.raises(InputError, match="there is no release"):
+    with pytest.raises(InputError, match="contains no release"):
         report_model("Model-1", tmp_path / "v" / "1")
     for arguments in (["Model-9", "--release", str(release.path)], ["Model-1", "--release", "v/1"]):
         done = CliRunner().invoke(app, ["report", *arguments])

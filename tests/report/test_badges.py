@@ -157,7 +157,7 @@ def test_a_model_that_selected_the_items_says_so(tmp_path, benchmark_file, all_r
 
 
 def test_a_model_of_another_release_is_refused(release):
-    with pytest.raises(ValueError, match="is not of release"):
+    with pytest.raises(ValueError, match="is not in release"):
         badge(release, "Nobody")
 
 

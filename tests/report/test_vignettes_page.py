@@ -94,7 +94,7 @@ def test_the_pdf_is_whole(audit):
 
 def test_nothing_is_written_where_the_items_cannot_be_read(tmp_path):
     shutil.copy(load_benchmark("demo").items_file, tmp_path / "mine.jsonl")
-    with pytest.raises(InputError, match="no benchmark declares its groups"):
+    with pytest.raises(InputError, match="no benchmark declares the groups of these items"):
         report_vignettes(tmp_path / "mine.jsonl", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("")
