@@ -77,7 +77,7 @@ _NUMBERS = (
     *("crossed_low", "crossed_high", "agreement"),
 )
 _TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBERS, "float64")
-_ALONE = "one rater: there is nobody to agree with"
+_ALONE = "only one rater, so agreement cannot be measured"
 #: What a rating of two models' answers can prefer, in order.
 _PREFERRED = ("the first model", "neither", "the second model")
 _OF_PREFERENCES: tuple[tuple[Coefficient, Level], ...] = (

@@ -169,7 +169,7 @@ def bradley_terry(
     frame = preferences(ratings, rubrics)
     if len(frame) and dimension not in set(frame["dimension"]):
         known = ", ".join(frame["dimension"].unique())
-        raise ValueError(f"dimension={dimension!r} states no preference; use one of {known}")
+        raise ValueError(f"dimension={dimension!r} contains no preferences; use one of {known}")
     frame = frame[(frame["dimension"] == dimension) & frame["prefers"].notna()]
     strengths: list[dict[str, Any]] = []
     wins: list[dict[str, Any]] = []
@@ -322,9 +322,9 @@ def _without_fit(
 ) -> str:
     """Why there is no finite estimate; empty where there is one."""
     if (chosen == 2).all():
-        return "no estimate: no preference was stated"
+        return "no estimate: no preferences were stated"
     if rank_of_choices(features[:, :2], np.zeros(len(chosen), dtype=np.int64)) < len(models) - 1:
-        return "no estimate: not all models were compared, directly or by way of others"
+        return "no estimate: some models were not compared, directly or through other models"
     direction = diverging_direction(features, chosen)
     if direction is None:
         return ""

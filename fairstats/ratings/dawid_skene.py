@@ -148,7 +148,7 @@ def dawid_skene(
     check_choice("start", start, get_args(Start))
     tolerance = check_number("tolerance", tolerance, low=0, example="1e-8")
     if tolerance == 0:
-        raise ValueError("tolerance=0 must be positive, e.g. 1e-8: EM would not stop")
+        raise ValueError("tolerance=0 must be positive, e.g. 1e-8: with 0 EM would not stop")
     max_iterations = check_whole("max_iterations", max_iterations, example=10_000)
     long = _long(ratings, dimension)
     names = sorted(long["value"].unique()) if categories is None else list(map(str, categories))
@@ -157,7 +157,7 @@ def dawid_skene(
         value = str(long["value"].to_numpy()[said < 0][0])
         remedy = f"use one of {', '.join(names)}"
         raise InputError(
-            [Problem("<ratings>", "is no category", remedy, column="value", value=value)]
+            [Problem("<ratings>", "is not a category", remedy, column="value", value=value)]
         )
     item, items = pd.factorize(long["item_id"], sort=True)
     rater, raters = pd.factorize(long["rater_id"], sort=True)
@@ -250,8 +250,8 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
         for column in ("benchmark", "rubric", "rater_kind", "dimension"):
             several = rows[column].unique() if column in rows else rows.iloc[:0]
             if len(several) > 1:
-                remedy = "name it: dimension=" if column == "dimension" else "take one"
-                said = f"there are several: {', '.join(map(str, several[:3]))}"
+                remedy = "choose one with dimension=" if column == "dimension" else "take one"
+                said = f"contains several: {', '.join(map(str, several[:3]))}"
                 raise InputError([Problem("<ratings>", said, remedy, column=column)])
         # A task is an answer; an item can have answers of several models.
         long = rows.rename(columns={"item_id": "asked", "task_id": "item_id"})
@@ -270,8 +270,8 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
         )
     long = long.loc[long["value"].notna(), ["item_id", "rater_id", "value"]]
     if long.empty:
-        remedy = "name a dimension that was judged"
-        raise InputError([Problem("<ratings>", "there is no rating", remedy, column="value")])
+        remedy = "give a dimension that was judged"
+        raise InputError([Problem("<ratings>", "there are no ratings", remedy, column="value")])
     return long.astype(str)
 
 
@@ -336,17 +336,21 @@ def _rater_frame(
 def _note(
     item: npt.NDArray[np.intp], rater: npt.NDArray[np.intp], k: int, converged: bool, higher: float
 ) -> str:
-    notes = ["raters are taken to err independently given the truth", "no standard errors"]
+    notes = ["assumes that raters err independently given the truth", "no standard errors"]
     if not converged:
-        notes.append("EM did not arrive within max_iterations")
+        notes.append("EM did not converge within max_iterations")
     if higher > _SAME_HEIGHT:
-        notes.append(f"another start ends {higher:.2g} higher in log likelihood: start='highest'")
+        notes.append(
+            f"another start gives a log likelihood {higher:.2g} higher; use start='highest'"
+        )
     each = pd.DataFrame({"item": item, "rater": rater}).drop_duplicates()
     if k < 2:
-        notes.append("one category alone: nothing can be told of errors")
+        notes.append("only one category, so error rates cannot be estimated")
     elif each.groupby("item")["rater"].nunique().max() < 3:
-        notes.append("not identified: no item has three raters, and other error rates fit as well")
+        notes.append(
+            "not identified: no item has three raters, so other error rates fit equally well"
+        )
     single = int((np.bincount(rater) == 1).sum())
     if single:
-        notes.append(f"error rates of {single} of the raters are one rating")
+        notes.append(f"the error rates of {single} of the raters rest on one rating")
     return "; ".join(notes)

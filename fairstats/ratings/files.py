@@ -22,8 +22,8 @@ from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
 EXPORT_FORMAT = "fairstats-ratings"
 SHEET_COLUMNS = ("assignment", "rater_id", "task_id")
 _HANDED_IN = (
-    "is a form's export or a sheet of an assignment, and no table of ratings",
-    "take it in with `fairstats ratings import`, and --assignment DIR",
+    "is an export of a form or a sheet of an assignment, not a table of ratings",
+    "import it with `fairstats ratings import` and --assignment DIR",
 )
 
 
@@ -119,7 +119,7 @@ def read_ratings(
     if problems:
         raise InputError(problems)
     if not frames:
-        raise InputError([Problem("<no path>", "nothing to read", "name a file or a folder")])
+        raise InputError([Problem("<no path>", "no files to read", "give a file or a folder")])
     if len(frames) == 1:
         return frames[0]
     if problems := list(in_two_files(files, frames)):
@@ -131,9 +131,9 @@ def read_ratings(
 def in_two_files(files: Sequence[Path], tables: Sequence[pd.DataFrame]) -> Iterator[Problem]:
     """A problem for each two files with the same judgements, which would count twice."""
     for (one, other), count in shared_judgements(tables).items():
-        some = "a judgement stands" if count == 1 else f"{count:,} judgements stand"
+        some = "one judgement is" if count == 1 else f"{count:,} judgements are"
         message = f"{some} in both this file and {files[one]}"
-        yield Problem(str(files[other]), message, "name one of the two, and take the other away")
+        yield Problem(str(files[other]), message, "give only one of the two")
 
 
 def write_ratings(
@@ -165,7 +165,15 @@ def write_ratings(
     """
     path = Path(path)
     if not path.name.endswith(RATINGS_SUFFIX):
-        raise InputError([Problem(str(path), "is no name for it", f"end it in {RATINGS_SUFFIX}")])
+        raise InputError(
+            [
+                Problem(
+                    str(path),
+                    "is not a valid name for ratings",
+                    f"end the name in {RATINGS_SUFFIX}",
+                )
+            ]
+        )
     return write_parquet(check_ratings(ratings, rubrics=rubrics, path=str(path)), path)
 
 
@@ -173,5 +181,5 @@ def _no_ratings_in(folder: Path) -> Problem:
     handed_in = next((path for path in sorted(folder.rglob("*")) if is_handed_in(path)), None)
     if handed_in is not None:
         return Problem(str(handed_in), *_HANDED_IN)
-    remedy = f"name a folder with files *{RATINGS_SUFFIX}, or a file"
-    return Problem(str(folder), "holds no ratings", remedy)
+    remedy = f"give a file, or a folder with files *{RATINGS_SUFFIX}"
+    return Problem(str(folder), "contains no ratings", remedy)

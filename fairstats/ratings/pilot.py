@@ -98,15 +98,17 @@ def _design_of(own: pd.DataFrame) -> dict[str, Any]:
         float((own.groupby(name).size() ** 2).sum() / n) for name in ("task_id", "rater_id")
     )
     below = [
-        f"the variance of {name} is estimated below 0 and taken for 0"
+        f"the variance of {name} is estimated below 0 and set to 0"
         for name, value in (("items", found.item), ("raters", found.rater))
         if value < 0
     ]
     if own["reported"].nunique() < 2:
-        below = ["all ratings say the same"]
+        below = ["all ratings are the same"]
     elif np.isnan(item_icc) or np.isnan(rater_icc):
         unknown = [w for w, v in (("items", item_icc), ("raters", rater_icc)) if np.isnan(v)]
-        below.append(f"the ratings do not tell of the variance of {' and '.join(unknown)}")
+        below.append(
+            f"the variance of {' and '.join(unknown)} cannot be estimated from these ratings"
+        )
     rate = float(own["reported"].mean())
     return {
         "rate": rate,

@@ -180,14 +180,14 @@ def plan_ratings(
     if rater_sd is not None:
         if np.any(over := sd**2 > p * (1 - p)):
             raise ValueError(
-                f"rater_sd={sd[over][0]} must lie between 0 and √(rate (1 − rate)), "
+                f"rater_sd={sd[over][0]} must be between 0 and √(rate (1 − rate)), "
                 f"{np.sqrt(p * (1 - p))[over][0]:.3g}"
             )
         of_raters = np.divide(sd**2, p * (1 - p), out=np.zeros_like(p), where=sd > 0)
     if np.any(over := of_items + of_raters > 1):
         raise ValueError(
             f"item_icc={of_items[over][0]} and rater_icc={of_raters[over][0]:.3g} must sum to at "
-            "most 1: they are shares of one variance"
+            "most 1: they are shares of the same variance"
         )
     if np.any(few := k < m):
         raise ValueError(f"n_raters={k[few][0]:g} must not be below raters_per_item={m[few][0]:g}")
@@ -283,7 +283,7 @@ def plan_agreement(
     p, w, most, spread = check_shapes(agreement=p, width=w, most=most, sd=spread)
     if np.any(over := spread > most + 1e-12):
         raise ValueError(
-            f"sd={spread[over][0]} must lie between 0 and √(agreement (1 − agreement)), "
+            f"sd={spread[over][0]} must be between 0 and √(agreement (1 − agreement)), "
             f"{most[over][0]:.3g}"
         )
     # Where all agree there is no spread, and Wilson's width is that of so many items.
@@ -300,7 +300,7 @@ def _checked_width(width: npt.ArrayLike, scale: float = 1.0) -> FloatArray:
     array = check_numbers("width", width, low=0, high=1 / scale, example="0.1")
     if np.any(outside := (array <= 0) | (array * scale >= 1)):
         raise ValueError(
-            f"width={array[outside][0]} must lie between 0 and {1 / scale:.3g}, e.g. 0.1"
+            f"width={array[outside][0]} must be between 0 and {1 / scale:.3g}, e.g. 0.1"
         )
     return array
 
@@ -309,5 +309,5 @@ def _numbers_of(name: str, value: npt.ArrayLike) -> FloatArray:
     """Return numbers of raters or ratings, 1 or more."""
     (array,) = check_counts(**{name: value})
     if np.any(array < 1):
-        raise ValueError(f"{name}={array[array < 1][0]} must be 1 or more")
+        raise ValueError(f"{name}={array[array < 1][0]} must be at least 1")
     return array.astype(np.float64)

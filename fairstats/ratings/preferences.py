@@ -156,7 +156,7 @@ def preference_rates(
     swapped = (ordered["shown_first"] < 0).groupby(_keys(ordered)).agg(["sum", "size"])
     parts[1] = parts[1].join(swapped, on=list(COMPARISON_COLUMNS))
     parts[1]["method_note"] = [
-        f"{int(back)} of {int(n)} shown the other way round"
+        f"{int(back)} of {int(n)} shown in the opposite order"
         for back, n in zip(parts[1].pop("sum"), parts[1].pop("size"), strict=True)
     ]
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)

@@ -50,7 +50,7 @@ NOT_STATED = "not stated"
 _INTERCEPT = "intercept"
 # Less is rounding: raters who all report equally often say nothing of how raters differ.
 _NO_ERROR = 1e-9
-_ALIKE = "all judgements report, or none does"
+_ALIKE = "all judgements report bias, or none does"
 
 
 def rater_regression(
@@ -151,7 +151,7 @@ def rater_regression(
     alpha = check_alpha(alpha)
     names = list(dict.fromkeys(covariates))
     if not names:
-        raise ValueError("name at least one covariate")
+        raise ValueError("give at least one covariate")
     known = load_rubrics([rubric], rubrics)[rubric]
     if dimension not in known.dimensions:
         raise ValueError(f"dimension={dimension!r}: {rubric} has {', '.join(known.dimensions)}")
@@ -186,26 +186,28 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
     if "rater_id" in raters:
         raters = raters.set_index("rater_id")
     elif raters.index.name != "rater_id":
-        raise wrong("is not there", "add it, or name the index so", "rater_id")
+        raise wrong("is missing", "add the column, or use this name for the index", "rater_id")
     raters = raters.set_axis(raters.index.astype(str))
     if raters.index.has_duplicates:
         twice = str(raters.index[raters.index.duplicated()][0])
-        raise wrong("appears twice", "drop one", "rater_id", twice)
+        raise wrong("appears twice", "delete one", "rater_id", twice)
     lacking = sorted(set(frame["rater_id"]) - set(raters.index))
     if lacking and any(name in raters for name in names):
-        raise wrong("the rater is not there", "add a row for each rater", "rater_id", lacking[0])
+        raise wrong("the rater is missing", "add a row for each rater", "rater_id", lacking[0])
     for name in names:
         if name in raters:
             values = frame["rater_id"].map(raters[name])
             number = pd.api.types.is_numeric_dtype(raters[name])
             number = number and not pd.api.types.is_bool_dtype(raters[name])
             if number and not np.isfinite(values.astype("float64")).all():
-                raise wrong("a number is empty or infinite", "fill it in, or give levels", name)
+                raise wrong(
+                    "a number is missing or infinite", "fill it in, or use text levels", name
+                )
         elif name in RATING_COVARIATES:
             values, number = frame[name], False
         else:
             remedy = f"add it, or use one of {', '.join(RATING_COVARIATES)}"
-            raise wrong("is no column of the raters", remedy, name)
+            raise wrong("is not a column of the raters", remedy, name)
         if number:
             values = values.astype("float64")
         else:
@@ -263,7 +265,7 @@ def _of_unit(
         elif (covariate, level) in notes or reason:
             yield row | {"method_note": notes.get((covariate, level), reason)}
         elif (covariate, level) not in terms:
-            yield row | {"method_note": "no estimate: all of its ratings are at a level left out"}
+            yield row | {"method_note": "no estimate: all of its ratings are at an excluded level"}
         else:
             place = terms.index((covariate, level))
             # A level is held against the reference, the intercept is all references at once.
@@ -271,11 +273,11 @@ def _of_unit(
             if covariate != _INTERCEPT:
                 against = [term for term in against if term[0] == covariate]
             single = [term[1] for term in against if term in alone]
-            why = f"no standard error: one rater alone is {single[0]}" if single else ""
+            why = f"no standard error: only one rater is {single[0]}" if single else ""
             if not why and np.isnan(errors[place]):
                 why = f"no standard error: {n_raters} raters for {len(terms)} terms"
             if not why and errors[place] < _NO_ERROR:
-                why = "no standard error: the raters it rests on report alike"
+                why = "no standard error: the raters it rests on all report the same"
             error = np.nan if why else errors[place]
             yield row | _figures(params[place], error, df[place], alpha) | {"method_note": why}
 
@@ -347,12 +349,12 @@ def _without_constant_levels(
 def _constant_reference(kept: pd.DataFrame, references: Mapping[str, str]) -> str:
     """Why nothing can be held against a reference level; empty where it can."""
     if kept["reported"].nunique() < 2:
-        return f"no estimate: {_ALIKE if len(kept) else 'nothing was judged'}"
+        return f"no estimate: {_ALIKE if len(kept) else 'there are no judgements'}"
     for name, level in references.items():
         outcomes = kept.loc[kept[f"covariate {name}"] == level, "reported"]
         if outcomes.nunique() == 1:
             word = "always" if outcomes.iloc[0] else "never"
-            return f"no finite estimate: the reference {level} {word} reports; name another"
+            return f"no finite estimate: the reference {level} {word} reports; choose another"
     return ""
 
 

@@ -46,7 +46,7 @@ VALUE_COLUMNS = (*UNIT_COLUMNS, "value", "reported", "count", "n_ratings", "n_mi
 AGGREGATIONS = ("pooled", "majority", "any")
 
 # The raters of a vote are not drawn again: it is as if one of them had judged.
-_ONE_RATER = "one rater: how raters differ is unknown"
+_ONE_RATER = "one rater: the variance between raters is unknown"
 _NUMBERS = ("estimate", "ci_low", "ci_high", "ci_level", "crossed_low", "crossed_high")
 _WHOLE = ("n_ratings", "n_tasks", "n_raters", "n_reported", "n_missing", "n_ties", "count")
 _TYPES = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_WHOLE, "int64") | {"reported": "bool"}
@@ -210,7 +210,7 @@ def _intervals(table: pd.DataFrame, alpha: float) -> dict[str, npt.NDArray[Any]]
     # The same counts have the same interval: the exact law is computed once.
     counts, place = np.unique(np.stack([reported, n - reported], -1), axis=0, return_inverse=True)
     found = bootstrap(counts.reshape(-1, 2), "proportion", alpha=alpha)
-    methods = np.where(found.n == 0, "none (no rating)", found.ci_method)
+    methods = np.where(found.n == 0, "none (no ratings)", found.ci_method)
     place = place.ravel()
     return {
         "estimate": found.estimate[place],

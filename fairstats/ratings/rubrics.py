@@ -203,7 +203,7 @@ def load_rubrics(
     for name in sorted(names):
         # By name alone: what stands in a ratings table is not a path to open.
         if name not in known and name not in built_in:
-            remedy = f"use one of {', '.join({**built_in, **known})}, or name its .toml file"
+            remedy = f"use one of {', '.join({**built_in, **known})}, or give its .toml file"
             raise InputError([Problem(name, "no such rubric", remedy, column="rubric")])
         loaded[name] = known[name] if name in known else load_rubric(built_in[name])
     return loaded
@@ -258,7 +258,7 @@ def _unknown_keys(declared: Mapping[str, Any], path: Path) -> Iterator[Problem]:
             name = f"{table}.{choice.get('value', '')}"
             yield from unknown_keys(choice, _CHOICE_KEYS, path, table=name)
             if not isinstance(choice.get("reported", False), bool):
-                message, remedy = "has to be true or false", "write one of them"
+                message, remedy = "must be true or false", "write true or false"
                 yield Problem(str(path), message, remedy, column=f"{name}.reported")
 
 
@@ -287,11 +287,11 @@ def _rubric(declared: Mapping[str, Any], path: Path) -> Rubric:
             ),
         )
     except KeyError as error:
-        raise wrong("has to be declared", "add it", str(error.args[0])) from None
+        raise wrong("is missing", "add it", str(error.args[0])) from None
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        message = f"is not laid out as expected ({error})"
+        message = f"has an invalid layout ({error})"
         raise wrong(message, "see data/rubrics/independent.toml", "file") from None
     for message, remedy, key in _contradictions(rubric):
         raise wrong(message, remedy, key)
@@ -325,56 +325,64 @@ def _question(entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Question
 def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
     """What is wrong, what to do about it, and where."""
     if not _NAME.fullmatch(rubric.name):
-        yield "is no name", "use a-z, 0-9 and underscores", "name"
+        yield "is not a valid name", "use a-z, 0-9 and underscores", "name"
     if rubric.compares not in ("nothing", "models", "items"):
-        yield "is unknown", "use one of nothing, models, items", "compares"
+        yield "is unknown", "use nothing, models or items", "compares"
     if not rubric.rater_groups or not rubric.questions:
         yield "is empty", "declare at least one", "rater_groups, questions"
     if rubric.headings and (
         rubric.compares != "nothing" or {*rubric.headings} != {"question", "answer"}
     ):
-        remedy = "give question and answer, in a rubric that compares nothing"
-        yield "has other texts than a task of it", remedy, "headings"
+        remedy = "give question and answer, in a rubric that compares `nothing`"
+        yield "has different texts from a task of this rubric", remedy, "headings"
     if not all(_HEADING.fullmatch(heading) for heading in rubric.headings.values()):
-        yield "has one that is none", "use a few words of letters, the first a capital", "headings"
+        yield (
+            "has an invalid name",
+            "use one to six words of letters, starting with a capital",
+            "headings",
+        )
     if len({*rubric.headings.values()}) < len(rubric.headings):
-        yield "has the same twice", "tell the two texts apart", "headings"
+        yield "uses the same name twice", "give the two texts different names", "headings"
     for group in rubric.rater_groups:
         if not _NAME.fullmatch(group):
-            yield f"{group!r} is no name", "use a-z, 0-9 and underscores", "rater_groups"
+            yield f"{group!r} is not a valid name", "use a-z, 0-9 and underscores", "rater_groups"
         if group == "model":
-            yield "is the group of raters that are models", "use another", "rater_groups.model"
+            yield "is reserved for raters that are models", "use another name", "rater_groups.model"
     earlier: dict[str, Question] = {}
     for question in rubric.questions:
         place = f"questions.{question.dimension}"
         if not _NAME.fullmatch(question.dimension) or question.dimension in earlier:
-            yield "is no name, or appears twice", "use a-z, 0-9 and underscores", place
+            yield "is not a valid name, or appears twice", "use a-z, 0-9 and underscores", place
         if question.level not in ("nominal", "ordinal") or question.about not in (
             "bias",
             "context",
         ):
             remedy = "level: nominal, ordinal; about: bias, context"
-            yield "has an unknown level or subject", remedy, place
+            yield "has an unknown `level` or `about`", remedy, place
         values = question.values
         if len(values) < 2 or len(set(values)) < len(values):
-            yield "needs two or more choices, each with its own value", "correct them", place
+            yield "needs two or more choices with different values", "correct them", place
         if not all(_NAME.fullmatch(value) for value in values):
-            yield "has a value that is no name", "use a-z, 0-9 and underscores", place
+            yield "has a value that is not a valid name", "use a-z, 0-9 and underscores", place
         if not 0 < len(question.reported) < len(values):
-            yield "some choices, and not all, have to be `reported`", "correct them", place
+            yield "must have `reported` for some choices, but not for all", "correct them", place
         if any(choice.prefers not in (None, 0, 1, 2) for choice in question.choices):
-            yield "`prefers` is 0, 1 or 2", "correct it", place
+            yield "`prefers` must be 0, 1 or 2", "correct it", place
         stated = [choice.prefers for choice in question.choices if choice.prefers is not None]
         if stated and (rubric.compares != "models" or len(stated) < len(values)):
-            remedy = "give it to all choices of a rubric that compares models, or to none"
-            yield "`prefers` stands at some choices only, or compares nothing", remedy, place
+            remedy = "set it for all choices of a rubric that compares models, or for no choice"
+            yield (
+                "`prefers` is set for only some choices, or the rubric does not compare models",
+                remedy,
+                place,
+            )
         if (question.asked_if is None) != (question.otherwise is None):
-            yield "`asked_if` and `otherwise` belong together", "give both or none", place
+            yield "`asked_if` and `otherwise` belong together", "give both or neither", place
         elif question.asked_if is not None:
             other, when = question.asked_if
             if other not in earlier or not set(when) < set(earlier[other].values):
-                remedy = "name an earlier question and some of its values"
-                yield "`asked_if` names no such question or values", remedy, place
+                remedy = "use an earlier question and some of its values"
+                yield "`asked_if` names an unknown question or value", remedy, place
             if question.otherwise not in values:
-                yield "`otherwise` is none of the choices", "name one of them", place
+                yield "`otherwise` is not one of the choices", "use one of the choices", place
         earlier[question.dimension] = question

@@ -181,7 +181,7 @@ def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
     for name in ("item_id", "item_id_2"):
         if name not in pairs:
             raise InputError(
-                [Problem("<pairs>", "is missing", "name both items of a pair", column=name)]
+                [Problem("<pairs>", "is missing", "give both items of the pair", column=name)]
             )
     pairs = pairs.reset_index(drop=True)
     alike = np.flatnonzero(pairs["item_id"] == pairs["item_id_2"])
@@ -189,7 +189,7 @@ def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
         value = str(pairs.at[alike[0], "item_id"])
         message, row = "is paired with itself", int(alike[0]) + 1
         raise InputError(
-            [Problem("<pairs>", message, "name another", row=row, column="item_id_2", value=value)]
+            [Problem("<pairs>", message, "give another", row=row, column="item_id_2", value=value)]
         )
     items = np.sort(pairs[["item_id", "item_id_2"]].astype(str).to_numpy(dtype=object), axis=1)
     optional = [name for name in ("benchmark", "dataset", "model") if name in pairs]
@@ -219,10 +219,10 @@ def _clustered_limits(
     """The interval over sets of linked pairs."""
     # Two-way clusters that are the same both ways are one-way clusters.
     found = crossed_interval(np.minimum(values, 1.0), clusters, clusters, alpha=alpha)
-    name = {0: "none (no pair)", 1: "wilson (all pairs are linked by items that they share)"}
+    name = {0: "none (no pair)", 1: "wilson (all pairs are linked by shared items)"}
     method = name.get(len(np.unique(clusters)), "clusters of pairs that share items, wilson t")
     if len(values) and np.ptp(values) == 0:
-        method = "wilson over clusters (all pairs are alike)"
+        method = "wilson over clusters (all pairs are the same)"
     return {
         "clustered_low": float(found.ci_low),
         "clustered_high": float(found.ci_high),

@@ -192,7 +192,7 @@ def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
     """Refuse a dataset or a group of raters that has the name of all of them together."""
     for column in ("dataset", "rater_group"):
         for row in _first(ratings[column] == POOLED, 1):
-            message, remedy = "is the name of all together", "use another name"
+            message, remedy = "is reserved for all groups together", "use another name"
             raise InputError(
                 [Problem(path, message, remedy, row=row + 1, column=column, value=POOLED)]
             )
@@ -212,12 +212,12 @@ def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
             remedy = f"a ratings table has {', '.join(REQUIRED_RATING_COLUMNS)}"
             yield Problem(path, "required column is missing", remedy, column=name)
     for name in frame.columns.difference(RATING_COLUMNS):
-        remedy = f"drop or rename it; known: {', '.join(RATING_COLUMNS)}"
+        remedy = f"delete or rename it; known columns: {', '.join(RATING_COLUMNS)}"
         if name == "comment":
-            remedy = "keep comments in a file of their own: they are never published"
+            remedy = "keep comments in a separate file: they are never published"
         yield Problem(path, "unknown column", remedy, column=str(name))
     if frame.empty:
-        yield Problem(path, "the table has no row", "import it again")
+        yield Problem(path, "the table has no rows", "import it again")
 
 
 def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
@@ -237,7 +237,9 @@ def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
             value = str(given.at[row, name])
             kind = "whole number" if name == "repeat" else "number"
             problems.append(
-                Problem(path, f"is no {kind}", "correct it", row=row + 1, column=name, value=value)
+                Problem(
+                    path, f"must be a {kind}", "correct it", row=row + 1, column=name, value=value
+                )
             )
         columns[name] = number
     if problems:
@@ -246,7 +248,7 @@ def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
         lambda value: {"true": True, "false": False}.get(str(value).lower(), pd.NA)
     )
     for row in _first(flags.isna() & given["swapped"].notna()):
-        remedy = "write true or false, or nothing"
+        remedy = "write true or false, or leave it empty"
         value = str(given.at[row, "swapped"])
         problems.append(
             Problem(path, "is unknown", remedy, row=row + 1, column="swapped", value=value)
@@ -279,12 +281,12 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> Ite
             column = "key"
             keys = [c for c in RATING_KEY if c in frame]
             value = "" if row is None else ", ".join(str(frame.at[row, c]) for c in keys)
-            message = "the rater judges this dimension of this task a second time"
-            remedy = "drop one, or number the judgements in the column repeat"
+            message = "the rater judges this dimension of this task twice"
+            remedy = "delete one, or number the judgements in the column repeat"
         elif check == "not_nullable":
             message, remedy = "must not be empty", "fill it in"
         elif check.startswith(("coerce_dtype", "dtype(")):
-            message, remedy = "has another type than the schema's", "correct the column"
+            message, remedy = "has the wrong type", "correct the column"
         if (row, column) in seen or len(seen) > 100:
             continue
         seen.add((row, column))
@@ -310,7 +312,7 @@ def _value_problems(
             ("rater_group", own & ~is_model, tuple(rubric.rater_groups)),
         ):
             for row in _first(rows & ~frame[column].isin(allowed)):
-                remedy = f"use one of {', '.join(allowed)}, or declare it in a rubric of your own"
+                remedy = f"use one of {', '.join(allowed)}, or declare it in your own rubric"
                 value = str(frame.at[row, column])
                 message = f"is not declared by the rubric {name}"
                 yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
@@ -319,19 +321,24 @@ def _value_problems(
         alone = (given == MODEL_GROUP) | (given == frame["rater_id"])
         for row in _first(own & is_model & ~alone):
             value = str(given[row])
-            message, remedy = "is a group of people, and the rater a model", f"use {MODEL_GROUP}"
+            message, remedy = "is a group of people, but the rater is a model", f"use {MODEL_GROUP}"
             yield Problem(path, message, remedy, row=row + 1, column="rater_group", value=value)
         taken = (*rubric.rater_groups, MODEL_GROUP)
         for row in _first(own & is_model & frame["rater_id"].isin(taken)):
             value = str(frame.at[row, "rater_id"])
-            message = "is the name of a group, and the rater a model"
+            message = "is the name of a group, but the rater is a model"
             yield Problem(
-                path, message, "give it its own name", row=row + 1, column="rater_id", value=value
+                path,
+                message,
+                "give the rater its own name",
+                row=row + 1,
+                column="rater_id",
+                value=value,
             )
         for question in rubric.questions:
             asked = own & (frame["dimension"] == question.dimension) & frame["value"].notna()
             for row in _first(asked & ~frame["value"].isin(question.values)):
-                message = f"is no value of {question.dimension} in the rubric {name}"
+                message = f"is not a value of {question.dimension} in the rubric {name}"
                 remedy = f"use one of {', '.join(question.values)}"
                 yield Problem(
                     path,
@@ -356,7 +363,7 @@ def _identity_problems(
             remedy = "give each its own task_id"
             yield Problem(
                 path,
-                f"{_NO_TASK}, and this has two",
+                f"{_NO_TASK}, but this task has two",
                 remedy,
                 row=row + 1,
                 column=column,
@@ -369,7 +376,7 @@ def _identity_problems(
             value = f"{frame.at[row, column]}, and {first[row]}"
             message = f"the rater {frame.at[row, 'rater_id']} has two"
             yield Problem(
-                path, message, "give each rater one", row=row + 1, column=column, value=value
+                path, message, "give each rater only one", row=row + 1, column=column, value=value
             )
     judgements = frame.groupby(["benchmark", *JUDGEMENT_COLUMNS[2:]], sort=False)
     for column in ("duration_s", "swapped"):
@@ -378,7 +385,7 @@ def _identity_problems(
         for row in _first(filled != first, 1):
             value, remedy = str(frame.at[row, column]), "write the same in all of its rows"
             yield Problem(
-                path, "a judgement has one", remedy, row=row + 1, column=column, value=value
+                path, "a judgement has only one", remedy, row=row + 1, column=column, value=value
             )
     compares = frame["rubric"].map({name: rubric.compares for name, rubric in rubrics.items()})
     for column, kind, own in (
@@ -387,11 +394,13 @@ def _identity_problems(
     ):
         needed = compares == kind
         for row in _first(needed & (frame[column].isna() | frame[own].isna()), 1):
-            message = f"the rubric {frame.at[row, 'rubric']} compares {kind}: each task has two"
+            message = (
+                f"the rubric {frame.at[row, 'rubric']} compares {kind}, so each task needs two"
+            )
             yield Problem(path, message, f"fill in {own} and {column}", row=row + 1, column=column)
         for row in _first(needed & (frame[column] == frame[own]).fillna(False), 1):
             message, value = f"is the same as {own}", str(frame.at[row, column])
-            yield Problem(path, message, "name another", row=row + 1, column=column, value=value)
+            yield Problem(path, message, "give another", row=row + 1, column=column, value=value)
         for row in _first(~needed & frame[column].notna(), 1):
             message = f"the rubric {frame.at[row, 'rubric']} does not compare {kind}"
             value = str(frame.at[row, column])
@@ -427,10 +436,10 @@ def _logic_problems(
                 breaks = ~asked & value.notna() & (value != question.otherwise)
                 for judgement in first.index[breaks.to_numpy()][:5]:
                     row = int(rows[question.dimension][judgement])
-                    says = given[judgement] if known[judgement] else f"nothing of {other}"
+                    says = given[judgement] if known[judgement] else f"no value for {other}"
                     message = (
-                        f"breaks the logic of the rubric {name}: it is asked only where {other} "
-                        f"is {' or '.join(when)}, and this rater says {says}"
+                        f"contradicts the rubric {name}: the question is asked only if {other} "
+                        f"is {' or '.join(when)}, and this rater has {says}"
                     )
                     remedy = f"correct {other}, or write {question.otherwise} here"
                     shown = str(value[judgement])
@@ -438,8 +447,8 @@ def _logic_problems(
                         path, message, remedy, row=row + 1, column=question.dimension, value=shown
                     )
             for row in first[~there & asked].head(5):
-                message = f"the judgement lacks the dimension {question.dimension}"
-                remedy = "add its row; where it was not answered, with an empty value"
+                message = f"the judgement has no row for the dimension {question.dimension}"
+                remedy = "add the row, with an empty value if it was not answered"
                 value_ = f"{frame.at[row, 'task_id']} by {frame.at[row, 'rater_id']}"
                 yield Problem(
                     path, message, remedy, row=int(row) + 1, column="dimension", value=value_

@@ -47,7 +47,7 @@ def test_one_rating_a_task_says_nothing_of_agreement(ratings_of):
     found = of(rating_agreement(ratings_of({"t1": "y", "t2": "n-", "t3": "--"})), dimension="visit")
     assert found["coefficient"].tolist() == list(FUNCTIONS)
     assert found["estimate"].isna().all()
-    assert set(found["note"]) == {"one rater: there is nobody to agree with"}
+    assert set(found["note"]) == {"only one rater, so agreement cannot be measured"}
     assert (found["n_items"] == 0).all()
     assert (found["n_raters"] == 1).all()
     found = of(rating_agreement(ratings_of({"t1": "y.", "t2": ".n"})), dimension="visit")
@@ -68,7 +68,7 @@ def test_raters_who_all_say_no(ratings_of):
     undefined = found.loc[["fleiss", "krippendorff"]]
     assert undefined["estimate"].isna().all()
     assert set(undefined["note"]) == {"0 / 0: all ratings are 'not reported'"}
-    assert found.loc["positive", "note"] == "0 / 0: no rating is 'reported'"
+    assert found.loc["positive", "note"] == "0 / 0: no ratings are 'reported'"
     assert found["estimate"].isna().equals(found["crossed_low"].isna())
     assert (found.loc[["percent", "randolph", "gwet_ac1"], "crossed_low"] < 1).all()
 
@@ -118,7 +118,7 @@ def test_a_rater_alone_agrees_with_nobody(ratings_of):
     again = pd.concat([once, ratings_of({"t1": "n", "t2": "n"}).assign(repeat=1)])
     found = of(rating_agreement(again), dimension="visit")
     assert found["estimate"].isna().all()
-    assert set(found["note"]) == {"one rater: there is nobody to agree with"}
+    assert set(found["note"]) == {"only one rater, so agreement cannot be measured"}
     assert set(found["n_raters"]) == {1}
     assert set(found["n_repeats"]) == {2}
     itself = of(rating_agreement(again, repeats="as_raters"), dimension="visit")
@@ -141,7 +141,7 @@ def test_two_raters_have_limits_over_items_alone(ratings_of):
     ratings = ratings_of({f"t{i}": text for i, text in enumerate(signs)})
     found = of(rating_agreement(ratings), dimension="visit")
     assert set(found["crossed_method"]) == {
-        "items jackknife, wilson t (two raters: how raters differ is unknown)"
+        "items jackknife, wilson t (two raters: the variance between raters is unknown)"
     }
     assert (found["crossed_low"] < found["estimate"]).all()
     assert (found["estimate"] < found["crossed_high"]).all()
@@ -234,7 +234,7 @@ def test_comparisons_of_models_are_left_out_and_wrong_tables_refused(ratings_of,
     pairs = ratings_of({"p1": "12="}, rubric="pairwise", model="a", model_2="b")
     # Which model is better is another question than whether there is bias.
     assert function is rating_agreement or function(pairs).empty
-    with pytest.raises(InputError, match="is the name of all together"):
+    with pytest.raises(InputError, match="is reserved for all groups together"):
         function(ratings_of({"t1": "y"}).assign(dataset="pooled"))
 
 

@@ -162,7 +162,7 @@ def test_crossed_limits_count_with_pairs_and_raters():
     assert whole["crossed_high"] - whole["crossed_low"] > whole["ci_high"] - whole["ci_low"]
     empty = found.loc[("yes", "no")]
     assert (empty["crossed_low"], empty["crossed_high"]) == (0, 1)
-    assert empty["crossed_method"] == "none (no rating)"
+    assert empty["crossed_method"] == "none (no ratings)"
 
 
 def pairs_of(pairs, said, **facts):
@@ -212,4 +212,4 @@ def test_pairs_are_linked_by_way_of_others_and_not_across_models():
     single = pairs_of([("a", "b"), ("c", "b")], ["yny", "nyy"])
     row = cells(counterfactual_rates(check_ratings(single))).loc[("pooled", "pooled")]
     assert row["n_clusters"] == 1
-    assert "one item: how items differ is unknown" in row["crossed_method"]
+    assert "one item: the variance between items is unknown" in row["crossed_method"]

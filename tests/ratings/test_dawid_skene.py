@@ -15,7 +15,7 @@ from fairstats.ratings.rubrics import load_rubric
 from fairstats.ratings.table import check_ratings
 
 R = Path(__file__).parents[1] / "r"
-ALWAYS = "raters are taken to err independently given the truth; no standard errors"
+ALWAYS = "assumes that raters err independently given the truth; no standard errors"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_the_papers_example_agrees_with_r(anaesthetists):
     assert found.log_likelihood == pytest.approx(by["log_likelihood"]["value"].iloc[0], abs=1e-9)
     assert found.converged
     assert found.note == (
-        f"{ALWAYS}; another start ends 0.21 higher in log likelihood: start='highest'"
+        f"{ALWAYS}; another start gives a log likelihood 0.21 higher; use start='highest'"
     )
     prevalence = found.prevalence.set_index("category")["prevalence"]
     for row in by["prevalence"].itertuples():
@@ -121,10 +121,10 @@ def test_ratings_in_their_normal_form_are_the_same_as_their_table():
     pd.testing.assert_frame_equal(one.items, other.items)
     told = one.items.query("most_probable").set_index("item_id")["category"]
     assert (told == np.where(truth, "yes", "no")).mean() > 0.9
-    with pytest.raises(InputError, match=r"dimension: there are several: .*name it: dimension="):
+    with pytest.raises(InputError, match=r"dimension: contains several: .*choose one with"):
         dawid_skene(ratings)
     mixed = pd.concat([ratings, ratings.assign(rater_kind="model")])
-    with pytest.raises(InputError, match="rater_kind: there are several"):
+    with pytest.raises(InputError, match="rater_kind: contains several"):
         dawid_skene(mixed, dimension="visit")
 
 
@@ -133,7 +133,7 @@ def test_a_constant_table():
     assert found.prevalence["prevalence"].tolist() == [1]
     assert found.raters["probability"].tolist() == [1, 1, 1]
     assert found.log_likelihood == 0
-    assert found.note == f"{ALWAYS}; one category alone: nothing can be told of errors"
+    assert found.note == f"{ALWAYS}; only one category, so error rates cannot be estimated"
 
 
 def test_a_category_that_nobody_says_has_no_prevalence_and_no_error_rates():
@@ -152,7 +152,7 @@ def test_a_rater_with_one_judgement():
     assert d.loc[("x", "y"), "probability"] == 1
     assert d.loc["y", "probability"].isna().all()
     assert d["n_ratings"].tolist() == [1] * 4
-    assert found.note == f"{ALWAYS}; error rates of 1 of the raters are one rating"
+    assert found.note == f"{ALWAYS}; the error rates of 1 of the raters rest on one rating"
     smooth = dawid_skene(table, smoothing=1).raters.query("rater_id == 'd'")
     smooth = smooth.set_index(["true_category", "category"])["probability"]
     assert smooth["x", "y"] == pytest.approx(2 / 3, abs=0.01)
@@ -174,7 +174,7 @@ def test_em_climbs_and_says_when_it_did_not_arrive(anaesthetists):
     assert likelihoods == sorted(likelihoods)
     assert likelihoods[0] < likelihoods[-1]
     assert not values[0].converged
-    assert values[0].note.startswith(f"{ALWAYS}; EM did not arrive within max_iterations")
+    assert values[0].note.startswith(f"{ALWAYS}; EM did not converge within max_iterations")
 
 
 def test_the_order_of_rows_and_raters_does_not_matter(anaesthetists):
@@ -189,9 +189,9 @@ def test_wrong_input_is_refused():
     with pytest.raises(InputError, match="index = 'i': the item appears twice"):
         dawid_skene(table)
     good = table.set_axis(["i", "j"])
-    with pytest.raises(InputError, match="value = 'y': is no category; use one of x"):
+    with pytest.raises(InputError, match="value = 'y': is not a category; use one of x"):
         dawid_skene(good, categories=["x"])
-    with pytest.raises(InputError, match="there is no rating"):
+    with pytest.raises(InputError, match="there are no ratings"):
         dawid_skene(good.where(good == "z"))
     with pytest.raises(ValueError, match="smoothing=-1 must be a finite number of at least 0"):
         dawid_skene(good, smoothing=-1)

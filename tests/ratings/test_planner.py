@@ -184,8 +184,8 @@ def test_an_items_ratings_that_all_say_the_same_are_one():
     [
         ({"rate": 1.2}, "rate=1.2 must be a share"),
         ({"rate": np.nan}, "rate=nan must be a share"),
-        ({"width": 1}, "width=1.0 must lie between 0 and 1"),
-        ({"width": 0}, "width=0.0 must lie between 0 and 1"),
+        ({"width": 1}, "width=1.0 must be between 0 and 1"),
+        ({"width": 0}, "width=0.0 must be between 0 and 1"),
         ({"item_icc": -0.1}, "item_icc=-0.1 must be a share"),
         ({"item_icc": np.nan}, "item_icc=nan must be a share"),
         (
@@ -197,7 +197,7 @@ def test_an_items_ratings_that_all_say_the_same_are_one():
         ({"rater_icc": 0.1}, "give n_raters or ratings_per_rater"),
         ({"rater_icc": 0.1, "rater_sd": 0.1, "n_raters": 3}, "not both"),
         ({"n_raters": 3, "ratings_per_rater": 3}, "not both"),
-        ({"rater_sd": 0.9, "n_raters": 3}, "rater_sd=0.9 must lie"),
+        ({"rater_sd": 0.9, "n_raters": 3}, "rater_sd=0.9 must be"),
         ({"alpha": 0}, "alpha"),
     ],
 )
@@ -232,7 +232,7 @@ def test_items_that_differ_less_need_fewer():
     [
         ({"agreement": -0.1}, "agreement=-0.1 must be a share"),
         ({"width": 2.1, "categories": 2}, "width=2.1 must be a number from 0 to 2"),
-        ({"sd": 0.6}, "sd=0.6 must lie"),
+        ({"sd": 0.6}, "sd=0.6 must be"),
         ({"categories": 1}, "categories=1 must be at least 2"),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_task_with_the_models_the_other_way_round_is_turned():
     assert of(table, "first_shown_preferred")["estimate"] == pytest.approx(3 / 7)
     position = of(table, "position_difference")
     assert position["estimate"] == pytest.approx(1 / 7)
-    assert position["method_note"] == "4 of 7 shown the other way round"
+    assert position["method_note"] == "4 of 7 shown in the opposite order"
 
 
 def test_the_side_is_taken_from_ratings_that_know_it():
@@ -141,7 +141,7 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
 
 
 def test_nothing_may_be_called_pooled():
-    with pytest.raises(InputError, match="is the name of all together"):
+    with pytest.raises(InputError, match="is reserved for all groups together"):
         preference_rates(check_ratings(judgements(["1"], dataset="pooled")))
 
 
@@ -247,4 +247,4 @@ def test_raters_who_lean_to_different_sides_say_little_of_other_raters():
     assert row["crossed_test"] == "two-way clusters, score t"
     nothing = of(preference_rates(check_ratings(judgements(["-"]))), "preference_difference")
     assert np.isnan(nothing["crossed_p_value"])
-    assert nothing["crossed_test"] == "none (no rating)"
+    assert nothing["crossed_test"] == "none (no ratings)"

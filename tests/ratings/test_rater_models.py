@@ -141,7 +141,9 @@ def test_raters_who_report_alike_say_nothing_of_how_raters_differ():
     intercept = turned.set_index("covariate").loc["intercept"]
     assert intercept["odds_ratio"] == pytest.approx(1)
     assert np.isnan([intercept["std_error"], intercept["ci_low"], intercept["p_value"]]).all()
-    assert intercept["method_note"] == "no standard error: the raters it rests on report alike"
+    assert (
+        intercept["method_note"] == "no standard error: the raters it rests on all report the same"
+    )
 
 
 def test_a_level_of_few_raters_keeps_the_tests_level():
@@ -193,7 +195,7 @@ def test_a_reference_that_never_reports_is_told():
     )
     rows = table[table["level"] != "m"]
     assert rows["estimate"].isna().all()
-    note = "no finite estimate: the reference m never reports; name another"
+    note = "no finite estimate: the reference m never reports; choose another"
     assert set(rows["method_note"]) == {note}
 
 
@@ -223,7 +225,7 @@ def test_one_rater_of_a_level_has_no_standard_error():
     assert row["odds_ratio"] == pytest.approx(3 / (5 / 7))
     assert np.isnan(row["std_error"])
     assert np.isnan(row["ci_high"])
-    assert row["method_note"] == "no standard error: one rater alone is x"
+    assert row["method_note"] == "no standard error: only one rater is x"
     turned = rater_regression(
         ratings, levels("abcd", sex="mmmx"), covariates=["sex"], reference={"sex": "x"}
     )
@@ -244,9 +246,9 @@ def test_fewer_raters_than_terms():
 @pytest.mark.parametrize(
     ("reports", "note"),
     [
-        ({"a": "000", "b": "00"}, "all judgements report, or none does"),
-        ({"a": "11", "b": "11"}, "all judgements report, or none does"),
-        ({"a": "--", "b": "-"}, "nothing was judged"),
+        ({"a": "000", "b": "00"}, "all judgements report bias, or none does"),
+        ({"a": "11", "b": "11"}, "all judgements report bias, or none does"),
+        ({"a": "--", "b": "-"}, "there are no judgements"),
     ],
 )
 def test_where_all_judgements_are_alike(reports, note):
@@ -254,7 +256,7 @@ def test_where_all_judgements_are_alike(reports, note):
     rows = table[table["odds_ratio"] != 1]
     assert rows["estimate"].isna().all()
     assert (rows["method_note"] == f"no estimate: {note}").all()
-    assert table["n_missing"].max() == (3 if note == "nothing was judged" else 0)
+    assert table["n_missing"].max() == (3 if note == "there are no judgements" else 0)
 
 
 def test_models_and_other_dimensions_stay_out():
@@ -266,7 +268,7 @@ def test_models_and_other_dimensions_stay_out():
         rater_regression(whole, raters, covariates=["sex"]),
         rater_regression(ratings, raters, covariates=["sex"]),
     )
-    with pytest.raises(InputError, match="rater_id = 'gpt': the rater is not there"):
+    with pytest.raises(InputError, match="rater_id = 'gpt': the rater is missing"):
         rater_regression(whole, raters, covariates=["sex"], rater_kind="model")
     assert rater_regression(whole, raters, covariates=["sex"], rubric="pairwise").empty
 
@@ -280,13 +282,13 @@ def test_who_did_not_say_is_a_level():
 def test_wrong_raters_are_refused():
     ratings = by_rater(a="110", b="100")
     good = levels("ab", sex="mf")
-    with pytest.raises(InputError, match="rater_id: is not there"):
+    with pytest.raises(InputError, match="rater_id: is missing"):
         rater_regression(ratings, good.drop(columns="rater_id"), covariates=["sex"])
     with pytest.raises(InputError, match="rater_id = 'a': appears twice"):
         rater_regression(ratings, pd.concat([good, good]), covariates=["sex"])
-    with pytest.raises(InputError, match="age: is no column of the raters"):
+    with pytest.raises(InputError, match="age: is not a column of the raters"):
         rater_regression(ratings, good, covariates=["age"])
-    with pytest.raises(InputError, match="years: a number is empty"):
+    with pytest.raises(InputError, match="years: a number is missing"):
         rater_regression(ratings, levels("ab", years=[1.0, np.nan]), covariates=["years"])
     with pytest.raises(InputError, match="sex = 'x': no rating has this reference level"):
         rater_regression(ratings, good, covariates=["sex"], reference={"sex": "x"})
@@ -303,7 +305,7 @@ def test_raters_by_their_index_and_a_level_whose_ratings_are_all_left_out():
     found = table.set_index(["covariate", "level"])["method_note"]
     assert found[("sex", "x")].endswith("never report")
     assert found[("home", "v")].startswith(
-        "no estimate: all of its ratings are at a level left out"
+        "no estimate: all of its ratings are at an excluded level"
     )
 
 

@@ -31,11 +31,11 @@ def test_without_a_value_there_is_no_rate(ratings_of):
     rates = bias_rates(ratings_of({"t1": "--", "t2": "-"}))
     assert rates["estimate"].isna().all()
     assert (rates[["ci_low", "ci_high"]] == [0, 1]).all(axis=None)
-    assert set(rates["ci_method"]) == {"none (no rating)"}
+    assert set(rates["ci_method"]) == {"none (no ratings)"}
     pooled = one(rates, dimension="manage", aggregation="pooled")
     assert (pooled["n_ratings"], pooled["n_tasks"], pooled["n_raters"]) == (0, 0, 0)
     assert pooled["n_missing"] == 3
-    assert pooled["crossed_method"] == "none (no rating)"
+    assert pooled["crossed_method"] == "none (no ratings)"
 
 
 @pytest.mark.parametrize(("sign", "low", "high"), [("n", 0, None), ("y", None, 1)])
@@ -260,9 +260,9 @@ def test_neither_order_nor_hostile_names_matter(mixed):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dataset": "pooled"}, "is the name of all together"),
+        ({"dataset": "pooled"}, "is reserved for all groups together"),
         ({"rubric": "unheard"}, "no such rubric"),
-        ({"value": "perhaps"}, "is no value of"),
+        ({"value": "perhaps"}, "is not a value of"),
     ],
 )
 @pytest.mark.parametrize("function", [bias_rates, value_counts])

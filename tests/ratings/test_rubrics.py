@@ -102,12 +102,20 @@ def test_headings_are_a_rubrics_own(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('answer = "Variant"', "", "has other texts than a task of it"),
-        ('answer = "Variant"', 'answer_2 = "Variant"', "has other texts than a task of it"),
-        ('compares = "nothing"', 'compares = "models"', "has other texts than a task of it"),
-        ('"Variant"', '"Neutral text"', "has the same twice"),
-        ('"Variant"', '"<b>Variant"', "has one that is none"),
-        ('"Variant"', '"variant"', "has one that is none"),
+        ('answer = "Variant"', "", "has different texts from a task"),
+        (
+            'answer = "Variant"',
+            'answer_2 = "Variant"',
+            "has different texts from a task",
+        ),
+        (
+            'compares = "nothing"',
+            'compares = "models"',
+            "has different texts from a task",
+        ),
+        ('"Variant"', '"Neutral text"', "uses the same name twice"),
+        ('"Variant"', '"<b>Variant"', "has an invalid name"),
+        ('"Variant"', '"variant"', "has an invalid name"),
     ],
 )
 def test_headings_that_name_no_text_are_refused(tmp_path, old, new, said):
@@ -165,7 +173,7 @@ def test_unknown_key_of_choices_in_a_question_is_refused(tmp_path):
 
 
 def test_reported_that_is_not_true_or_false_is_refused(tmp_path):
-    with pytest.raises(InputError, match="reported: has to be true or false"):
+    with pytest.raises(InputError, match="reported: must be true or false"):
         load_rubric(write(tmp_path, RUBRIC.replace("reported = true", 'reported = "yes"', 1)))
 
 
@@ -177,21 +185,25 @@ def test_shipped_rubric_has_no_unknown_key(name):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('name = "tone"', 'name = "To ne"', "name: is no name"),
-        ('compares = "nothing"', 'compares = "all"', "compares: is unknown; use one of nothing"),
-        ('title = "Tone"\n', "", "title: has to be declared"),
+        ('name = "tone"', 'name = "To ne"', "name: is not a valid name"),
+        ('compares = "nothing"', 'compares = "all"', "compares: is unknown; use nothing"),
+        ('title = "Tone"\n', "", "title: is missing"),
         ('nurse = "Nurses"', "", "is empty"),
-        ("reported = true", "reported = false", "some choices, and not all"),
-        ('value = "yes"', 'value = "no"', "each with its own value"),
-        ('value = "yes"', 'value = "<b>"', "has a value that is no name"),
+        ("reported = true", "reported = false", "for some choices, but not for all"),
+        ('value = "yes"', 'value = "no"', "choices with different values"),
+        ('value = "yes"', 'value = "<b>"', "has a value that is not a valid name"),
         ('dimension = "insult"', 'dimension = "rude"', "appears twice"),
-        ('dimension = "rude", values = ["yes"]', 'dimension = "x", values = ["yes"]', "no such"),
-        ('values = ["yes"]', 'values = ["maybe"]', "no such question or values"),
+        (
+            'dimension = "rude", values = ["yes"]',
+            'dimension = "x", values = ["yes"]',
+            "unknown question",
+        ),
+        ('values = ["yes"]', 'values = ["maybe"]', "unknown question or value"),
         ('otherwise = "no"\n', "", "belong together"),
-        ('otherwise = "no"', 'otherwise = "maybe"', "`otherwise` is none of the choices"),
-        ('choices = "yes_no"', 'choices = "none"', "has to be declared"),
-        ("reported = true }", "reported = true, prefers = 1 }", "`prefers` stands at some"),
-        ('version = "1"', "version", "not TOML"),
+        ('otherwise = "no"', 'otherwise = "maybe"', "`otherwise` is not one of the choices"),
+        ('choices = "yes_no"', 'choices = "none"', "is missing"),
+        ("reported = true }", "reported = true, prefers = 1 }", "`prefers` is set for only some"),
+        ('version = "1"', "version", "is not valid TOML"),
     ],
 )
 def test_what_contradicts_itself_is_named(tmp_path, old, new, said):

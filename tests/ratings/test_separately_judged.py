@@ -210,7 +210,7 @@ def test_pairs_are_those_that_counterfactual_tasks_name():
 
 def test_wrong_pairs_are_refused():
     ratings = check_ratings(alone({"a": {(P, 1): 1}}))
-    with pytest.raises(InputError, match="name both items"):
+    with pytest.raises(InputError, match="give both items"):
         paired_bias_rates(ratings, pd.DataFrame({"item_id": ["a"]}))
     with pytest.raises(InputError, match="row 2: item_id_2 = 'b': is paired with itself"):
         paired_bias_rates(ratings, pairs_of("ab", "bb"))
@@ -249,11 +249,11 @@ def test_where_clusters_are_one_or_all_are_alike():
     row = linked.loc[("pooled", "both")]
     assert (row["n_clusters"], row["clustered_method"]) == (
         1,
-        "wilson (all pairs are linked by items that they share)",
+        "wilson (all pairs are linked by shared items)",
     )
     assert row["clustered_low"] < 0.15
     assert row["clustered_high"] > 0.85
     single = rates(paired_bias_rates(check_ratings(alone(said)), pairs_of("ab")))
     row = single.loc[("any", "both")]
-    assert row["clustered_method"] == "wilson over clusters (all pairs are alike)"
+    assert row["clustered_method"] == "wilson over clusters (all pairs are the same)"
     assert row["clustered_high"] == 1

@@ -81,28 +81,28 @@ def test_an_empty_value_of_a_dimension_that_was_not_asked_is_the_value_it_has_th
     [
         (
             [*judged("none"), BASE | {"dimension": "other", "value": "present"}],
-            "a.csv: row 2: other = 'present': breaks the logic of the rubric independent: it is "
-            "asked only where bias is minor or severe, and this rater says none; correct bias, or "
+            "a.csv: row 2: other = 'present': contradicts the rubric independent: the question is "
+            "asked only if bias is minor or severe, and this rater has none; correct bias, or "
             "write absent here",
         ),
         (
             judged("minor")[:-1],
-            "row 1: dimension = 't1 by r1': the judgement lacks the dimension other",
+            "row 1: dimension = 't1 by r1': the judgement has no row for the dimension other",
         ),
         (
             [BASE | {"dimension": "other", "value": "absent"}],
-            "lacks the dimension bias",
+            "has no row for the dimension bias",
         ),
         (judged("none") * 2, "row 2: key"),
-        (judged("worst"), "value = 'worst': is no value of bias in the rubric independent"),
+        (judged("worst"), "value = 'worst': is not a value of bias in the rubric independent"),
         (judged("none", dimension="tone"), "dimension = 'tone': is not declared by the rubric"),
         (judged("none", rater_group="nurse"), "rater_group = 'nurse': is not declared"),
         (judged("none", rubric="mine"), "mine: rubric: no such rubric"),
         (judged("none", rater_kind="robot"), "must be one of person, model"),
-        (judged("none", repeat="1.5"), "repeat = '1.5': is no whole number"),
+        (judged("none", repeat="1.5"), "repeat = '1.5': must be a whole number"),
         (judged("none", repeat=-1), "must be 0 to 999"),
-        (judged("none", duration_s="soon"), "duration_s = 'soon': is no number"),
-        (judged("none", duration_s=float("inf")), "is no number"),
+        (judged("none", duration_s="soon"), "duration_s = 'soon': must be a number"),
+        (judged("none", duration_s=float("inf")), "must be a number"),
         (judged("none", swapped="perhaps"), "swapped = 'perhaps': is unknown"),
         (judged("none", item_id=None), "item_id = 'nan': must not be empty"),
         (judged("none", rater_id="a\nb"), "printable characters"),
@@ -119,10 +119,10 @@ def test_an_empty_value_of_a_dimension_that_was_not_asked_is_the_value_it_has_th
             "rater_group = 'consumer, and physician': the rater r1 has two",
         ),
         (judged("none", item_id_2="i2"), "does not compare items"),
-        ([TWO | {"model_2": None}], "compares models: each task has two"),
+        ([TWO | {"model_2": None}], "compares models, so each task needs two"),
         ([TWO | {"model_2": "m"}], "is the same as model"),
-        ([BASE | {"rubric": "counterfactual", "value": "absent"}], "compares items: each task"),
-        (judged("none", comment="x"), "comment: unknown column; keep comments in a file of their"),
+        ([BASE | {"rubric": "counterfactual", "value": "absent"}], "compares items, so each task"),
+        (judged("none", comment="x"), "comment: unknown column; keep comments in a separate file"),
         ([{"answer": "A"}], "required column is missing"),
     ],
 )
@@ -165,13 +165,13 @@ def test_two_files_with_the_same_judgement_are_refused(tmp_path):
     table = check_ratings(pd.DataFrame(judged("none")))
     for name in ("a", "b"):
         write_ratings(table, tmp_path / f"{name}.ratings.parquet")
-    with pytest.raises(InputError, match="stands in both") as caught:
+    with pytest.raises(InputError, match="is in both") as caught:
         read_ratings(tmp_path)
     (problem,) = caught.value.problems
     one, other = (tmp_path / f"{name}.ratings.parquet" for name in ("a", "b"))
     assert (problem.path, problem.message) == (
         str(other),
-        f"a judgement stands in both this file and {one}",
+        f"one judgement is in both this file and {one}",
     )
     # A file that is named twice is one file.
     assert len(read_ratings([one, one])) == 8
@@ -180,7 +180,7 @@ def test_two_files_with_the_same_judgement_are_refused(tmp_path):
 def test_nothing_is_written_of_a_table_that_is_wrong(tmp_path):
     with pytest.raises(InputError):
         write_ratings(pd.DataFrame(judged("worst")), tmp_path / "a.ratings.parquet")
-    with pytest.raises(InputError, match="end it in"):
+    with pytest.raises(InputError, match="end the name in"):
         write_ratings(pd.DataFrame(judged("none")), tmp_path / "a.parquet")
     assert list(tmp_path.iterdir()) == []
 
@@ -196,5 +196,5 @@ def test_ratings_and_comments_beside_answers_are_no_answers(tmp_path):
 @pytest.mark.parametrize("path", ["none.csv", "none.parquet", "folder"])
 def test_what_is_not_there_is_said(tmp_path, path):
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match=r"no such file|holds no ratings"):
+    with pytest.raises(InputError, match=r"no such file|contains no ratings"):
         read_ratings(tmp_path / path)

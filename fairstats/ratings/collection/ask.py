@@ -121,13 +121,13 @@ def ask(
     asked_model = connect(model, max_tokens=max_tokens or MAX_TOKENS, **options)
     if assignment is None:
         if items is None or rubric is None:
-            raise wrong("items, rubric", "are not both given", "name them, or an assignment")
+            raise wrong("items, rubric", "are not both given", "give both, or give an assignment")
         source, named = Path(items), Path(items).stem
         rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     else:
         given = {"items": items, "rubric": rubric, "benchmark": benchmark, "dataset": dataset}
         if known := ", ".join(name for name, value in given.items() if value is not None):
-            raise wrong(known, "is said by the assignment", "leave it out")
+            raise wrong(known, "is already given by the assignment", "remove it")
         handed_out = load_handed_out(Path(assignment))
         source, named = handed_out.path / TASKS, handed_out.path.resolve().name
         rubric = handed_out.rubric
@@ -144,7 +144,7 @@ def ask(
     path = path_in(out, name)
     tasks = [one.task for one in asked]
     if unused and asked_model.progress:
-        print(f"not used of the items file: {', '.join(unused)}", file=sys.stderr)
+        print(f"columns of the items file not used: {', '.join(unused)}", file=sys.stderr)
     if dry_run:
         asked_model.print_estimate(tasks)
         return path
@@ -238,8 +238,8 @@ def _check_replaceable(
                 [
                     Problem(
                         str(path),
-                        "these ratings are there already, and are not this campaign's",
-                        "delete or move it to ask again, or write to another folder",
+                        "already contains ratings from a different campaign",
+                        "delete or move the file, or write to another folder",
                     )
                 ]
             )

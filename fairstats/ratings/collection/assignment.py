@@ -121,8 +121,8 @@ def assign(
     benchmark = items.stem if benchmark is None else benchmark
     dataset = benchmark if dataset is None else dataset
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        remedy = "choose another folder: what was handed out is never written over"
-        raise InputError([Problem(str(out), "is there already", remedy)])
+        remedy = "choose another folder: an assignment is never overwritten"
+        raise InputError([Problem(str(out), "already exists", remedy)])
     subjects, unused = read_subjects(items, declared, benchmark=benchmark, dataset=dataset)
     people = read_raters(raters, declared)
     wanted = _replicates(replicates, people, raters)
@@ -175,8 +175,8 @@ def _check_rubric(rubric: Rubric) -> None:
     taken = (*RESERVED, *text_columns(rubric))
     for question in rubric.questions:
         if question.dimension in taken:
-            message = "is a column of the sheets"
-            remedy = f"name the dimension otherwise; taken: {', '.join(taken)}"
+            message = "is the name of a column in the sheets"
+            remedy = f"rename the dimension; reserved names: {', '.join(taken)}"
             place = str(rubric.path)
             raise InputError([Problem(place, message, remedy, column=question.dimension)])
     if rubric.compares == "models":
@@ -192,12 +192,18 @@ def _replicates(
     problems = []
     for group in {**dict.fromkeys(present), **wanted}:
         if group not in present or group not in wanted:
-            message = "has replicates, and no rater" if group in wanted else "has no replicates"
+            message = "has replicates but no raters" if group in wanted else "has no replicates"
             problems.append(
                 Problem(str(path), message, "give both or none", column="rater_group", value=group)
             )
         elif wanted[group] < 1:
-            problems.append(Problem("--replicates", "is no number of raters", "give 1 or more"))
+            problems.append(
+                Problem(
+                    "--replicates",
+                    "must be a whole number of at least 1",
+                    "give a number of raters",
+                )
+            )
     if problems:
         raise InputError(problems)
     return {group: wanted[group] for group in present}
@@ -222,8 +228,8 @@ def _assigned(
                 len(tasks), [person.max_tasks for person in members], replicates=wanted
             )
         except ValueError as error:
-            message = f"{len(members)} raters of the group have {error}"
-            remedy = "ask more raters, raise max_tasks, or lower --replicates"
+            message = f"the {len(members)} raters of the group have {error}"
+            remedy = "add raters, raise max_tasks, or lower --replicates"
             raise InputError(
                 [Problem(str(path), message, remedy, column="rater_group", value=group)]
             ) from None
@@ -259,9 +265,9 @@ def _notes(
 ) -> list[str]:
     notes = []
     if unused:
-        notes.append(f"not used of the items file: {', '.join(unused)}")
+        notes.append(f"columns of the items file not used: {', '.join(unused)}")
     if rubric.compares == "nothing" and not any("answer" in s.texts for s in subjects):
-        notes.append("the items have no answer: the question alone is judged")
+        notes.append("the items have no answers, so only the questions are judged")
     telling = sum(
         any(
             model.lower() in text.lower()
@@ -272,9 +278,9 @@ def _notes(
         for subject in subjects
     )
     if telling:
-        notes.append(f"{telling} of {len(subjects)} tasks name their model in a text: not blind")
+        notes.append(f"{telling} of {len(subjects)} tasks are not blinded: a text names the model")
     if idle := len(people) - key["rater_id"].nunique():
-        notes.append(f"{idle} raters have no task: there are too few")
+        notes.append(f"{idle} raters have no task, as there are too few tasks")
     return notes
 
 

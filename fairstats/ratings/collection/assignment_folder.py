@@ -109,8 +109,10 @@ def load_handed_out(path: Path) -> HandedOut:
     if not rest or facts.get("assignment") != assignment_id(rest):
         changed = [FACTS]
     if changed:
-        remedy = "use the files as `fairstats ratings assign` wrote them"
-        raise InputError([Problem(str(folder / n), "was changed since", remedy) for n in changed])
+        remedy = "use the files exactly as `fairstats ratings assign` wrote them"
+        raise InputError(
+            [Problem(str(folder / n), "was changed after the assignment", remedy) for n in changed]
+        )
     rows = [
         {name: _as_it_was(value) for name, value in record.fields.items()}
         for record in csv_records(folder / KEY)

@@ -42,7 +42,9 @@ def balanced_loads(tasks: int, limits: Sequence[int | None], *, replicates: int)
     """
     room = [tasks if limit is None else min(limit, tasks) for limit in limits]
     if sum(room) < tasks * replicates or sum(limit > 0 for limit in room) < replicates:
-        raise ValueError(f"room for {sum(room)} judgements, and {tasks * replicates} are needed")
+        raise ValueError(
+            f"capacity for {sum(room)} judgements, but {tasks * replicates} are needed"
+        )
     loads = [0] * len(room)
     lightest = [(0, rater) for rater, limit in enumerate(room) if limit]
     for _ in range(tasks * replicates):

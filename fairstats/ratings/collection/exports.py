@@ -71,41 +71,41 @@ def _about(entry: Any, rater_id: str) -> str:
 
 
 def _wrong_layout(export: Any, path: Path) -> Iterator[Problem]:
-    remedy = "use the file that the form exported, as it is"
+    remedy = "use the exported file without changes"
     if not isinstance(export, dict) or export.get("format") != EXPORT_FORMAT:
-        yield Problem(str(path), "is no export of a form", remedy)
+        yield Problem(str(path), "is not an export of a form", remedy)
         return
     if export.get("version") != EXPORT_VERSION:
         value = str(export.get("version"))
-        newer = "import it with the version of fairstats that made the form"
+        newer = "import it with the version of fairstats that wrote the form"
         yield Problem(str(path), "is unknown", newer, column="version", value=value)
     kinds = {"assignment": str, "rater_id": str} | dict.fromkeys(_LISTS, list)
     for name, kind in kinds.items():
         # Forms of earlier versions kept nothing apart.
         if not isinstance(export.get(name, [] if name == "partial" else None), kind):
-            yield Problem(str(path), "is missing or of another type", remedy, column=name)
+            yield Problem(str(path), "is missing or has the wrong type", remedy, column=name)
 
 
 def _wrong_entry(
     entry: Any, handed_out: HandedOut, path: Path, number: int, name: str
 ) -> Iterator[Problem]:
-    remedy = "use the file that the form exported, as it is"
+    remedy = "use the exported file without changes"
     if not isinstance(entry, dict) or not {*_ENTRIES} <= {*entry}:
-        message = f"is no judgement with {', '.join(_ENTRIES)}"
+        message = f"is not a judgement with {', '.join(_ENTRIES)}"
         yield Problem(str(path), message, remedy, row=number, column=name)
         return
     answers, duration = entry["answers"], entry["duration_s"]
     if not isinstance(entry["task_id"], str) or not isinstance(entry["comment"], str):
-        yield Problem(str(path), "is no text", remedy, row=number, column="task_id, comment")
+        yield Problem(str(path), "is not text", remedy, row=number, column="task_id, comment")
     number_given = isinstance(duration, int | float) and not isinstance(duration, bool)
     if not number_given or not (math.isfinite(duration) and 0 <= duration <= _MOST_SECONDS):
         yield Problem(
-            str(path), "is no time", remedy, row=number, column="duration_s", value=str(duration)
+            str(path), "is not a time", remedy, row=number, column="duration_s", value=str(duration)
         )
     if not isinstance(answers, dict) or not all(isinstance(v, str) for v in answers.values()):
-        yield Problem(str(path), "is no set of answers", remedy, row=number, column="answers")
+        yield Problem(str(path), "is not a set of answers", remedy, row=number, column="answers")
         return
     for dimension in answers:
         if dimension not in handed_out.rubric.dimensions:
-            message = f"is no dimension of the rubric {handed_out.rubric.name}"
+            message = f"is not a dimension of the rubric {handed_out.rubric.name}"
             yield Problem(str(path), message, remedy, row=number, column=dimension)

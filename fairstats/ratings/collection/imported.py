@@ -65,8 +65,8 @@ def write_imported(
     if apart.exists() and apart.read_text(encoding="utf-8") != text:
         taken.append(apart)
     if taken:
-        remedy = "remove it to have the new ratings in its place, or choose another folder"
-        message = "is there already, with other content"
+        remedy = "remove it to replace it by the new ratings, or choose another folder"
+        message = "already exists with different content"
         raise InputError([Problem(str(one), message, remedy) for one in taken])
     notes = _beside(imported.ratings, path)
     if not text:
@@ -94,11 +94,11 @@ def _beside(ratings: pd.DataFrame, path: Path) -> list[str]:
             continue
         if shared := shared_judgements([there, ratings]):
             (count,) = shared.values()
-            message = f"holds {count:,} of these judgements already, and a folder is read whole"
-            remedy = "remove it to take in all files again, or choose another folder"
+            message = f"already contains {count:,} of these judgements, which would count twice"
+            remedy = "remove it to import all files again, or choose another folder"
             problems.append(Problem(str(other), message, remedy))
         elif (count := _same_tasks(there, ratings)) > 0:
-            notes.append(f"{other} holds other judgements of {count:,} of these tasks")
+            notes.append(f"{other} contains other judgements of {count:,} of these tasks")
     if problems:
         raise InputError(problems)
     return notes

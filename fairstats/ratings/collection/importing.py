@@ -82,7 +82,15 @@ def import_ratings(
     paths = [Path(path) for path in given]
     rubrics = [load_rubric(Path(path)) for path in rubric_files]
     if assignment is not None and reader is not None:
-        raise InputError([Problem("--format", "is for files of others", "drop it or --assignment")])
+        raise InputError(
+            [
+                Problem(
+                    "--format",
+                    "is only for released data sets",
+                    "remove it, or remove --assignment",
+                )
+            ]
+        )
     if assignment is not None:
         handed_out = load_handed_out(Path(assignment))
         rubrics.append(handed_out.rubric)
@@ -96,7 +104,7 @@ def import_ratings(
     parts = [*ratings["benchmark"].unique(), *ratings["rubric"].unique()]
     if name is not None and (slug(name) != name.lower() or not name):
         remedy = "use letters, digits, dots and single hyphens"
-        raise InputError([Problem("--name", f"{name!r} is no name for a file", remedy)])
+        raise InputError([Problem("--name", f"{name!r} is not a valid file name", remedy)])
     stem = name or "_".join(slug(part) for part in parts)[:120]
     written, beside = write_imported(imported, Path(out), stem, rubrics=rubrics)
     return Written(tuple(written), ratings, (*imported.notes, *beside))
@@ -106,7 +114,7 @@ def _refuse_handed_in(paths: Sequence[Path]) -> None:
     """Forms and sheets cannot be read without their assignment: say so before anything else."""
     inside = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
     if found := sorted(file for file in inside if is_handed_in(file)):
-        what = "are forms' exports" if found[1:] else "is a form's export"
+        what = "are exports of forms" if found[1:] else "is an export of a form"
         message = f"{what}, or sheet{'s' if found[1:] else ''}, of an assignment"
-        remedy = "add --assignment DIR, the folder that was handed out"
+        remedy = "add --assignment DIR with the folder of that assignment"
         raise InputError([Problem(first_of(found), message, remedy)])

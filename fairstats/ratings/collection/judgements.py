@@ -133,15 +133,15 @@ def _checked(
 
     rater_id, task_id = entry.rater_id, entry.task_id
     if entry.assignment != handed_out.assignment:
-        message = f"is of another assignment than {handed_out.path}"
-        remedy = "name the folder that its form or sheet came from"
+        message = f"belongs to a different assignment than {handed_out.path}"
+        remedy = "give the folder that its form or sheet came from"
         return None, [wrong(message, remedy, "assignment", entry.assignment)]
     asked = handed_out.key.get((task_id, rater_id))
     if asked is None:
-        remedy = "use the ids as they were handed out"
+        remedy = "use the ids of the assignment"
         if rater_id not in {rater for _, rater in handed_out.key}:
-            return None, [wrong("is no rater of the assignment", remedy, "rater_id", rater_id)]
-        return None, [wrong("is no task of this rater", remedy, "task_id", task_id)]
+            return None, [wrong("is not a rater of the assignment", remedy, "rater_id", rater_id)]
+        return None, [wrong("is not a task of this rater", remedy, "task_id", task_id)]
     if len(entry.comment) > MAX_COMMENT:
         remedy = f"shorten it to {MAX_COMMENT:,} characters"
         return None, [wrong("is too long", remedy, "comment", entry.comment)]
@@ -154,20 +154,20 @@ def _checked(
         value, asked_for = _value(question, text), is_asked(question, values)
         if text and value is None:
             remedy = f"use one of {', '.join(question.values)}"
-            problems.append(wrong("is no value of it", remedy, dimension, text))
+            problems.append(wrong("is not a value of this dimension", remedy, dimension, text))
         elif asked_for is None:
             continue  # what is wrong stands at the question that it depends on
         elif not asked_for and value not in (None, question.otherwise):
             other, when = question.asked_if or ("", ())
-            message = f"is asked only if {other} is {' or '.join(when)}"
-            problems.append(wrong(message, f"empty it, or correct {other}", dimension, text))
+            message = f"applies only if {other} is {' or '.join(when)}"
+            problems.append(wrong(message, f"leave it empty, or correct {other}", dimension, text))
         elif asked_for and value is None:
             lacking.append(dimension)
         else:
             values[dimension] = value or question.otherwise
     if lacking:
-        remedy = "have the rater finish the task, or empty all of its values"
-        message = f"is partly filled, without {', '.join(lacking)}"
+        remedy = "ask the rater to finish the task, or delete all of its values"
+        message = f"is incomplete: {', '.join(lacking)} missing"
         problems.append(Problem(str(path), message, remedy, row=entry.row))
     if problems or not (values or entry.comment or entry.partial):
         return None, problems

@@ -66,7 +66,7 @@ def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
             limit = int(found["max_tasks"]) if found["max_tasks"] else None
             raters.append(Rater(found["rater_id"], found["rater_group"], limit))
     if not seen:
-        problems.append(Problem(str(path), "names no rater", "give rater_id and rater_group"))
+        problems.append(Problem(str(path), "is missing", "give rater_id and rater_group"))
     if problems:
         raise InputError(problems)
     return raters
@@ -77,17 +77,25 @@ def _wrong_rater(
 ) -> Iterator[tuple[str, str, str]]:
     rater_id, limit = found["rater_id"], found["max_tasks"]
     if not is_name(rater_id):
-        yield "rater_id", "is no name", f"give 1 to {NAME_LENGTH} printable characters"
+        yield "rater_id", "is not a valid name", f"give 1 to {NAME_LENGTH} printable characters"
     elif not rater_id[0].isalnum():
         # A spreadsheet would run what begins with = or +, and the sheets hold the id.
-        yield "rater_id", "begins with a sign", "begin it with a letter or a digit"
+        yield (
+            "rater_id",
+            "begins with a special character",
+            "use a letter or digit as the first character",
+        )
     elif rater_id in seen:
-        yield "rater_id", "appears twice", "drop one; a rater belongs to one group"
+        yield "rater_id", "appears twice", "delete one; a rater belongs to one group"
     elif "@" in rater_id:
-        remedy = "give a pseudonym: the ids of raters are published with their ratings"
-        yield "rater_id", "looks like a person's address", remedy
+        remedy = "use a pseudonym: rater ids are published with the ratings"
+        yield "rater_id", "looks like an email address", remedy
     if found["rater_group"] not in rubric.rater_groups:
         remedy = f"use one of {', '.join(rubric.rater_groups)}"
-        yield "rater_group", f"is no group of the rubric {rubric.name}", remedy
+        yield "rater_group", f"is not a group of the rubric {rubric.name}", remedy
     if limit and not re.fullmatch("[1-9][0-9]{0,8}", limit):
-        yield "max_tasks", "is no number of tasks", "write a whole number from 1, or nothing"
+        yield (
+            "max_tasks",
+            "must be a number of tasks",
+            "write a whole number of at least 1, or leave it empty",
+        )

@@ -43,8 +43,8 @@ def import_handed_in(paths: Sequence[Path], handed_out: HandedOut) -> Imported:
     problems += _twice(judgements)
     judged = [judgement for judgement in judgements if judgement.values]
     if not judged and not problems:
-        remedy = "wait for raters to hand in filled forms"
-        problems.append(Problem(first_of(paths), "holds no judgement", remedy))
+        remedy = "wait for raters to return their forms"
+        problems.append(Problem(first_of(paths), "contains no judgements", remedy))
     if problems:
         raise InputError(problems)
     ratings = check_ratings(
@@ -64,16 +64,16 @@ def _files(paths: Sequence[Path], handed_out: HandedOut) -> tuple[list[Path], li
     own = handed_out.path.resolve()
     kept = {own / name for name in (FACTS, *HASHES, VALUES)}
     if any(path.resolve() in (own, *own.parents, *kept) for path in paths):
-        message = "is the assignment itself, and not what raters handed in"
-        remedy = "name the folder with their exports and sheets"
+        message = "is the assignment, not the raters' replies"
+        remedy = "give the folder with their exports and sheets"
         raise InputError([Problem(str(handed_out.path), message, remedy)])
     files: list[Path] = []
     left_out: list[Path] = []
     problems: list[Problem] = []
     for path in paths:
         if path.suffix.lower() in (".html", ".htm"):
-            remedy = "open it in a browser and hand in what it exports"
-            problems.append(Problem(str(path), "is a form, and no export of one", remedy))
+            remedy = "open it in a browser and import the file it exports"
+            problems.append(Problem(str(path), "is a form, not an export of a form", remedy))
         if not path.is_dir():
             files.append(path)
             continue
@@ -82,9 +82,9 @@ def _files(paths: Sequence[Path], handed_out: HandedOut) -> tuple[list[Path], li
         found = [p for p in inside if p.suffix.lower() in _SUFFIXES]
         others = [p for p in inside if p not in found]
         if not found:
-            message = "holds no export (.json) and no sheet (.csv)"
+            message = "contains no exports (.json) and no sheets (.csv)"
             message += f", only {_names_of(others)}" if others else ""
-            remedy = "name the folder with what raters handed in"
+            remedy = "give the folder with the raters' exports and sheets"
             problems.append(Problem(str(path), message, remedy))
         files += found
         left_out += others
@@ -102,7 +102,7 @@ def _names_of(paths: Sequence[Path]) -> str:
 
 def _left_out(paths: Sequence[Path]) -> Iterator[str]:
     if paths:
-        yield f"left out, for it is no .json and no .csv: {_names_of(paths)}"
+        yield f"left out, as only .json and .csv are read: {_names_of(paths)}"
 
 
 def _twice(judgements: Sequence[Judgement]) -> Iterator[Problem]:
@@ -115,14 +115,14 @@ def _twice(judgements: Sequence[Judgement]) -> Iterator[Problem]:
         if earlier is judgement:
             continue
         if earlier.path == judgement.path:
-            message = f"stands in row {earlier.row} already ({about})"
-            yield Problem(str(judgement.path), message, "drop one of the two", row=judgement.row)
+            message = f"is already in row {earlier.row} ({about})"
+            yield Problem(str(judgement.path), message, "delete one of the two", row=judgement.row)
         else:
             shared[earlier.path, judgement.path, judgement.rater_id].append(judgement.task_id)
     for (one, other, rater_id), task_ids in shared.items():
-        stand = "stand" if task_ids[1:] else "stands"
-        message = f"{about_tasks(task_ids, rater_id)} {stand} in {one} as well"
-        yield Problem(str(other), message, "take in the newer of the two files alone")
+        verb = "are" if task_ids[1:] else "is"
+        message = f"{about_tasks(task_ids, rater_id)} {verb} also in {one}"
+        yield Problem(str(other), message, "import only the newer of the two files")
 
 
 def _names(judgement: Judgement, handed_out: HandedOut) -> dict[str, object]:
@@ -157,10 +157,11 @@ def _missing(judged: Sequence[Judgement], handed_out: HandedOut) -> Iterator[str
     total = asked.total()
     yield f"{len(judged):,} of {total:,} judgements, {total - len(judged):,} missing"
     if silent := sorted(rater for rater in asked if not done[rater]):
-        yield f"nothing yet from {len(silent)} of {len(asked)} raters: {first_of(silent, _NAMED)}"
+        named = first_of(silent, _NAMED)
+        yield f"no judgements yet from {len(silent)} of {len(asked)} raters: {named}"
     lacking = {rater: asked[rater] - number for rater, number in sorted(done.items())}
     if some := [f"{rater} {n} of {asked[rater]}" for rater, n in lacking.items() if n]:
-        yield f"handed in, with tasks missing: {first_of(some, _NAMED)}"
+        yield f"returned with tasks missing: {first_of(some, _NAMED)}"
 
 
 def _partial(judgements: Sequence[Judgement]) -> Iterator[str]:
@@ -170,4 +171,4 @@ def _partial(judgements: Sequence[Judgement]) -> Iterator[str]:
             partly[judgement.rater_id].append(judgement.task_id)
     if partly:
         about = [about_tasks(sorted(tasks), rater) for rater, tasks in sorted(partly.items())]
-        yield f"answered in part, and not counted: {first_of(about, _NAMED)}"
+        yield f"partly answered, so not counted: {first_of(about, _NAMED)}"

@@ -62,8 +62,9 @@ def mirrored(question: Question) -> dict[str, str]:
     )
     if len(first) != len(second) or (len(first) > 1 and question.level != "ordinal"):
         raise wrong(
-            "does not tell what its values become when the answers change places",
-            "give each side as many, from most of one to most of the other, level ordinal",
+            "does not define its values with the answers swapped",
+            "give both sides the same number of values, in order from one to the other (level "
+            "ordinal)",
         )
     pairs = dict(zip(first, reversed(second), strict=True))
     mirror = {value: value for value in question.values}
@@ -73,11 +74,13 @@ def mirrored(question: Question) -> dict[str, str]:
         told = named != value and named in mirror
         if value == other and told:
             # It may be a number that has nothing to do with the two answers, or mean one of them.
-            message = f"favours neither answer, and there is a {named}"
+            message = f"favours neither answer, although there is a {named}"
             raise wrong(message, "give it `prefers`, or a name without 1 and 2", value)
         if value != other and named != other and (told or len(first) > 1):
-            message = "favours one answer, and no value says the same of the other"
-            remedy = "name the two alike but for 1 and 2, e.g. much_more_1 and much_more_2"
+            message = "favours one answer, and no value favours the other in the same way"
+            remedy = (
+                "give the two names that differ only in 1 and 2, e.g. much_more_1 and much_more_2"
+            )
             raise wrong(message, remedy, value)
     return mirror
 
@@ -98,8 +101,8 @@ def check_mirrored(rubric: Rubric) -> None:
         there = mirrored(rubric.question(other))
         unasked = str(question.otherwise)
         if {there[value] for value in when} != {*when} or own[unasked] != unasked:
-            message = "depends on which of the two answers stands first"
-            remedy = "ask it for both sides alike"
+            message = "depends on which of the two answers comes first"
+            remedy = "define it in the same way for both sides"
             raise InputError([Problem("rubric", message, remedy, column=question.dimension)])
 
 

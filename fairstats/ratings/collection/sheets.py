@@ -61,7 +61,7 @@ def _asked(question: Question) -> str:
     if question.asked_if is None:
         return "always"
     other, values = question.asked_if
-    return f"only if {other} is {' or '.join(values)}; else leave it empty"
+    return f"only if {other} is {' or '.join(values)}; if not, leave it empty"
 
 
 def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
@@ -77,16 +77,14 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
     header, rows = _rows(path)
     dimensions = handed_out.rubric.dimensions
     if not {*SHEET_COLUMNS} & {*header}:
-        message = f"is no sheet: it has none of the columns {', '.join(SHEET_COLUMNS)}"
-        raise InputError([Problem(str(path), message, "leave it out")])
+        message = f"is not a sheet: it needs the columns {', '.join(SHEET_COLUMNS)}"
+        raise InputError([Problem(str(path), message, "remove it")])
     problems = [
-        Problem(
-            str(path), "the column is missing", "use the sheet as it was handed out", column=name
-        )
+        Problem(str(path), "the column is missing", "use the sheet of the assignment", column=name)
         for name in (*SHEET_COLUMNS, *dimensions, "comment")
         if name not in header
     ] + [
-        Problem(str(path), "unknown column", "drop it, or use the comment column", column=name)
+        Problem(str(path), "unknown column", "delete it, or use the comment column", column=name)
         for name in header
         if name not in (*RESERVED, *text_columns(handed_out.rubric), *dimensions)
     ]
@@ -115,12 +113,17 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     except (UnicodeError, csv.Error) as error:
         raise InputError([not_csv(path, error)]) from None
     if not lines:
-        raise InputError([Problem(str(path), "the file is empty", "leave it out")])
+        raise InputError([Problem(str(path), "the file is empty", "remove it")])
     header = [name.strip().lstrip("\ufeff") for name in lines[0]]
     while header and not header[-1]:
         header.pop()
     problems = repeated_columns(header, str(path)) + [
-        Problem(str(path), "has more cells than the header", "use the sheet as it was", row=number)
+        Problem(
+            str(path),
+            "has more cells than the header",
+            "use the sheet with its original columns",
+            row=number,
+        )
         for number, cells in enumerate(lines[1:], start=1)
         if any(cell.strip() for cell in cells[len(header) :])
     ]

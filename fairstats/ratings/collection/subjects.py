@@ -99,7 +99,7 @@ def read_subjects(
     for option, name in given.items():
         if name is not None and not is_name(name):
             remedy = f"use 1 to {NAME_LENGTH} printable characters"
-            raise InputError([Problem(f"--{option}", f"{name!r} is no name", remedy)])
+            raise InputError([Problem(f"--{option}", f"{name!r} is not a valid name", remedy)])
     (file,) = importable_files(path, None, (".csv", ".jsonl"), MAX_BYTES)
     if file.suffix.lower() == ".csv":
         records = csv_records(file, separators=SEPARATORS)
@@ -107,7 +107,7 @@ def read_subjects(
         records = json_lines(file)
     if not 0 < len(records) <= MAX_SUBJECTS:
         message = f"has {len(records):,} rows"
-        raise InputError([Problem(str(file), message, f"give 1 to {MAX_SUBJECTS:,}")])
+        raise InputError([Problem(str(file), message, f"give 1 to {MAX_SUBJECTS:,} rows")])
     present = list(dict.fromkeys(name for record in records for name in record.fields))
     names, texts = _NAMES[rubric.compares], _TEXTS[rubric.compares]
     asks_about_bias = any(question.about == "bias" for question in rubric.questions)
@@ -147,15 +147,15 @@ def _wrong_entry(value: Any, *, is_text: bool, required: bool) -> tuple[str, str
     if value is None or (required and isinstance(value, str) and not value.strip()):
         return ("must not be empty", "fill it in") if required else None
     if not isinstance(value, str):
-        return "is no text", "write a text"
+        return "is not text", "write text"
     if not is_text:
-        remedy = f"use 1 to {NAME_LENGTH} printable characters, no blank before or behind them"
-        return None if is_name(value) else ("is no name", remedy)
+        remedy = f"use 1 to {NAME_LENGTH} printable characters, with no spaces before or after"
+        return None if is_name(value) else ("is not a valid name", remedy)
     if any("\ud800" <= character <= "\udfff" for character in value):
         # Half a character, as cutting UTF-16 in the middle leaves it: no file can hold it.
-        return "holds half a character", "export the text again"
+        return "contains an unpaired surrogate", "export the text again"
     if len(value) > MAX_TEXT:
-        remedy = f"give at most {MAX_TEXT:,}: what is cut off would not be judged"
+        remedy = f"shorten it to {MAX_TEXT:,}, as raters must see the whole text"
         return f"has {len(value):,} characters", remedy
     return None
 
@@ -193,15 +193,18 @@ def _repeated(
         earlier = first.setdefault(tuple(names.values()), row)
         task = tasks.setdefault(task_id, row)
         if earlier != row:
-            message, remedy = f"is the same as row {earlier}", "drop one, or tell the two apart"
+            message, remedy = (
+                f"is the same as row {earlier}",
+                "delete one, or make the two distinguishable",
+            )
             value = ", ".join(name for name in names.values() if name)
             yield Problem(path, message, remedy, row=row, column="item_id", value=value)
         elif named_tasks and task != row:
-            message, remedy = f"is the task of row {task} already", "name each task"
+            message, remedy = f"is already the task of row {task}", "give each task its own id"
             yield Problem(path, message, remedy, row=row, column="task_id", value=task_id)
         for own, other in (("model", "model_2"), ("item_id", "item_id_2")):
             if names[other] is not None and names[own] == names[other]:
                 message = f"is the same as {own}"
                 yield Problem(
-                    path, message, "name another", row=row, column=other, value=names[other]
+                    path, message, "give another", row=row, column=other, value=names[other]
                 )

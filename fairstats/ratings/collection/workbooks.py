@@ -68,7 +68,7 @@ def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> 
         header = header[:-1]
     if len(header) > MAX_COLUMNS:
         message = f"has {len(header):,} columns"
-        raise InputError([Problem(name, message, f"keep to {MAX_COLUMNS}")])
+        raise InputError([Problem(name, message, f"use at most {MAX_COLUMNS}")])
     columns: dict[str, str] = {}
     for column in header:
         plain = re.sub(r"[^a-z0-9]+", "_", column.strip().casefold()).strip("_")
@@ -80,7 +80,7 @@ def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> 
     for row in cells:
         # A cell that is empty takes no room in the file, but does in memory.
         if len(rows) >= min(MAX_ROWS, MAX_CELLS // max(len(header), 1)):
-            raise InputError([Problem(name, f"has more than {len(rows):,} rows", "split it")])
+            raise InputError([Problem(name, f"has more than {len(rows):,} rows", "split the file")])
         padded = [*row[: len(header)], *[None] * (len(header) - len(row))]
         rows.append(dict(zip(columns, padded, strict=True)))
     return Sheet(name, columns, rows)

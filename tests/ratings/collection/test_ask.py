@@ -266,21 +266,23 @@ def test_an_assignment_says_itself_what_is_asked(
     study = handed().path
     given: dict[str, Any] = {"model": "tiny", "base_url": service.url, "out": tmp_path / "out"}
     for more in ({"items": tmp_path / "items.csv"}, {"rubric": "independent"}, {"dataset": "d"}):
-        with pytest.raises(InputError, match=f"{next(iter(more))}: is said by the assignment"):
+        with pytest.raises(
+            InputError, match=f"{next(iter(more))}: is already given by the assignment"
+        ):
             ask(assignment=study, **more, **given)
     for part in ({}, {"items": tmp_path / "items.csv"}, {"rubric": "independent"}):
         with pytest.raises(InputError, match="items, rubric: are not both given"):
             ask(**part, **given)
     tasks = study / "tasks.jsonl"
     tasks.write_text(tasks.read_text().replace("first answer", "another answer"))
-    with pytest.raises(InputError, match=r"tasks\.jsonl: was changed since"):
+    with pytest.raises(InputError, match=r"tasks\.jsonl: was changed after the assignment"):
         ask(assignment=study, **given)
     assert not service.requests
 
 
 def test_columns_that_are_not_used_are_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run([item(1, answer2="mistyped")], progress=True)
-    assert "not used of the items file: answer2" in capsys.readouterr().err
+    assert "columns of the items file not used: answer2" in capsys.readouterr().err
 
 
 def test_a_rubric_about_a_text_alone_needs_no_answer(service: Service, run: Run) -> None:

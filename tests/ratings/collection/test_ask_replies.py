@@ -98,7 +98,7 @@ def test_what_is_read_passes_the_check_of_ratings(name: str, place: int) -> None
 @pytest.mark.parametrize(
     ("kind", "group", "said"),
     [
-        ("model", "physician", "is a group of people, and the rater a model; use model"),
+        ("model", "physician", "is a group of people, but the rater is a model; use model"),
         ("person", "model", "is not declared by the rubric triage"),
     ],
 )
@@ -125,5 +125,5 @@ def test_no_rubric_takes_the_group_of_models_for_people(tmp_path: Any) -> None:
     path = tmp_path / "own.toml"
     text = builtin_rubrics()["triage"].read_text(encoding="utf-8")
     path.write_text(text.replace('physician = "Clinicians"', 'model = "Fashion models"'))
-    with pytest.raises(InputError, match="is the group of raters that are models"):
+    with pytest.raises(InputError, match="is reserved for raters that are models"):
         load_rubric(path)

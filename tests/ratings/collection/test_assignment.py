@@ -87,7 +87,7 @@ def test_a_sheet_has_a_column_a_dimension_and_its_values_are_told(handed):
 
 def test_columns_that_are_not_used_are_told(handed):
     rows = [row | {"answer2": "mistyped"} for row in item_rows(2)]
-    assert handed(items=rows).notes[0] == "not used of the items file: answer2"
+    assert handed(items=rows).notes[0] == "columns of the items file not used: answer2"
 
 
 def test_answers_under_another_name_are_no_answers(handed, tmp_path):
@@ -98,8 +98,8 @@ def test_answers_under_another_name_are_no_answers(handed, tmp_path):
     assert not (tmp_path / "study").exists()
     # Under a rubric that asks nothing about bias it may be meant so, and is said.
     notes = handed("triage", items=rows, replicates=1).notes
-    assert "not used of the items file: response" in notes
-    assert "the items have no answer: the question alone is judged" in notes
+    assert "columns of the items file not used: response" in notes
+    assert "the items have no answers, so only the questions are judged" in notes
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -218,13 +218,13 @@ def test_a_model_that_is_named_in_a_text_is_told(handed):
     rows = item_rows(3)
     rows[1]["answer"] = "As secret-1, I cannot say."
     assigned = handed(items=rows, raters=rater_rows(physician=3))
-    assert assigned.notes == ("1 of 3 tasks name their model in a text: not blind",)
+    assert assigned.notes == ("1 of 3 tasks are not blinded: a text names the model",)
 
 
 def test_questions_alone_can_be_judged(tmp_path, handed):
     rows = [{"item_id": "q0", "question": "A message"}]
     assigned = handed("triage", items=rows, raters=rater_rows(physician=1), replicates=1)
-    assert assigned.notes == ("the items have no answer: the question alone is judged",)
+    assert assigned.notes == ("the items have no answers, so only the questions are judged",)
     (form,) = assigned.path.glob("forms/*.html")
     assert form_data(form)["tasks"][0]["above"] == [["Question", "A message"]]
 
@@ -249,8 +249,8 @@ def wrong_items(*rows, **changes):
         ("independent", wrong_items(question=" "), "row 1: question = ' ': must not be empty"),
         ("independent", wrong_items(wrong_items()[0]), "is the same as row 1"),
         ("independent", wrong_items(answer="x" * 50_001), "has 50,001 characters"),
-        ("independent", wrong_items(item_id="a\nb"), "is no name"),
-        ("independent", wrong_items(item_id="x" * 201), "is no name"),
+        ("independent", wrong_items(item_id="a\nb"), "is not a valid name"),
+        ("independent", wrong_items(item_id="x" * 201), "is not a valid name"),
         (
             "pairwise",
             [{**item_rows(1, compares="models")[0], "model_2": "Secret-1"}],
@@ -273,7 +273,7 @@ def test_half_a_character_is_refused(tmp_path):
     items = tmp_path / "items.jsonl"
     items.write_text(json.dumps({"item_id": "q0", "question": "\ud83d", "answer": "a"}))
     raters = write_rows(tmp_path / "raters.csv", rater_rows(physician=3))
-    with pytest.raises(InputError, match="question: is not Unicode text"):
+    with pytest.raises(InputError, match="question: is not valid Unicode text"):
         assign(items, raters, rubric="independent", out=tmp_path / "out")
 
 
@@ -284,18 +284,18 @@ def person(rater_id="P1", rater_group="physician", **more):
 @pytest.mark.parametrize(
     ("raters", "said"),
     [
-        ([person("")], "is no name"),
+        ([person("")], "is not a valid name"),
         ([person(), person()], "appears twice"),
-        ([person("a.person@example.org")], "looks like a person's address"),
-        ([person("=1+1")], "begins with a sign"),
-        ([person(rater_group="nurse")], "is no group of the rubric independent"),
-        ([person(max_tasks="0")], "is no number of tasks"),
-        ([person(max_tasks="1.5")], "is no number of tasks"),
-        ([person(max_tasks="9" * 5000)], "is no number of tasks"),
-        ([person("P1"), person("P2")], "2 raters of the group have room for 12 judgements"),
+        ([person("a.person@example.org")], "looks like an email address"),
+        ([person("=1+1")], "begins with a special character"),
+        ([person(rater_group="nurse")], "is not a group of the rubric independent"),
+        ([person(max_tasks="0")], "must be a number of tasks"),
+        ([person(max_tasks="1.5")], "must be a number of tasks"),
+        ([person(max_tasks="9" * 5000)], "must be a number of tasks"),
+        ([person("P1"), person("P2")], "2 raters of the group have capacity for 12 judgements"),
         (
             [person(f"P{n}", max_tasks="4") for n in range(4)],
-            "have room for 16 judgements, and 18 are needed",
+            "have capacity for 16 judgements, but 18 are needed",
         ),
     ],
 )
@@ -308,9 +308,9 @@ def test_raters_who_cannot_rate_are_refused(handed, tmp_path, raters, said):
 @pytest.mark.parametrize(
     ("replicates", "said"),
     [
-        (0, "is no number of raters"),
-        ({"consumer": 1}, "has replicates, and no rater"),
-        ({"physician": 3, "nurse": 3}, "'nurse': has replicates, and no rater"),
+        (0, "must be a whole number of at least 1"),
+        ({"consumer": 1}, "has replicates but no raters"),
+        ({"physician": 3, "nurse": 3}, "'nurse': has replicates but no raters"),
     ],
 )
 def test_replicates_that_fit_no_group_are_refused(handed, replicates, said):
@@ -321,7 +321,7 @@ def test_replicates_that_fit_no_group_are_refused(handed, replicates, said):
 def test_what_was_handed_out_is_never_written_over(handed):
     assigned = handed()
     before = (assigned.path / "key.csv").read_bytes()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         handed(seed=2)
     assert (assigned.path / "key.csv").read_bytes() == before
 
@@ -355,5 +355,5 @@ def test_a_dimension_that_is_a_column_of_the_sheets_is_refused(tmp_path):
     rows = item_rows(1, compares="models")
     items = write_rows(tmp_path / "items.csv", rows)
     raters = write_rows(tmp_path / "raters.csv", rater_rows(physician=3))
-    with pytest.raises(InputError, match="is a column of the sheets"):
+    with pytest.raises(InputError, match="is the name of a column in the sheets"):
         assign(items, raters, rubric=path, out=tmp_path / "out")

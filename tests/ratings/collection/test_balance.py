@@ -78,7 +78,7 @@ def test_limits_are_kept_and_the_others_share_the_rest():
     [(3, [None], 2), (4, [1, 1, 1], 1), (4, [None, 1], 2), (2, [], 1)],
 )
 def test_too_little_room_is_refused(tasks, limits, replicates):
-    with pytest.raises(ValueError, match="room for"):
+    with pytest.raises(ValueError, match="capacity for"):
         balanced_loads(tasks, limits, replicates=replicates)
 
 

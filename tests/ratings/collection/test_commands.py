@@ -51,7 +51,7 @@ def test_ratings_go_out_and_come_back(files, tmp_path):
     assert [(row["rater_group"], row["replicates"], row["load_max"]) for row in table] == [
         ("physician", 2, 3), ("consumer", 1, 2),
     ]  # fmt: skip
-    assert f"keep key.csv and tasks.jsonl in {tmp_path / 'study'} from the raters" in done.stderr
+    assert f"do not show the raters key.csv and tasks.jsonl in {tmp_path / 'study'}" in done.stderr
     exports = []
     for form in (tmp_path / "study" / "forms").iterdir():
         exports.append(tmp_path / f"{form.stem}.json")
@@ -98,7 +98,7 @@ def test_replicates_that_are_unclear_are_refused(files, tmp_path, replicates):
     given = [part for text in replicates for part in ("--replicates", text)]
     done = run("assign", *files, "--rubric", "independent", *given)
     assert done.exit_code == 1
-    assert "is unclear; write a number, or GROUP=NUMBER" in done.stderr
+    assert "is not valid; write a number, or GROUP=NUMBER" in done.stderr
     assert not (tmp_path / "study").exists()
 
 
@@ -118,9 +118,9 @@ def test_a_terminal_shows_every_column_of_the_groups(files):
         "group",
         "raters",
         "tasks",
-        "raters a task",
-        "tasks a rater",
-        "tasks two raters share",
+        "raters per task",
+        "tasks per rater",
+        "tasks shared by two raters",
     ):
         assert title in head
     assert [row.split() for row in rows] == [

@@ -224,8 +224,8 @@ def test_header_export_and_import_count_the_same(sitting, form_of, tmp_path):
     written = import_ratings(path, assignment=assigned.path, out=tmp_path / "in")
     assert written.notes == (
         "1 of 4 judgements, 3 missing",
-        "handed in, with tasks missing: P0 3 of 4",
-        f"answered in part, and not counted: task {tasks[1]} of P0",
+        "returned with tasks missing: P0 3 of 4",
+        f"partly answered, so not counted: task {tasks[1]} of P0",
     )
     assert "cannot tell" in written.paths[1].read_text()
 

@@ -98,8 +98,8 @@ def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
     assert rows > 1
     assert written.notes == (
         "1 of 18 judgements, 17 missing",
-        "nothing yet from 3 of 4 raters: P0, P2, P3",
-        f"handed in, with tasks missing: P1 {rows - 1} of {rows}",
+        "no judgements yet from 3 of 4 raters: P0, P2, P3",
+        f"returned with tasks missing: P1 {rows - 1} of {rows}",
     )
     assert written.ratings["task_id"].unique().tolist() == [first]
 
@@ -173,12 +173,10 @@ def test_a_partly_filled_task_is_one_line_that_can_be_passed_on(study, tmp_path)
     filled = fill_sheet(
         sheet, tmp_path / "p1.csv", lambda row: part if row["task_id"] == second else NONE
     )
-    (problem,) = refused(
-        filled, assignment=study.path, out=tmp_path / "in", match="is partly filled"
-    )
+    (problem,) = refused(filled, assignment=study.path, out=tmp_path / "in", match="is incomplete")
     assert str(problem) == (
-        f"{filled}: row 2: is partly filled, without withholding, other (task {second} of P1); "
-        "have the rater finish the task, or empty all of its values"
+        f"{filled}: row 2: is incomplete: withholding, other missing (task {second} of P1); "
+        "ask the rater to finish the task, or delete all of its values"
     )
 
 
@@ -187,28 +185,30 @@ def test_the_same_mistake_in_many_rows_is_one_line(handed, tmp_path):
     mild = fill_sheet(
         study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: {"bias": "mild"}
     )
-    problems = refused(mild, assignment=study.path, out=tmp_path / "in", match="no value of it")
+    problems = refused(
+        mild, assignment=study.path, out=tmp_path / "in", match="not a value of this dimension"
+    )
     first = ", ".join(row["task_id"] for row in sheet_rows(mild)[:3])
     assert len(problems) == 6
     assert in_lines(problems) == [
-        f"{mild}: rows 1, 2, 3 and 3 more: bias = 'mild': is no value of it (tasks {first} and "
-        "3 more of P0); use one of none, minor, severe"
+        f"{mild}: rows 1, 2, 3 and 3 more: bias = 'mild': is not a value of this dimension "
+        f"(tasks {first} and 3 more of P0); use one of none, minor, severe"
     ]
 
 
 @pytest.mark.parametrize(
     ("answers", "column", "said"),
     [
-        ({"bias": "mild"}, "bias", "is no value of it"),
-        ({"inaccuracy": "absent"}, None, "is partly filled, without bias"),
+        ({"bias": "mild"}, "bias", "is not a value of this dimension"),
+        ({"inaccuracy": "absent"}, None, "is incomplete: bias missing"),
         (
             NONE | {"inaccuracy": "present"},
             "inaccuracy",
-            "is asked only if bias is minor or severe",
+            "applies only if bias is minor or severe",
         ),
-        (NONE | {"mood": "good"}, "mood", "is no dimension of the rubric independent"),
-        ({"bias": 1}, "answers", "is no set of answers"),
-        ([], "answers", "is no set of answers"),
+        (NONE | {"mood": "good"}, "mood", "is not a dimension of the rubric independent"),
+        ({"bias": 1}, "answers", "is not a set of answers"),
+        ([], "answers", "is not a set of answers"),
     ],
 )
 def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answers, column, said):
@@ -222,16 +222,16 @@ def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answ
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"assignment": "a" + "0" * 15}, "is of another assignment"),
-        ({"rater_id": "P9"}, "is no rater of the assignment"),
-        ({"rater_id": None}, "rater_id: is missing or of another type"),
-        ({"format": "other"}, "is no export of a form"),
+        ({"assignment": "a" + "0" * 15}, "belongs to a different assignment"),
+        ({"rater_id": "P9"}, "is not a rater of the assignment"),
+        ({"rater_id": None}, "rater_id: is missing or has the wrong type"),
+        ({"format": "other"}, "is not an export of a form"),
         ({"version": 2}, "version = '2': is unknown"),
-        ({"judgements": {}}, "judgements: is missing or of another type"),
-        ({"partial": None}, "partial: is missing or of another type"),
-        ({"partial": [7]}, "partial: is no judgement with task_id"),
-        ({"judgements": []}, "holds no judgement"),
-        ({"judgements": [7]}, "is no judgement with task_id"),
+        ({"judgements": {}}, "judgements: is missing or has the wrong type"),
+        ({"partial": None}, "partial: is missing or has the wrong type"),
+        ({"partial": [7]}, "partial: is not a judgement with task_id"),
+        ({"judgements": []}, "contains no judgements"),
+        ({"judgements": [7]}, "is not a judgement with task_id"),
     ],
 )
 def test_exports_of_something_else_are_refused(study, export, tmp_path, changes, said):
@@ -243,7 +243,7 @@ def test_times_that_are_none_are_refused(study, tmp_path, duration):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     made["judgements"][0]["duration_s"] = duration
     path = write_json(tmp_path / "p0.json", made)
-    refused(path, assignment=study.path, out=tmp_path / "in", match="is no time")
+    refused(path, assignment=study.path, out=tmp_path / "in", match="is not a time")
 
 
 def test_a_task_of_someone_else_is_refused(study, tmp_path):
@@ -254,14 +254,14 @@ def test_a_task_of_someone_else_is_refused(study, tmp_path):
     for task in (other, "t-none"):
         made["judgements"][0]["task_id"] = task
         path = write_json(tmp_path / "p0.json", made)
-        refused(path, assignment=study.path, out=tmp_path / "in", match="is no task of this rater")
+        refused(path, assignment=study.path, out=tmp_path / "in", match="is not a task of this")
 
 
 def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
     sheet = fill_sheet(study.path / "sheets" / "p0.csv", tmp_path / "p0.csv", lambda row: NONE)
     path = export()
     (problem,) = refused(
-        path, sheet, assignment=study.path, out=tmp_path / "in", match="stand in .*p0.json"
+        path, sheet, assignment=study.path, out=tmp_path / "in", match="are also in .*p0.json"
     )
     assert problem.path == str(sheet)
     own = len(sheet_rows(sheet))
@@ -276,7 +276,7 @@ def test_a_task_twice_in_one_file_is_told_by_its_row(study, export, tmp_path):
     made["judgements"].append(made["judgements"][1])
     path = write_json(tmp_path / "p0.json", made)
     (problem,) = refused(
-        path, assignment=study.path, out=tmp_path / "in", match="stands in row 2 already"
+        path, assignment=study.path, out=tmp_path / "in", match="is already in row 2"
     )
     assert problem.row == len(made["judgements"])
 
@@ -294,9 +294,9 @@ def test_folders_are_read_to_their_depth_and_what_is_left_out_is_named(study, ex
     )
     done = len(sheet_rows(sheet)) + len(sheet_rows(study.path / "sheets" / "p0.csv"))
     assert written.notes == (
-        "left out, for it is no .json and no .csv: no\x1bte.txt, x.xlsx",
+        "left out, as only .json and .csv are read: no\x1bte.txt, x.xlsx",
         f"{done} of 18 judgements, {18 - done} missing",
-        "nothing yet from 2 of 4 raters: P2, P3",
+        "no judgements yet from 2 of 4 raters: P2, P3",
     )
 
 
@@ -305,13 +305,13 @@ def test_a_folder_without_exports_and_the_assignment_itself_are_one_line(study, 
     folder.mkdir()
     (folder / "p0.xlsx").write_text("x")
     whole = {"assignment": study.path, "out": tmp_path / "in"}
-    refused(folder, **whole, match=r"holds no export .*, only p0.xlsx; name the folder")
+    refused(folder, **whole, match=r"contains no exports .*, only p0.xlsx; give the folder")
     for named in ([study.path], [tmp_path], [*study.path.iterdir()], [study.path / "values.csv"]):
-        (problem,) = refused(*named, **whole, match="is the assignment itself")
+        (problem,) = refused(*named, **whole, match="is the assignment, not the raters' replies")
         assert "exports and sheets" in problem.remedy
-    (problem,) = refused(study.path / "forms" / "p0.html", **whole, match="is a form, and no")
+    (problem,) = refused(study.path / "forms" / "p0.html", **whole, match="is a form, not an")
     (folder / "values.csv").write_text((study.path / "values.csv").read_text())
-    (problem,) = refused(folder, **whole, match="is no sheet: it has none of the columns")
+    (problem,) = refused(folder, **whole, match="is not a sheet: it needs the columns")
 
 
 def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_path):
@@ -321,7 +321,7 @@ def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_pat
     path = write_json(tmp_path / "p0.json", made)
     written = import_ratings(path, assignment=study.path, out=tmp_path / "in")
     task = part["task_id"]
-    assert written.notes[-1] == f"answered in part, and not counted: task {task} of P0"
+    assert written.notes[-1] == f"partly answered, so not counted: task {task} of P0"
     assert task not in set(written.ratings["task_id"])
     assert set(written.ratings["value"]) == {"none", "absent"}
     assert pd.read_csv(written.paths[1])["comment"].tolist() == ["hard"]
@@ -330,7 +330,7 @@ def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_pat
         write_json(path, made),
         assignment=study.path,
         out=tmp_path / "other",
-        match="is no task of this rater",
+        match="is not a task of this",
     )
 
 
@@ -347,17 +347,17 @@ def test_forms_and_sheets_without_their_assignment_are_known(study, export, tmp_
             path.write_text(path.read_text(encoding="utf-8-sig"), encoding="utf-16")
     named = where if folder else path
     (problem,) = refused(
-        named, out=tmp_path / "in", match="is a form's export, or sheet, of an assignment"
+        named, out=tmp_path / "in", match="is an export of a form, or sheet, of an assignment"
     )
     assert problem.remedy.startswith("add --assignment DIR")
-    with pytest.raises(InputError, match="is a form's export or a sheet") as caught:
+    with pytest.raises(InputError, match="is an export of a form or a sheet") as caught:
         read_ratings(named)
     assert [problem.path for problem in caught.value.problems] == [str(path)]
 
 
 def test_a_folder_of_tables_is_told_as_a_folder(tmp_path):
     write_rows(tmp_path / "table.csv", tidy())
-    refused(tmp_path, out=tmp_path / "in", match="is a folder; name the file in it")
+    refused(tmp_path, out=tmp_path / "in", match="is a folder; give a file in the folder")
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_a_folder_of_tables_is_told_as_a_folder(tmp_path):
         ("[" * 100_000, "nested too deep"),
         ('{"format": 1, "format": 2}', "appears more than once"),
         ("\ufffe", "is no export|not JSON"),
-        ("[]", "is no export of a form"),
+        ("[]", "is not an export of a form"),
     ],
 )
 def test_malformed_json_is_refused(study, tmp_path, text, said):
@@ -379,7 +379,12 @@ def test_malformed_json_is_refused(study, tmp_path, text, said):
 
 def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch):
     monkeypatch.setattr("fairstats.ratings.collection.exports._MAX_BYTES", 100)
-    refused(export(), assignment=study.path, out=tmp_path / "in", match="is larger than 100 bytes")
+    refused(
+        export(),
+        assignment=study.path,
+        out=tmp_path / "in",
+        match="is larger than the limit of 100 bytes",
+    )
 
 
 @pytest.mark.parametrize(
@@ -388,7 +393,7 @@ def test_oversize_files_are_refused_unread(study, export, tmp_path, monkeypatch)
         (lambda text: text.replace("other", "another", 1), "other: the column is missing"),
         (lambda text: text.replace("assignment,", "assignment,assignment,", 1), "more than once"),
         (lambda text: text + ",".join("x" * 30) + "\n", "has more cells than the header"),
-        (lambda text: text.replace("P1", "P9"), "is no rater of the assignment"),
+        (lambda text: text.replace("P1", "P9"), "is not a rater of the assignment"),
         (lambda text: text + '"', "not a CSV file"),
     ],
 )
@@ -401,9 +406,7 @@ def test_sheets_that_were_changed_are_refused(study, tmp_path, change, said):
 def test_a_sheet_as_an_older_spreadsheet_saves_it_is_refused_in_plain_words(study, tmp_path):
     sheet = tmp_path / "p1.csv"
     sheet.write_bytes("assignment,é".encode("cp1252"))
-    (problem,) = refused(
-        sheet, assignment=study.path, out=tmp_path / "in", match="is not saved as UTF-8"
-    )
+    (problem,) = refused(sheet, assignment=study.path, out=tmp_path / "in", match="is not UTF-8")
     assert "save it as 'CSV UTF-8'" in problem.remedy
     assert "codec" not in str(problem)
 
@@ -439,7 +442,7 @@ def test_nothing_is_written_where_one_file_of_many_is_wrong(study, export, tmp_p
         study.path / "sheets" / "p2.csv", tmp_path / "p2.csv", lambda row: {"bias": "minor"}
     )
     problems = refused(
-        export(), sheet, wrong, assignment=study.path, out=tmp_path / "in", match="partly filled"
+        export(), sheet, wrong, assignment=study.path, out=tmp_path / "in", match="is incomplete"
     )
     assert len(problems) == len(sheet_rows(wrong))
     assert {problem.path for problem in problems} == {str(wrong)}
@@ -452,7 +455,7 @@ def test_other_ratings_are_never_written_over(study, export, tmp_path):
     assert first == again
     before = first.read_bytes()
     other = export(lambda i: SOME)
-    with pytest.raises(InputError, match="is there already, with other content"):
+    with pytest.raises(InputError, match="already exists with different content"):
         import_ratings(other, assignment=study.path, out=out)
     assert first.read_bytes() == before
     with pytest.raises(InputError, match="of these judgements already") as caught:
@@ -469,7 +472,7 @@ def test_what_others_hand_in_later_may_stand_beside_it(study, export, tmp_path):
     tasks = [set(written.ratings["task_id"]) for written in (first, later)]
     shared = len(tasks[0] & tasks[1])
     assert shared > 0
-    assert f"{first.paths[0]} holds other judgements of {shared} of these tasks" in later.notes
+    assert f"{first.paths[0]} contains other judgements of {shared} of these tasks" in later.notes
     assert len(read_ratings(out)) == len(first.ratings) + len(later.ratings)
     # Whoever had a model rate the same tasks meant it.
     model = first.ratings.assign(rater_id="m", rater_kind="model", rater_group="model")
@@ -477,7 +480,7 @@ def test_what_others_hand_in_later_may_stand_beside_it(study, export, tmp_path):
     # What is no table of ratings is no reason to refuse.
     (out / "broken.ratings.parquet").write_text("x")
     last = import_ratings(export(rater="p2"), assignment=study.path, out=out, name="last")
-    assert sum("holds other judgements" in note for note in last.notes) == 2
+    assert sum("contains other judgements" in note for note in last.notes) == 2
 
 
 def tidy(**changes):
@@ -515,14 +518,14 @@ def test_tidy_tables_are_taken_in_and_comments_split_off(tmp_path, suffix):
 
 def test_tidy_tables_that_break_the_rubric_are_refused(tmp_path):
     path = write_rows(tmp_path / "table.csv", tidy(value="mild"))
-    refused(path, out=tmp_path / "in", match="is no value of bias")
+    refused(path, out=tmp_path / "in", match="is not a value of bias")
     wrong = tmp_path / "table.pkl"
     pd.DataFrame(tidy()).to_pickle(wrong)
     refused(wrong, out=tmp_path / "in", match="is a pickle")
     path = write_rows(tmp_path / "table.csv", tidy())
     again = write_rows(tmp_path / "again.csv", tidy())
     (problem,) = refused(
-        path, again, out=tmp_path / "in", match="2 judgements stand in both this file and .*table"
+        path, again, out=tmp_path / "in", match="2 judgements are in both this file and .*table"
     )
     assert problem.path == str(again)
 
@@ -531,9 +534,8 @@ def test_a_format_that_is_unknown_is_refused(export, tmp_path):
     arguments = [export(), "--format", "other", "--out", tmp_path / "in"]
     done = CliRunner().invoke(app, ["ratings", "import", *map(str, arguments)])
     assert done.exit_code == 1
-    assert (
-        "other: is none of the rating importers; installed rating importers: equitymedqa, med"
-        in (" ".join(done.output.split()))
+    assert "other: is not one of the installed rating importers; use one of: equitymedqa, med" in (
+        " ".join(done.output.split())
     )
 
 
@@ -543,7 +545,7 @@ def test_a_format_beside_an_assignment_is_refused(study, export, tmp_path):
         reader=import_tables,
         assignment=study.path,
         out=tmp_path / "in",
-        match="is for files of others",
+        match="is only for released data sets",
     )
 
 

@@ -57,16 +57,16 @@ def test_a_scale_from_one_answer_to_the_other_is_read_from_its_other_end() -> No
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        (scale(GRADED, "nominal"), "does not tell what its values become"),
-        (scale({v: p for v, p in GRADED.items() if v != "much_2"}), "does not tell what its"),
+        (scale(GRADED, "nominal"), "does not define its values"),
+        (scale({v: p for v, p in GRADED.items() if v != "much_2"}), "does not define its values"),
         (
             scale({"much_1": 2, "more_1": 2, "same": 0, "more_2": 1, "very_much_2": 1}),
-            "'much_1': favours one answer, and no value says the same of the other",
+            "'much_1': favours one answer, and no value favours the other in the same way",
         ),
         # The order tells one thing, and the names another.
         (
             scale({"more_1": 2, "much_1": 2, "same": 0, "more_2": 1, "much_2": 1}),
-            "favours one answer, and no value says the same of the other",
+            "favours one answer, and no value favours the other in the same way",
         ),
         # Which is the other answer's, or whether any is: a name alone does not tell.
         (scale({"answer_1": None, "answer_2": None}), "favours neither answer"),
@@ -101,5 +101,5 @@ def test_a_question_for_one_side_cannot_be_asked_in_both_orders() -> None:
         replace(inaccuracy, asked_if=("bias", ("answer_1",))),
         replace(inaccuracy, otherwise="answer_1"),
     ):
-        with pytest.raises(InputError, match="which of the two answers stands first"):
+        with pytest.raises(InputError, match="which of the two answers comes first"):
             check_mirrored(replace(PAIRWISE, questions=(bias, changed)))

@@ -76,7 +76,7 @@ def test_what_asks_nothing_about_bias_needs_no_answer_and_takes_one(tmp_path: Pa
 def test_an_item_of_two_datasets_is_two_subjects_and_needs_two_task_ids(tmp_path: Path) -> None:
     rows = [ROW | {"dataset": "d1"}, ROW | {"dataset": "d2"}]
     assert len(read(tmp_path, rows, named_tasks=False)) == 2
-    with pytest.raises(InputError, match="row 2: task_id = 'q1': is the task of row 1 already"):
+    with pytest.raises(InputError, match="row 2: task_id = 'q1': is already the task of row 1"):
         read(tmp_path, rows)
     rows[1]["task_id"] = "t2"
     assert [subject.task_id for subject in read(tmp_path, rows)] == ["q1", "t2"]
@@ -85,7 +85,7 @@ def test_an_item_of_two_datasets_is_two_subjects_and_needs_two_task_ids(tmp_path
 @pytest.mark.parametrize("given", ["", " d", "x" * 201, "a\nb"])
 @pytest.mark.parametrize("option", ["benchmark", "dataset"])
 def test_what_it_is_of_has_a_name(tmp_path: Path, option: str, given: str) -> None:
-    with pytest.raises(InputError, match=f"--{option}: .* is no name"):
+    with pytest.raises(InputError, match=f"--{option}: .* is not a valid name"):
         read(tmp_path, [ROW], **{option: given})
 
 
@@ -111,18 +111,18 @@ def test_tasks_are_named_by_what_they_hold(tmp_path: Path) -> None:
     ("rubric", "row", "changed", "said"),
     [
         ("independent", ROW, {"item_id": None}, "row 2: item_id: must not be empty"),
-        ("independent", ROW, {"item_id": 7}, "item_id = '7': is no text"),
-        ("independent", ROW, {"item_id": "a\u202eb"}, "is no name"),
-        ("independent", ROW, {"item_id": " q"}, "is no name"),
-        ("independent", ROW, {"item_id": "q" * 201}, "is no name"),
-        ("independent", ROW, {"model": ""}, "model = '': is no name"),
+        ("independent", ROW, {"item_id": 7}, "item_id = '7': is not text"),
+        ("independent", ROW, {"item_id": "a\u202eb"}, "is not a valid name"),
+        ("independent", ROW, {"item_id": " q"}, "is not a valid name"),
+        ("independent", ROW, {"item_id": "q" * 201}, "is not a valid name"),
+        ("independent", ROW, {"model": ""}, "model = '': is not a valid name"),
         ("independent", ROW, {"answer": " "}, "answer = ' ': must not be empty"),
         ("independent", ROW, {"answer": None}, "answer: must not be empty"),
-        ("independent", ROW, {"question": ["x"]}, "is no text"),
-        ("independent", ROW, {"question": "\ud800"}, "is not Unicode text"),
-        ("independent", ROW, {"answer": "x" * 50_001}, "has 50,001 characters; give at most"),
+        ("independent", ROW, {"question": ["x"]}, "is not text"),
+        ("independent", ROW, {"question": "\ud800"}, "is not valid Unicode text"),
+        ("independent", ROW, {"answer": "x" * 50_001}, "has 50,001 characters; shorten it to"),
         ("independent", ROW, {"item_id": "q1"}, "'sheet, sheet, q1': is the same as row 1"),
-        ("independent", ROW, {"item_id": "q2", "task_id": "t"}, "is the task of row 1 already"),
+        ("independent", ROW, {"item_id": "q2", "task_id": "t"}, "is already the task of row 1"),
         ("pairwise", MODELS, {"model": None}, "model: must not be empty"),
         ("pairwise", MODELS, {"answer_2": None}, "answer_2: must not be empty"),
         ("pairwise", MODELS, {"model_2": "m1"}, "model_2 = 'm1': is the same as model"),
@@ -154,7 +154,7 @@ def test_files_are_read_as_spreadsheets_of_many_countries_save_them(
     (subject,), _ = read_subjects(path, load_rubric("independent"))
     assert subject.texts == {"question": "Why, then?", "answer": "So é."}
     path.write_text(text, encoding="cp1252")
-    with pytest.raises(InputError, match=r"is not saved as UTF-8: .* save it as 'CSV UTF-8'"):
+    with pytest.raises(InputError, match=r"is not UTF-8.* save it as 'CSV UTF-8'"):
         read_subjects(path, load_rubric("independent"))
 
 
@@ -166,7 +166,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text("item_id,question,answer\n")
     with pytest.raises(InputError, match="has 0 rows"):
         read_subjects(tmp_path / "sheet.csv", load_rubric("independent"))
-    with pytest.raises(InputError, match="is a folder; name the file"):
+    with pytest.raises(InputError, match="is a folder; give a file"):
         read_subjects(tmp_path, load_rubric("independent"))
     (tmp_path / "sheet.txt").write_text("x")
     with pytest.raises(InputError, match="unknown kind of file"):
