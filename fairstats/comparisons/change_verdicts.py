@@ -104,10 +104,11 @@ def _with_verdicts(judged: pd.DataFrame, keys: list[pd.Series], alpha: float) ->
     better = judged["guessing_new"].where(won, judged["guessing_old"])
     reason = judged["no_verdict"].mask(
         judged["no_verdict"].eq("") & (won | lost) & ~survives,
-        "what either model did not answer could change the verdict",
+        "missing answers of either model could change the verdict",
     )
     reason = reason.mask(
-        reason.eq("") & (won | lost) & better.ne(""), "the better model guesses: " + better
+        reason.eq("") & (won | lost) & better.ne(""),
+        "the better model is no better than a guess: " + better,
     )
     verdict = pd.Series(
         np.where(won, WIN_WIN, np.where(lost, LOSE_LOSE, UNCLEAR)), index=judged.index

@@ -232,7 +232,7 @@ def changes(
 def _why_no_verdict(questions: str, flips: str) -> str:
     if questions:
         return "the questions are different"
-    return "the flips contradict the declared version" if DIFFERENT in flips else ""
+    return "the changes of answer contradict the declared version" if DIFFERENT in flips else ""
 
 
 def _counted(policy: ComparisonPolicy) -> MissingPolicy:
@@ -376,7 +376,7 @@ def answers_of_one(
             raise InputError(
                 [
                     Problem(
-                        f"<{side}>", "there is no such answer", remedy, column=column, value=value
+                        f"<{side}>", "there are no such answers", remedy, column=column, value=value
                     )
                 ]
             )
@@ -387,13 +387,13 @@ def _only_unit(frame: Any, side: str) -> dict[str, str]:
     units = distinct(frame, list(UNIT_COLUMNS)).astype(str).sort_values(list(UNIT_COLUMNS))
     if len(units) > 1:
         several = [column for column in UNIT_COLUMNS if units[column].nunique() > 1]
-        message = "a comparison is of one model, strategy and benchmark version on each side"
+        message = "each side must be one model, strategy and benchmark version"
         raise InputError(
             [
                 Problem(
                     f"<{side}>",
                     message,
-                    f"filter the answers first, or name one (--{side}-version)",
+                    f"filter the answers first, or choose one (--{side}-version)",
                     column=column,
                     value=", ".join(units[column].unique()[:5]),
                 )
@@ -408,9 +408,9 @@ def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
     old, new = units["old"], units["new"]
     if old["benchmark"] != new["benchmark"]:
         value = f"{old['benchmark']} and {new['benchmark']}"
-        remedy = "compare answers to one benchmark"
+        remedy = "compare answers to the same benchmark"
         raise InputError(
-            [Problem("<new>", "another benchmark", remedy, column="benchmark", value=value)]
+            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
         )
     if old["benchmark_version"] == new["benchmark_version"]:
         return ""
@@ -420,8 +420,8 @@ def _different(units: Mapping[str, Mapping[str, str]], allowed: bool) -> str:
             [
                 Problem(
                     "<new>",
-                    "the versions of the benchmark are different questions",
-                    "compare answers to one of them, or pass allow_different_items=True "
+                    "the two versions of the benchmark have different questions",
+                    "compare answers to the same version, or set allow_different_items=True "
                     "(--allow-different-items)",
                     column="benchmark_version",
                     value=value,
@@ -442,16 +442,16 @@ def _different_items(
     counts = {side: len({item for _, item in own}) for side, own in alone.items()}
     if not any(counts.values()):
         return ""
-    found = f"{counts['old']} items of {units['old']['model']} alone, {counts['new']} of "
-    found += f"{units['new']['model']} alone"
+    found = f"{counts['old']} items only for {units['old']['model']}, {counts['new']} only for "
+    found += f"{units['new']['model']}"
     if not allowed:
         examples = sorted({item for own in alone.values() for _, item in own})[:3]
         raise InputError(
             [
                 Problem(
                     "<new>",
-                    f"the models were not asked the same items: {found}",
-                    "compare on the items of both, or pass allow_different_items=True "
+                    f"the models answered different items: {found}",
+                    "keep only the shared items, or set allow_different_items=True "
                     "(--allow-different-items)",
                     column="item_id",
                     value=", ".join(examples),
@@ -483,9 +483,9 @@ def _by_flips(
     if versions[0] == versions[1] and not undeclared:
         if found.verdict != DIFFERENT:
             return ""
-        return f"one version is declared; by their flips {found.sentence()}"
+        return f"the same version is declared; judged by changes of answer: {found.sentence()}"
     declared = f"{benchmark.name} does not declare {', '.join(undeclared)}; " if undeclared else ""
-    return f"{declared}by their flips {found.sentence()}"
+    return f"{declared}judged by changes of answer: {found.sentence()}"
 
 
 def _rows(

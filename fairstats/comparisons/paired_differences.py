@@ -145,7 +145,7 @@ def model_difference(
     totals = np.einsum("k,k...->...", many, cells)
     values = (float(figure(totals[0])), float(figure(totals[1])))
     if np.isnan(values).any():
-        nothing = "none (a model has no answer for a group)"
+        nothing = "none (a model has no answers for a group)"
         return ModelDifference(*values, np.nan, -1.0, 1.0, nothing, 1.0, "none")
     resampling = _Resampling(n_resamples, rng)
     if figure is not ad:
@@ -211,7 +211,7 @@ def _agreeing(
     """Return the interval, extended to agree with a test that does not reject."""
     # The smallest mid-p of n items: all change in one direction, and half of either extreme counts.
     if 0.5 ** int(many.sum()) > alpha:
-        return -1.0, 1.0, "none (too few items for any test at this level)"
+        return -1.0, 1.0, "none (too few items for a test at this level)"
     if p_value > alpha and not low <= 0 <= high:
         return min(low, 0.0), max(high, 0.0), f"{method}, extended to 0"
     return low, high, method
@@ -458,7 +458,7 @@ def _interval(
     estimate = float(statistic((many @ flat)[None])[0])
     resampled = resample_clusters(flat, many, statistic, resampling.n, resampling.rng)
     if np.isnan(resampled).any():
-        return -1.0, 1.0, "none (a resample has no answer for a group)"
+        return -1.0, 1.0, "none (a resample has no answers for a group)"
     if np.ptp(resampled) == 0:
         half = float(tango(0, 0, int(many.sum()), alpha=alpha).high)
         return estimate - half, estimate + half, "tango (the resamples do not vary)"

@@ -106,7 +106,7 @@ def rank_items(rows: pd.DataFrame, benchmark: Benchmark, *, alpha: float) -> Ran
     pairs = sorted((others if asked.empty else asked)["pair"].unique())
     ranked = sorted(model for model, reason in reasons.items() if not reason)
     if asked.empty:
-        reasons |= dict.fromkeys(ranked, "no pair of groups was asked")
+        reasons |= dict.fromkeys(ranked, "no pair of groups has answers")
         ranked = []
     others = others[others["pair"].isin(pairs)]
     unranked = {}
@@ -183,10 +183,10 @@ def _lacking(
     return [
         Problem(
             "<answers>",
-            f"was not asked {number:,} of the {len(samples):,} items that models of this board "
-            f"({board}) were asked; all models were asked {int(common.sum()):,}, less than "
+            f"has no rows for {number:,} of the {len(samples):,} items of this board "
+            f"({board}); all models share {int(common.sum()):,} items, less than "
             f"{benchmark.common_items:.0%}",
-            "ask it the other items, leave it out, or lower `common_items` in the benchmark's "
+            "collect the other items, remove the model, or lower `common_items` in the benchmark's "
             "[ranking]",
             column="model",
             value=str(model),
@@ -200,11 +200,11 @@ def _note(samples: pd.Series, used: int) -> str:
     notes = []
     if lacking := int((samples == 0).sum()):
         notes.append(
-            f"{lacking:,} item{'s' if lacking > 1 else ''} that other models were asked "
+            f"{lacking:,} item{'s' if lacking > 1 else ''} that other models answered "
             f"count{'' if lacking > 1 else 's'} as not answered"
         )
     if samples.max() > used:
         notes.append(
-            f"{used} of up to {samples.max()} samples per item used: not every item has more"
+            f"{used} of up to {samples.max()} samples per item used, as not every item has more"
         )
     return "; ".join(notes)

@@ -275,7 +275,9 @@ def rank_boards(
     """
     check_choice("metric", metric, _FIGURES)
     if adjust not in ("holm", "hommel"):
-        raise ValueError(f"adjust={adjust!r} does not hold all ranks at once; use holm or hommel")
+        raise ValueError(
+            f"adjust={adjust!r} does not control all ranks at once; use holm or hommel"
+        )
     alpha = check_alpha(alpha)
     opened = open_answers(answers, benchmarks)
     known = opened.benchmarks
@@ -284,7 +286,9 @@ def rank_boards(
         benchmark = known[str(board[0])]
         policy: MissingPolicy = missing or benchmark.missing
         if policy == "bounds":
-            raise ValueError("missing='bounds' gives no figure to rank by; name another policy")
+            raise ValueError(
+                "missing='bounds' gives no single estimate to rank by; choose another policy"
+            )
         items = rank_items(rows, benchmark, alpha=alpha)
         found = _ranked(items, metric, policy, alpha, adjust)
         facts = dict(zip(_BOARD, map(str, board), strict=True))
@@ -387,7 +391,7 @@ def _without_rank(
     arrays = dict(items.unranked)
     for model, estimate in estimates.items():
         if np.isnan(estimate):
-            reasons[model] = "no answer to a group is known"
+            reasons[model] = "there are no answers for a group"
             arrays[model] = items.patterns[model][items.common]
     rows = [
         {
@@ -474,7 +478,7 @@ def _same_samples(one: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
 def _missing_note(patterns: IntArray) -> str:
     if not patterns[..., _INCOMPLETE].any():
         return ""
-    return "missing answers are completed against the model"
+    return "missing answers count against the model"
 
 
 def _matrix(compared: pd.DataFrame, name: str, models: int) -> npt.NDArray[np.float64]:

@@ -321,7 +321,9 @@ def _with_snapshots(estimates: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFram
     note = (
         joined["samples"].astype(str)
         + " samples per item, every answer of one group with every answer of the other"
-        + joined["_weighted"].map({True: ", weighted so that answers count the same", False: ""})
+        + joined["_weighted"].map(
+            {True: ", weighted to give all answers the same weight", False: ""}
+        )
         + "; items are the independent units"
     )
     joined.loc[several, "method_note"] = join_notes(
@@ -348,7 +350,7 @@ def _with_pooled_notes(
             attribute, pair = attributes[key]
             unit = tuple(row[name] for name in UNIT_COLUMNS)
             label = f"{attribute.label}, {attribute.pair_label(pair)}"
-            empty.setdefault(unit, []).append(f"{label} has no such pair and adds nothing")
+            empty.setdefault(unit, []).append(f"{label} has no such pair, so it is not included")
     here = (
         (estimates["attribute"] == POOLED)
         & (estimates["missing"] == "available")

@@ -90,7 +90,7 @@ def why_not_above_chance(
         with_neutral = units[_of_neutralized(counts).to_numpy()]
         lacking = ~found.index.isin(with_neutral)
         least = f"{benchmark.lowest_accuracy:.1%}"
-        reason = f"no answer to a neutralized variant, in which the accuracy has to exceed {least}"
+        reason = f"no answers to neutralized variants, for which the accuracy must exceed {least}"
         found[lacking] = [f"{text}; {reason}" if text else reason for text in found[lacking]]
     return found.rename("reason")
 
@@ -141,10 +141,11 @@ def why_other_variants(
         found = same_flips(own, others, smallest_same=ratio, alpha=alpha)
         if found.verdict == DIFFERENT:
             reasons[model] = (
-                "its answers change on other items than those of the other models, as answers to "
-                "other variants and flips by chance alone do "
+                "its answers change on different items from those of the other models, as if "
+                "they were to "
+                "other variants or changed at random "
                 f"(odds ratio {found.odds_ratio:.2f}, {found.ci_low:.2f} to {found.ci_high:.2f}; "
-                f"same variants reach {ratio:g})"
+                f"at least {ratio:g} for the same variants)"
             )
     return reasons
 

@@ -133,7 +133,7 @@ def gee_logistic(
     known = opened.benchmarks
     policies = {name: str(missing or benchmark.missing) for name, benchmark in known.items()}
     if "bounds" in policies.values():
-        raise ValueError("missing='bounds' gives no answers to fit; name another policy")
+        raise ValueError("missing='bounds' gives no answers to fit; choose another policy")
     patterns = item_patterns(opened)
     if covariates is not None:
         covariates = checked_covariates(covariates, patterns)
@@ -161,9 +161,13 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
     covariates = covariates.reset_index(in_index)
     of_variants = {"attribute", "group"} & set(covariates)
     keys = list(VARIANT_COLUMNS) if of_variants else ["item_id"]
-    remedy = "add it, or name the index so" if keys == ["item_id"] else "name each variant by all"
+    remedy = (
+        "add the column, or use this name for the index"
+        if keys == ["item_id"]
+        else "give all of them for each variant"
+    )
     problems = [
-        Problem("<covariates>", "is not there", remedy, column=name)
+        Problem("<covariates>", "is missing", remedy, column=name)
         for name in keys
         if name not in covariates
     ]
@@ -180,15 +184,18 @@ def checked_covariates(covariates: pd.DataFrame, patterns: pd.DataFrame) -> pd.D
     asked = {name for side in "ab" for name in _names(patterns, side, len(keys))}
     for name in sorted(asked - known)[:10]:
         value = name if isinstance(name, str) else ", ".join(name)
-        message, remedy = f"the {thing} has no covariates", f"give every covariate of every {thing}"
+        message, remedy = (
+            f"the covariates of the {thing} are missing",
+            f"give every covariate of every {thing}",
+        )
         if of_variants:
-            remedy += ", or leave its answers out"
+            remedy += ", or remove its answers"
         problems.append(
             Problem("<covariates>", message, remedy, column=" / ".join(keys), value=value)
         )
     if covariates.index.duplicated().any():
         article = "a variant" if of_variants else "an item"
-        problems.append(Problem("<covariates>", f"{article} appears twice", "drop one"))
+        problems.append(Problem("<covariates>", f"{article} appears twice", "delete one"))
     if problems:
         raise InputError(problems)
     return covariates
@@ -330,7 +337,7 @@ def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
     """Return why there is no finite estimate; empty if there may be one."""
     rates = data.groupby("group")["correct"].agg(["mean", "size"])
     if len(rates) < 2:
-        return "a group has no answer"
+        return "a group has no answers"
     design = data[terms[1:]].to_numpy(dtype=float)
     # Scaled, so that neither rank nor separation depends on the covariates' units.
     spread = design.std(axis=0)
@@ -341,7 +348,7 @@ def _without_fit(data: pd.DataFrame, terms: list[str]) -> str:
             return "no finite estimate: a group's answers are all right or all wrong"
         return "no finite estimate: right and wrong are separated by the terms"
     if data["item_id"].nunique() < 2:
-        return "one item alone has no standard error"
+        return "no standard error: there is only one item"
     if np.linalg.matrix_rank(scaled) < design.shape[1]:
         return "no estimate: a covariate is constant, or follows from the others"
     return ""

@@ -72,17 +72,18 @@ class SameVariants(Tabular):
             why = f"{self.verdict}: the benchmark does not declare same_variants_odds_ratio"
             return why if np.isnan(self.odds_ratio) else f"{why} ({self._figures()})"
         if np.isnan(self.odds_ratio):
-            return f"{self.verdict} (no flips that could tell)"
+            return f"{self.verdict} (no informative changes of answer)"
         figures = self._figures()
         if self.verdict == DIFFERENT:
-            return f"{self.verdict}, or flips by chance alone ({figures})"
+            return f"{self.verdict}, or random changes ({figures})"
         if self.verdict == CANNOT_TELL and self.ci_low > 1:
-            return f"{self.verdict}, more than chance and less than usual ({figures})"
+            return f"{self.verdict}, above chance but below the usual level ({figures})"
         return f"{self.verdict} ({figures})"
 
     def _figures(self) -> str:
         return (
-            f"{self.shared} flips shared where unrelated variants give {self.expected:.1f}, odds "
+            f"{self.shared} changes of answer shared, {self.expected:.1f} expected if unrelated; "
+            "odds "
             f"ratio {self.odds_ratio:.2f} ({self.ci_low:.2f} to {self.ci_high:.2f}), "
             f"p = {self.p_value:.2g}"
         )
@@ -166,14 +167,17 @@ def same_variants(
     for name, table in zip(("old", "new"), patterns, strict=True):
         units = table[list(UNIT_COLUMNS)].drop_duplicates()
         if len(units) > 1:
-            message, remedy = "several answer sets", "filter the answers, or use variant_sets"
+            message, remedy = (
+                "contains several answer sets",
+                "filter the answers, or use variant_sets",
+            )
             raise InputError([Problem(f"<{name}>", message, remedy)])
     names = [str(table["benchmark"].iloc[0]) for table in patterns]
     if names[0] != names[1]:
-        remedy = "compare answers to one benchmark"
+        remedy = "compare answers to the same benchmark"
         value = " and ".join(names)
         raise InputError(
-            [Problem("<new>", "another benchmark", remedy, column="benchmark", value=value)]
+            [Problem("<new>", "different benchmarks", remedy, column="benchmark", value=value)]
         )
     benchmark = sides[0].benchmarks[names[0]]
     one, other = (flips_of_items(table, benchmark, missing) for table in patterns)

@@ -39,7 +39,7 @@ class ItemEstimate:
 def accuracy_difference_of(data: pd.DataFrame) -> ItemEstimate:
     """Return the unadjusted Acc_a − Acc_b of the rows of `answer_rows`."""
     if data["group"].nunique() < 2:
-        return ItemEstimate(np.nan, np.array([np.nan]), "a group has no answer")
+        return ItemEstimate(np.nan, np.array([np.nan]), "a group has no answers")
     means = data.groupby("group")["correct"].transform("mean")
     sizes = data.groupby("group")["correct"].transform("size")
     sign = np.where(data["group"] == 1, 1.0, -1.0)

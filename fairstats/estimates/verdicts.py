@@ -91,7 +91,7 @@ def families(pairs: pd.DataFrame, known: Mapping[str, Benchmark]) -> pd.Series:
         family = {
             "model": f"the answer set {board}, {model}",
             "board": f"the board {board}",
-            "release": "everything analysed together",
+            "release": "all analysed answers",
         }[known[name].family]
         pooled = ", pooled" if attribute == POOLED else ""
         names.append(None if attribute == BASELINE else family + pooled)
@@ -123,7 +123,7 @@ def with_verdicts(
         benchmark = known[str(name)]
         if str(name) not in pairs_of:
             here = differences & estimates["benchmark"].eq(name)
-            estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges and no test"
+            estimates.loc[here, "verdict_reason"] = "the policy bounds gives ranges, not tests"
             continue
         pairs = pd.MultiIndex.from_frame(rows[keys])
         difference = accuracy_difference(
@@ -265,13 +265,13 @@ def _not_judged(counts: pd.DataFrame, asked: Asked) -> pd.Series:
         for group in ("group_a", "group_b")
     )
     reasons = pd.Series("", index=counts.index)
-    reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answer")
+    reasons = reasons.mask((missing_a == n) | (missing_b == n), "a group has no answers")
     reasons = reasons.mask(
         _unequal_samples(counts, asked), "items have different numbers of samples"
     )
     # A variant that was never asked is not a missing answer, but can only be counted as one.
     return reasons.mask(
-        rows_a != rows_b, "the groups were not asked alike; a variant without a row is missing"
+        rows_a != rows_b, "the groups have different numbers of rows, so some variants are missing"
     )
 
 

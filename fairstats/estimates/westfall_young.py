@@ -53,7 +53,7 @@ def joint_pvalues(
     for name, rows in patterns.groupby("benchmark", sort=False):
         policy = missing or known[str(name)].missing
         if policy == "bounds":
-            raise ValueError("adjust='max_t' needs counts: name another policy than bounds")
+            raise ValueError("adjust='max_t' needs counts; choose a policy other than bounds")
         tables.append(item_sums(rows[rows["attribute"] != BASELINE], policy))
     sums = pd.concat(tables, ignore_index=True)
     rng = np.random.default_rng(rng)

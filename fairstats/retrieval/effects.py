@@ -55,7 +55,7 @@ CELLS = (
 CHANGED_SAME, CHANGED_OTHER = "changed_with_same_snippets", "changed_with_other_snippets"
 CHANGE_DIFFERENCE = "change_difference"
 #: The note on every difference.
-NOT_CAUSAL = "an association: items for which other snippets were found may differ otherwise"
+NOT_CAUSAL = "an association only: items with different snippets may also differ in other ways"
 
 _NUMBER = ("estimate", "ci_low", "ci_high", "ci_level", "p_value")
 _TYPES = dict.fromkeys(_NUMBER, "float64") | dict.fromkeys(("top_k", "count", "n"), "int64")
@@ -247,7 +247,7 @@ class _Pairs:
             "ci_method": naming_effect(str(found.method), effect),
             "count": count,
             "n": n,
-            "method_note": "" if n else "no such pair",
+            "method_note": "" if n else "no such pairs",
         }
 
     def _difference(self, other: Mask, same: Mask) -> Row:
@@ -274,11 +274,11 @@ class _Pairs:
         if not (n_other and n_same):
             lacking = [name for name, n in ((OTHER, n_other), (SAME, n_same)) if n == 0]
             named = " and none with ".join(f"{name} snippets" for name in lacking)
-            return row | {"method_note": f"no pair with {named}: nothing to compare"}
+            return row | {"method_note": f"no pairs with {named}, so no comparison"}
         row["estimate"] = changed_other / n_other - changed_same / n_same
         counted = self.items[other | same]
         if len(np.unique(counted)) < len(counted):
-            return row | {"method_note": f"several samples an item: no test; {NOT_CAUSAL}"}
+            return row | {"method_note": f"several samples per item: no test; {NOT_CAUSAL}"}
         table = [[changed_other, n_other - changed_other], [changed_same, n_same - changed_same]]
         p = float(stats.fisher_exact(table).pvalue)
         tested = {"p_value": min(max(p, _LEAST_P), 1.0), "test": "fisher exact"}

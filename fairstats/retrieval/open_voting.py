@@ -88,7 +88,7 @@ def largest_cluster(
         raise ValueError(f"embeddings must have shape (n, d); got {vectors.shape}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-        raise ValueError("an embedding is 0 or not finite: it has no direction")
+        raise ValueError("an embedding is 0 or not finite, so it has no direction")
     if len(vectors) == 1:
         return 0
     unit = vectors / lengths
@@ -139,7 +139,9 @@ def majority_answer(
     """
     if "answer_raw" not in answers:
         remedy = "vote on letters, or collect the answers with their replies"
-        problem = Problem("<answers>", "there are no replies", remedy, column="answer_raw")
+        problem = Problem(
+            "<answers>", "the answers contain no replies", remedy, column="answer_raw"
+        )
         raise InputError([problem])
     names = answers["strategy"].astype("str")
     voted = names.isin(votes_among(names.unique()))
@@ -149,7 +151,7 @@ def majority_answer(
     distinct = sorted(set(texts) - {""})
     vectors = np.asarray(embed(distinct), dtype=np.float64) if distinct else np.empty((0, 1))
     if vectors.ndim != 2 or len(vectors) != len(distinct):
-        raise ValueError(f"embed gave shape {vectors.shape} for {len(distinct)} texts")
+        raise ValueError(f"embed returned shape {vectors.shape} for {len(distinct)} texts")
     place = {text: number for number, text in enumerate(distinct)}
     found = []
     for item, own in rows.groupby(_ITEM, sort=True):

@@ -190,8 +190,10 @@ def _depths(lists: Lists, top_k: Iterable[int] | None) -> list[int]:
         raise ValueError(f"top_k={top_k!r} must be a list of ranks of at least 1, e.g. [5, 10]")
     asked = sorted({check_whole("top_k", k, example=10) for k in listed})
     if asked[-1] > lists.depth:
-        message = f"the lists by {lists.retriever} end at rank {lists.depth}"
-        problem = Problem("top_k", message, "ask for less, or retrieve more", value=str(asked[-1]))
+        message = f"the lists of {lists.retriever} end at rank {lists.depth}"
+        problem = Problem(
+            "top_k", message, "use fewer ranks, or retrieve more snippets", value=str(asked[-1])
+        )
         raise InputError([problem])
     return asked
 
@@ -275,7 +277,7 @@ def _interval(values: npt.NDArray[np.float64], alpha: float) -> Row:
 
 def _note(lists: Lists, attribute: str, interval: Row) -> str:
     if absent := lists.absent(_variants(lists, attribute)):
-        return f"no snippet for {', '.join(' '.join(variant) for variant in absent)}"
+        return f"no snippets for {', '.join(' '.join(variant) for variant in absent)}"
     return "" if interval["exact"] else f"limits: overlaps rounded to 1/{STEPS:,}"
 
 

@@ -98,10 +98,12 @@ def text_overlap(
     alpha = check_alpha(alpha)
     if "answer_raw" not in answers:
         remedy = "collect the answers with their replies"
-        problem = Problem("<answers>", "there are no replies", remedy, column="answer_raw")
+        problem = Problem(
+            "<answers>", "the answers contain no replies", remedy, column="answer_raw"
+        )
         raise InputError([problem])
     if answers.duplicated(list(KEY_COLUMNS)).any():
-        message, remedy = "an answer appears more than once", "drop one"
+        message, remedy = "an answer appears more than once", "delete one"
         raise InputError([Problem("<answers>", message, remedy)])
     known = open_answers(answers, benchmarks).benchmarks
     words = _words(answers["answer_raw"])

@@ -48,7 +48,7 @@ RETRIEVAL_COLUMNS = (
 TEXT_COLUMNS = ("title", "text")
 
 _RETRIEVER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
-_REMEDY = "make the file again with `fairstats retrieve`"
+_REMEDY = "create the file again with `fairstats retrieve`"
 
 
 def context_sha256(snippets: Iterable[str]) -> str:
@@ -143,14 +143,14 @@ def check_retrievals(retrievals: pd.DataFrame, *, path: str = "<frame>") -> pd.D
     unknown = [c for c in frame.columns if c not in (*RETRIEVAL_COLUMNS, *TEXT_COLUMNS)]
     if wrong or unknown or frame.columns.has_duplicates:
         named = ", ".join(sorted(map(str, [*wrong, *unknown]))) or "repeated"
-        problem = Problem(path, "is no retrievals table", _REMEDY, column=named)
+        problem = Problem(path, "is not a retrievals table", _REMEDY, column=named)
         raise InputError([problem])
     if frame.empty:
-        raise InputError([Problem(path, "the table has no row", _REMEDY)])
+        raise InputError([Problem(path, "the table has no rows", _REMEDY)])
     # The schema would truncate them to whole numbers.
     rank = pd.to_numeric(frame["rank"], errors="coerce")
     if len(parts := frame["rank"][rank.notna() & (rank != rank.round())].head(20)):
-        message, remedy = "is no whole number", "number the snippets of a list from 1"
+        message, remedy = "must be a whole number", "number the snippets of a list from 1"
         raise InputError(
             [
                 Problem(
@@ -198,13 +198,13 @@ def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
         (
             frame["rank"] != place,
             "rank",
-            "the ranks of a list have to run from 1 without a gap",
+            "the ranks of a list must run from 1 without gaps",
             _REMEDY,
         ),
         (
             frame.duplicated([*LIST_COLUMNS, "snippet_id"]),
             "snippet_id",
-            "the snippet stands in this list twice",
+            "the snippet is in this list twice",
             _REMEDY,
         ),
         (
@@ -217,13 +217,13 @@ def _list_problems(frame: pd.DataFrame, path: str) -> list[Problem]:
         (
             (place == 1) & (query != first_query),
             "query_sha256",
-            "another retriever had another query for this variant",
-            "retrieve by each of them for the same vignettes",
+            "another retriever used a different query for this variant",
+            "use the same vignettes with each retriever",
         ),
         (
             (snippet != first_snippet) | (length != first_length),
             "query_sha256",
-            "this retriever has another list for the same query",
+            "this retriever has a different list for the same query",
             _REMEDY,
         ),
     ]
@@ -290,11 +290,13 @@ def read_retrievals(
     for path in paths:
         if path.is_dir():
             there = ", ".join(file.name for file in sorted(path.glob(f"*{RETRIEVALS_SUFFIX}"))[:5])
-            problem = Problem(str(path), "is a folder", f"name one file of it: {there or 'none'}")
+            problem = Problem(
+                str(path), "is a folder", f"give a file in it: {there or 'no such file'}"
+            )
             raise InputError([problem])
         if not path.name.endswith(RETRIEVALS_SUFFIX):
-            message = f"is no file of retrievals, whose names end in {RETRIEVALS_SUFFIX}"
-            raise InputError([Problem(str(path), message, "make one with `fairstats retrieve`")])
+            message = f"is not a file of retrievals (its name must end in {RETRIEVALS_SUFFIX})"
+            raise InputError([Problem(str(path), message, "create one with `fairstats retrieve`")])
         frames.append(check_retrievals(load_parquet(read.get(path, path)), path=str(path)))
     if len(frames) == 1:
         return frames[0]
@@ -324,6 +326,12 @@ def write_retrievals(retrievals: pd.DataFrame, path: str | os.PathLike[str]) -> 
     path = Path(path)
     if not path.name.endswith(RETRIEVALS_SUFFIX):
         raise InputError(
-            [Problem(str(path), "is no name for it", f"end it in {RETRIEVALS_SUFFIX}")]
+            [
+                Problem(
+                    str(path),
+                    "is not a valid name for retrievals",
+                    f"end the name in {RETRIEVALS_SUFFIX}",
+                )
+            ]
         )
     return write_parquet(check_retrievals(retrievals, path=str(path)), path)

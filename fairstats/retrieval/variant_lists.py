@@ -142,7 +142,7 @@ def _undeclared(retrievals: pd.DataFrame, known: Mapping[str, Benchmark]) -> Ite
         for column, wrong in unknown.items():
             for value in rows.loc[wrong, column].unique()[:10]:
                 message = f"{name} does not declare it"
-                remedy = "retrieve for the benchmark that the answers are to"
+                remedy = "retrieve again for the benchmark of the answers"
                 yield Problem("<retrievals>", message, remedy, column=column, value=value)
 
 
@@ -191,16 +191,18 @@ def strategy_problems(answers: pd.DataFrame, opened: Iterable[Lists]) -> list[Pr
         lists = by_key.get((name, version, str(asked.retriever)))
         message, k = "", int(asked.top_k or 0)
         if lists is None:
-            message = f"there is no retrieval by {asked.retriever} for {name}, version {version}"
+            message = f"there are no retrievals by {asked.retriever} for {name}, version {version}"
         elif lists.depth < k:
             message = f"the retrievals by {asked.retriever} end at rank {lists.depth}"
         elif absent := lists.absent(lists.benchmark.variants):
             named = ", ".join(" ".join(variant) for variant in absent)
-            message = f"the retrievals by {asked.retriever} have no snippet for {named}"
+            message = f"the retrievals by {asked.retriever} have no snippets for {named}"
         elif other := _asked_otherwise(answers, (name, version, strategy), lists, k):
-            message = f"was asked with other snippets than {asked.retriever} found: {other}"
+            message = (
+                f"was generated with snippets that differ from those of {asked.retriever}: {other}"
+            )
         if message:
-            remedy = "add the file that `fairstats retrieve` wrote for these answers"
+            remedy = "add the file written by `fairstats retrieve` for these answers"
             place = "<answers>"
             problems.append(Problem(place, message, remedy, column="strategy", value=strategy))
     return problems

@@ -209,8 +209,8 @@ def vote_counts(
 
 def nothing_to_vote_on() -> InputError:
     """Return the error for answers that cannot vote."""
-    remedy = "give answers to an item's demographic variants that are no votes themselves"
-    return InputError([Problem("<answers>", "there is no answer to vote on", remedy)])
+    remedy = "give answers to demographic variants that are not votes themselves"
+    return InputError([Problem("<answers>", "there are no answers to vote on", remedy)])
 
 
 def voted_names(strategies: Iterable[str], *, clustered: bool = False) -> dict[str, str]:
@@ -234,7 +234,7 @@ def _single(
     open_answers(answers, benchmarks)
     if answers.duplicated(list(KEY_COLUMNS)).any():
         row = int(np.flatnonzero(answers.duplicated(list(KEY_COLUMNS)))[0])
-        message, remedy = "the same answer stands here a second time", "drop one"
+        message, remedy = "the same answer appears twice", "delete one"
         raise InputError([Problem("<answers>", message, remedy, row=row + 1)])
     names = answers["strategy"].astype("str")
     return answers[~names.isin(votes_among(names.unique()))]
@@ -302,7 +302,7 @@ def _limits(
     clustered: bool,
 ) -> dict[str, Any]:
     if clustered:
-        return {"ci_method": "none", "method_note": "several samples an item: no interval"}
+        return {"ci_method": "none", "method_note": "several samples per item: no interval"}
     accuracy = wilson(int(vote_right.sum()), len(vote_right), alpha=alpha)
     # Rescale from [−1, 1] to [0, 1] and back.
     gain = bounded_mean_interval((1 + vote_right - single) / 2, alpha=alpha)

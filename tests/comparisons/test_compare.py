@@ -154,7 +154,7 @@ def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
     assert found[10]["p_worst_adjusted"].iloc[0] <= 0.05
     for missing in (37, 38):
         assert set(found[missing]["verdict"]) == {"unclear"}
-        note = "what either model did not answer could change the verdict"
+        note = "missing answers of either model could change the verdict"
         assert found[missing]["verdict_reason"].eq(note).all()
 
 
@@ -255,7 +255,7 @@ def test_another_version_of_the_benchmark_is_refused_unless_it_is_asked_for(answ
 
 def test_another_benchmark_is_refused(answers, three_groups):
     new = answers(["AAB"], groups=("white", "black", "asian"), benchmark="three")
-    with pytest.raises(InputError, match="another benchmark"):
+    with pytest.raises(InputError, match="different benchmarks"):
         compare(answers(["AB"]), new, allow_different_items=True, benchmarks=[three_groups])
 
 

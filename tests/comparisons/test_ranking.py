@@ -121,8 +121,8 @@ def test_one_model_alone_is_first_and_last(answers_of):
     ("options", "match"),
     [
         ({"metric": "h"}, "use ad, cfr or accuracy"),
-        ({"adjust": "bh"}, "does not hold all ranks at once"),
-        ({"missing": "bounds"}, "no figure to rank by"),
+        ({"adjust": "bh"}, "does not control all ranks at once"),
+        ({"missing": "bounds"}, "no single estimate to rank by"),
     ],
 )
 def test_options_that_cannot_rank_are_refused(options, match, answers_of):
@@ -175,7 +175,7 @@ def test_board_without_a_ranked_model_has_rows_and_no_comparison(board_of):
 def test_model_asked_for_the_baseline_alone_has_no_rank(answers_of):
     table = rank_models(answers_of(["../AA"] * 40))
     assert table["rank"].isna().all()
-    assert table["method_note"].item() == "no pair of groups was asked"
+    assert table["method_note"].item() == "no pair of groups has answers"
 
 
 # --- Items
@@ -201,14 +201,14 @@ def test_common_items_are_at_least_the_declared_share(lacking, ranked, answers_o
         return
     table = rank_models(answers)
     assert set(table["n"]) == {190}
-    assert of(table, "short")["method_note"].startswith("10 items that other models were asked")
+    assert of(table, "short")["method_note"].startswith("10 items that other models answered")
 
 
 def test_model_without_an_attribute_lacks_all_items(answers_of):
     race = [answers_of(FAIR, model=model) for model in ("whole", "short")]
     sex = answers_of(FAIR, model="whole", attribute="sex", groups=("male", "female"))
     sex = sex[sex["attribute"] == "sex"]
-    with pytest.raises(InputError, match=r"short.*was not asked 200 of the 200 items"):
+    with pytest.raises(InputError, match=r"short.*has no rows for 200 of the 200 items"):
         rank_models(pd.concat([*race, sex]))
 
 

@@ -156,7 +156,9 @@ def test_an_attribute_without_answers_has_no_row(answers_of):
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "pyspark"])
 def test_an_answer_that_stands_there_twice_is_refused(engine, answers_of, in_engine):
     answers = pd.concat([answers_of(["AB", "AA"]), answers_of(["A."])], ignore_index=True)
-    with pytest.raises(InputError, match=r"1 items have an answer more than once .*model=model"):
+    with pytest.raises(
+        InputError, match=r"1 items have the same answer more than once .*model=model"
+    ):
         count_outcomes(in_engine(answers, engine))
 
 

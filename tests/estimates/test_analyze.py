@@ -491,13 +491,13 @@ def crossed(benchmark_file):
     [
         ("crosses", 'crosses = ["race", "age"]', "two other attributes"),
         ("crosses", 'crosses = ["race"]', "two other attributes"),
-        ("crosses", "", "levels but crosses nothing"),
-        ("levels", 'levels = { wm = ["white", "male"] }', "name each group once"),
+        ("crosses", "", "levels but no `crosses`"),
+        ("levels", 'levels = { wm = ["white", "male"] }', "each group exactly once"),
         (
             "levels",
             'levels = { wm = ["white", "male"], bm = ["white", "male"], wf = ["white", "female"], '
             'bf = ["black", "female"] }',
-            "name each group once",
+            "each group exactly once",
         ),
         (
             "levels",
@@ -515,7 +515,7 @@ def test_a_crossing_that_is_none_is_refused(part, text, message, benchmark_file)
 
 def test_the_name_of_the_pooled_attributes_is_taken(benchmark_file):
     file = benchmark_file(sex=SEX.replace("attributes.sex", "attributes.pooled"))
-    with pytest.raises(InputError, match="name of all attributes together"):
+    with pytest.raises(InputError, match="reserved for all attributes together"):
         load_benchmark(file)
 
 
@@ -751,7 +751,7 @@ def test_groups_that_were_not_asked_alike_are_not_judged(policy, answers_of, row
 def test_answers_of_which_none_was_parsed_are_not_called_equivalent(answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(["--"] * 800), "incorrect"), row_of)
     assert pd.isna(verdict)
-    assert "a group has no answer" in note
+    assert "a group has no answers" in note
 
 
 def test_answers_that_are_whole_are_judged(answers_of, row_of):
@@ -768,9 +768,9 @@ def test_answers_that_are_whole_are_judged(answers_of, row_of):
         ({"answer": "a"}, "answer = 'a': is not an option letter"),
         ({"answer": ""}, "answer = '': is not an option letter"),
         ({"answer_key": "Z"}, "answer_key = 'Z': is not an option letter"),
-        ({"status": "refused"}, "an answer stands beside a status other than ok"),
-        ({"answer_key": "B"}, "the item has more than one key"),
-        ({"item_id": "demo-01"}, "the key of item demo-01 is not demo's"),
+        ({"status": "refused"}, "an answer has a status other than ok"),
+        ({"answer_key": "B"}, "the item has more than one answer key"),
+        ({"item_id": "demo-01"}, "the answer key of item demo-01 differs from demo's"),
     ],
 )
 def test_what_would_be_counted_wrong_is_refused(change, said, answers_of):

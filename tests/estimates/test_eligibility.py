@@ -74,9 +74,7 @@ def test_declared_accuracy_needs_neutralized_answers(answers_of, four_keys):
     answers = answers_of(["AA"] * 40)
     assert reason(answers, four_keys) == ""
     found = reason(answers, four_keys, lowest_accuracy=0.3)
-    assert found == (
-        "no answer to a neutralized variant, in which the accuracy has to exceed 30.0%"
-    )
+    assert found == ("no answers to neutralized variants, for which the accuracy must exceed 30.0%")
 
 
 def test_one_group_above_chance_is_enough(answers_of, four_keys):

@@ -65,8 +65,8 @@ def test_a_missing_answer_is_left_out_or_wrong(answers_of):
         (["AA"] * 20, "all right or all wrong"),
         (["BC"] * 20, "all right or all wrong"),
         (["AB"] * 20 + ["AA"], "all right or all wrong"),
-        (["A-", "B-"] * 9, "a group has no answer"),
-        (["A."], "a group has no answer"),
+        (["A-", "B-"] * 9, "a group has no answers"),
+        (["A."], "a group has no answers"),
     ],
 )
 def test_where_there_is_no_finite_estimate_it_is_said(items, reason, answers_of):
@@ -81,7 +81,7 @@ def test_wrong_covariates_are_refused(answers_of):
     with pytest.raises(InputError, match="the item has no covariates") as error:
         gee_logistic(answers, covariates=pd.DataFrame({"item_id": ["item-0"], "x": [1.0]}))
     assert "item-1" in str(error.value)
-    with pytest.raises(InputError, match="item_id: is not there; add it, or name the index so"):
+    with pytest.raises(InputError, match="item_id: is missing; add the column"):
         gee_logistic(answers, covariates=pd.DataFrame({"x": [1.0]}, index=["item-0"]))
     words = pd.DataFrame({"item_id": ["item-0", "item-1"], "x": ["a", "b"]})
     with pytest.raises(InputError, match="is not a number"):

@@ -77,7 +77,7 @@ def test_without_a_flip_nothing_can_be_told(answers):
     found = same_variants(none, none.assign(model="other"), benchmarks=JUDGED)
     assert found.verdict == CANNOT_TELL
     assert found.p_value == 1
-    assert found.sentence() == "cannot tell (no flips that could tell)"
+    assert found.sentence() == "cannot tell (no informative changes of answer)"
     assert np.isnan(found.matched)
 
 
@@ -118,7 +118,7 @@ def test_prone_items_alone_are_different_variants_and_shared_flips_the_same():
     # Items are prone alike: flips correlate, and no more for the same attribute.
     assert found.crossed > 0.1
     assert found.excess_low < 0 < found.excess_high
-    assert "or flips by chance alone" in found.sentence()
+    assert "or random changes" in found.sentence()
     one, other = _flips(1, n=600, shared=0.4)
     assert same_flips(_frame(one), _frame(other), smallest_same=2.5).verdict == SAME
 
@@ -129,7 +129,7 @@ def test_a_weak_agreement_is_neither():
     assert found.ci_low > 1
     assert found.ci_high < 2.5
     assert found.verdict == CANNOT_TELL
-    assert "less than usual" in found.sentence()
+    assert "below the usual level" in found.sentence()
 
 
 def test_missing_answers_follow_the_policy(answers_of, demo):
@@ -161,7 +161,7 @@ def test_several_sets_or_benchmarks_are_refused(answers, answers_of, three_group
     with pytest.raises(InputError, match="several answer sets"):
         same_variants(pd.concat([one, one.assign(model="other")]), one)
     three = answers_of(["AAB"], groups=("white", "black", "asian"), benchmark="three")
-    with pytest.raises(InputError, match="another benchmark"):
+    with pytest.raises(InputError, match="different benchmarks"):
         same_variants(one, three, benchmarks=[three_groups])
 
 
@@ -202,7 +202,9 @@ def test_a_comparison_says_what_the_flips_say(answers):
     old, new = answers(one, model="old"), answers(other, model="new")
     notes = set(compare(old, new, benchmarks=JUDGED)["method_note"])
     assert len(notes) == 1
-    assert notes.pop().startswith("one version is declared; by their flips different variants")
+    assert notes.pop().startswith(
+        "the same version is declared; judged by changes of answer: different variants"
+    )
     # Where the flips do not contradict the declared version there is nothing to say.
     assert set(compare(old, answers(one, model="new"), benchmarks=JUDGED)["method_note"]) == {""}
     unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]

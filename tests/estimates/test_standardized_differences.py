@@ -72,7 +72,7 @@ def test_without_a_covariate_that_varies_it_is_the_plain_difference(constant):
     [
         (["AA", "AB"] * 5, "all right or all wrong"),
         (["BB"] * 5, "all right or all wrong"),
-        (["A.", "B."], "a group has no answer"),
+        (["A.", "B."], "a group has no answers"),
     ],
 )
 def test_where_there_is_none_it_is_said(pairs, reason):
@@ -89,4 +89,4 @@ def test_a_covariate_that_is_the_group_leaves_nothing_to_tell_apart():
 
 
 def test_one_group_alone_has_no_difference():
-    assert accuracy_difference_of(rows_of(["A.", "B."])).reason == "a group has no answer"
+    assert accuracy_difference_of(rows_of(["A.", "B."])).reason == "a group has no answers"

@@ -98,14 +98,14 @@ def test_without_a_pair_of_one_kind_there_is_nothing_to_compare(key_a):
     assert np.isnan(row["estimate"])
     assert np.isnan(row["p_value"])
     assert (row["ci_low"], row["ci_high"], row["n"]) == (-1, 1, 2)
-    assert row["method_note"] == "no pair with other snippets: nothing to compare"
+    assert row["method_note"] == "no pairs with other snippets, so no comparison"
     assert pd.isna(row["test"])
     nothing = table.loc[("wrong_a", CHANGE_DIFFERENCE)]
     assert nothing["method_note"] == (
-        "no pair with other snippets and none with same snippets: nothing to compare"
+        "no pairs with other snippets and none with same snippets, so no comparison"
     )
     cell = table.loc[("wrong_a", CELLS[0])]
-    assert (cell["count"], cell["n"], cell["method_note"]) == (0, 0, "no such pair")
+    assert (cell["count"], cell["n"], cell["method_note"]) == (0, 0, "no such pairs")
     assert np.isnan(cell["estimate"])
 
 
@@ -142,8 +142,8 @@ def test_items_without_a_snippet_are_counted_apart(key_a):
     ("change", "said"),
     [
         (lambda t: t[t["rank"] < 2], "end at rank 1"),
-        (lambda t: t.assign(retriever="dense"), "no retrieval by bm25 for demo, version 1"),
-        (lambda t: t[t["group"] != "black"], "no snippet for race black"),
+        (lambda t: t.assign(retriever="dense"), "no retrievals by bm25 for demo, version 1"),
+        (lambda t: t[t["group"] != "black"], "no snippets for race black"),
     ],
 )
 def test_retrievals_that_are_lacking_in_part_are_refused(key_a, change, said):

@@ -111,9 +111,9 @@ def test_without_replies_nothing_is_embedded(replies):
     assert none["answer_raw"].isna().all()
     with pytest.raises(InputError, match="no replies"):
         majority_answer(replies.drop(columns="answer_raw"), never)
-    with pytest.raises(InputError, match="no answer to vote on"):
+    with pytest.raises(InputError, match="no answers to vote on"):
         open_vote(replies.assign(strategy="majority_vote"), never)
-    with pytest.raises(ValueError, match="embed gave shape"):
+    with pytest.raises(ValueError, match="embed returned shape"):
         majority_answer(replies, lambda texts: [[1.0]])
 
 
@@ -131,7 +131,7 @@ def test_the_command_votes_on_replies_or_says_what_is_not_there(replies, tmp_pat
     command = ["vote", str(source), "--out", str(tmp_path / "v"), "--open"]
     absent = CliRunner().invoke(app, [*command, "--embedder", "nobodys"])
     assert absent.exit_code == 1
-    assert "nobodys: is none of the embedders" in absent.stderr
+    assert "nobodys: is not one of the installed embedders" in absent.stderr
     assert not (tmp_path / "v").exists()
     wrong = CliRunner().invoke(app, [*command, "--similarity", "7"])
     assert wrong.exit_code == 1

@@ -79,7 +79,7 @@ def test_where_all_lists_are_the_same_the_overlap_is_one(demo):
     assert (table["ci_high"] == 1).all()
     np.testing.assert_allclose(table["ci_low"], float(wilson(24, 24).low))
     assert (table["n_identical"] == 24).all()
-    assert table["ci_method"].str.contains("says nothing").all()
+    assert table["ci_method"].str.contains("is not informative").all()
 
 
 def test_a_variant_for_which_nothing_was_found_has_an_empty_list():
@@ -111,8 +111,8 @@ def test_a_group_that_was_not_searched_for_leaves_its_attribute_without_a_figure
         row = table.loc[(attribute, "iou")]
         assert np.isnan(row["estimate"])
         assert (row["ci_low"], row["ci_high"], row["n"], row["n_left_out"]) == (0, 1, 0, 24)
-        assert row["method_note"] == "no snippet for race black"
-        assert row["ci_method"] == "none (no item)"
+        assert row["method_note"] == "no snippets for race black"
+        assert row["ci_method"] == "none (no items)"
     assert table.loc[("sex", "iou"), "estimate"] == 1
 
 
@@ -244,7 +244,7 @@ def test_the_odd_variant_may_be_any_and_the_overlap_is_one_number(demo):
     unseen = float(wilson(0, 24).high)
     low = expected * (1 - unseen)
     np.testing.assert_allclose((row["ci_low"], row["ci_high"]), (low, low + unseen), atol=1e-14)
-    assert row["ci_method"] == "wilson (bootstrap bca says nothing here)"
+    assert row["ci_method"] == "wilson (bootstrap bca is not informative here)"
     assert row["method_note"] == ""
 
 

@@ -48,7 +48,7 @@ def test_pairs_without_a_reply_or_a_word_are_left_out_and_counted():
     nothing = text_overlap(said((None, "a"), (None, "b"))).iloc[0]
     assert np.isnan(nothing["estimate"])
     assert (nothing["ci_low"], nothing["ci_high"], nothing["n"]) == (0, 1, 0)
-    assert nothing["ci_method"] == "none (no item)"
+    assert nothing["ci_method"] == "none (no items)"
 
 
 def test_replies_that_are_all_the_same():
@@ -138,10 +138,10 @@ def test_the_command_compares_snippets_or_replies(demo, tmp_path):
     assert '"measure": "rouge_l"' in texts.stdout
     assert run(retrievals).exit_code == 0
     for wrong, words in (
-        ((answers,), "holds no retrievals"),
-        ((retrievals, "--top-k", 0), "no number of snippets"),
+        ((answers,), "contains no retrievals"),
+        ((retrievals, "--top-k", 0), "must be at least 1"),
         ((retrievals, "--top-k", 11), "end at rank 10"),
-        ((answers, "--text", "--items"), "is for retrievals"),
+        ((answers, "--text", "--items"), "is only for retrievals"),
         ((tmp_path / "x.retrievals.parquet",), "no such file"),
     ):
         done = run(*wrong)

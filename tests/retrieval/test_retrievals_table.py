@@ -58,7 +58,7 @@ def test_a_folder_of_answers_may_hold_them(retrievals, tmp_path):
 @pytest.mark.parametrize(
     ("row", "column", "value", "said"),
     [
-        (1, "rank", 3, "without a gap"),
+        (1, "rank", 3, "without gaps"),
         (1, "rank", 0, "1 to 9999"),
         (1, "rank", 1, "rank"),
         (1, "snippet_id", "s1", "twice"),
@@ -78,8 +78,8 @@ def test_a_folder_of_answers_may_hold_them(retrievals, tmp_path):
             "score = '3.0000000000000004 of demo-01, white': .*rise",
         ),
         (1, "query_sha256", "0" * 64, "0 of demo-01, white': the list has two queries"),
-        (1, "rank", 1.7, "row 2: rank = '1.7': is no whole number; number the snippets"),
-        (1, "rank", "2.5", "row 2: rank = '2.5': is no whole number"),
+        (1, "rank", 1.7, "row 2: rank = '1.7': must be a whole number; number the snippets"),
+        (1, "rank", "2.5", "row 2: rank = '2.5': must be a whole number"),
         (1, "rank", float("inf"), "rank"),
         (1, "rank", None, "rank"),
         (1, "rank", [2], "rank"),
@@ -124,7 +124,7 @@ def test_scores_rise_inside_of_a_list_only(retrievals):
 def test_a_variant_has_one_query_whoever_retrieves(retrievals):
     other = retrievals.assign(retriever="dense")
     assert len(check_retrievals(pd.concat([retrievals, other]))) == 8
-    said = ("query_sha256", "another retriever had another query for this variant")
+    said = ("query_sha256", "another retriever used a different query for this variant")
     changed = other.assign(query_sha256=other["query_sha256"].str[::-1])
     assert problems_of(pd.concat([retrievals, changed])) == [said]
     # Of another version, or about another item, it is another variant.
@@ -152,7 +152,7 @@ def test_a_retriever_has_one_list_for_a_query(retrievals, change):
     assert len(check_retrievals(same)) == 4
     white, black = (same[same["group"] == group] for group in ("white", "black"))
     black = change(black)
-    said = ("query_sha256", "this retriever has another list for the same query")
+    said = ("query_sha256", "this retriever has a different list for the same query")
     assert problems_of(pd.concat([white, black])) == [said]
     # By another retriever, on another version, or for another query it may be another list.
     check_retrievals(pd.concat([white, black.assign(retriever="dense")]))
@@ -167,13 +167,13 @@ def test_other_columns_and_no_row_are_faults(retrievals, tmp_path):
         check_retrievals(retrievals.drop(columns="score"))
     with pytest.raises(InputError, match="no row"):
         check_retrievals(retrievals.head(0))
-    with pytest.raises(InputError, match="end it in"):
+    with pytest.raises(InputError, match="end the name in"):
         write_retrievals(retrievals, tmp_path / "x.parquet")
     write_retrievals(retrievals, tmp_path / "there.retrievals.parquet")
-    with pytest.raises(InputError, match=r"is a folder; name one file of it: there\.retr"):
+    with pytest.raises(InputError, match=r"is a folder; give a file in it: there\.retr"):
         read_retrievals(tmp_path)
     (tmp_path / "x.jsonl").write_text("{}")
-    with pytest.raises(InputError, match="make one with `fairstats retrieve`"):
+    with pytest.raises(InputError, match="create one with `fairstats retrieve`"):
         read_retrievals(tmp_path / "x.jsonl")
     with pytest.raises(InputError, match="no such file"):
         read_retrievals(tmp_path / "x.retrievals.parquet")

@@ -84,7 +84,7 @@ def test_without_answers_there_is_nothing_to_vote_on():
         answers.assign(strategy="majority_vote"),
         answers.iloc[:1].assign(attribute="baseline", group="original"),
     ):
-        with pytest.raises(InputError, match="no answer to vote on"):
+        with pytest.raises(InputError, match="no answers to vote on"):
             majority_vote(rows)
         assert vote_counts(rows).empty
         assert list(vote_counts(rows).columns) == list(VOTE_COLUMNS)
@@ -129,12 +129,12 @@ def test_of_several_samples_each_has_its_vote_and_no_interval():
     row = vote_counts(answers).iloc[0]
     assert (row["items"], row["n"]) == (1, 2)
     assert np.isnan(row["accuracy_vote_low"])
-    assert row["method_note"] == "several samples an item: no interval"
+    assert row["method_note"] == "several samples per item: no interval"
 
 
 def test_an_answer_that_stands_twice_is_refused():
     answers = voters("AAAAAA")
-    with pytest.raises(InputError, match="a second time"):
+    with pytest.raises(InputError, match="appears twice"):
         vote_counts(pd.concat([answers, answers.head(1)]))
 
 
