@@ -332,8 +332,8 @@ def shares_in_points() -> list[tuple[Callable[[], object], str]]:
         # The first line of each pair was once answered "equivalent", 1.0, 11, 200001 and NaN.
         (lambda: verdict(1e-9, 0.25, 0.35, margin=2), "margin=2 must be a share between 0 and 1"),
         (lambda: verdict(0.5, 0.01, -0.01, margin=0.02), "low=0.01 must not exceed high=-0.01"),
-        (lambda: verdict(0.5, -0.1, 0.1, margin=0.02, alpha=5), "alpha=5 must lie"),
-        (lambda: verdict(0.5, -0.1, 0.1, margin=0.02, alpha=0.5), "alpha=0.5 must lie"),
+        (lambda: verdict(0.5, -0.1, 0.1, margin=0.02, alpha=5), "alpha=5 must be between"),
+        (lambda: verdict(0.5, -0.1, 0.1, margin=0.02, alpha=0.5), "alpha=0.5 must be between"),
         (lambda: verdict(1.5, -0.1, 0.1, margin=0.02), "p_adjusted=1.5 must be a p-value"),
         (lambda: verdict("x", -0.1, 0.1, margin=0.02), "p_adjusted='x' must be a p-value"),
         (lambda: verdict(0.5, -25, 0.1, margin=0.02), "low=-25 must be a limit from -1 to 1"),
@@ -341,7 +341,7 @@ def shares_in_points() -> list[tuple[Callable[[], object], str]]:
         (lambda: verdict([0.5] * 3, [0, 0], 0.1, margin=0.02), r"p_adjusted \(3,\), low \(2,\)"),
         (
             lambda: fairstats.minimum_detectable_difference(100, 0.2, power=80),
-            "power=80 must lie between 0 and 1, e.g. 0.8",
+            "power=80 must be between 0 and 1, e.g. 0.8",
         ),
         (lambda: fairstats.samplesize_mcnemar(0.9, 0.8), "p10=0.9 and p01=0.8 must sum"),
         (lambda: fairstats.samplesize_mcnemar(-0.1, 0.2), "p10=-0.1 must be a share"),
@@ -527,7 +527,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     (
         crossed_test,
         dict(zip(("values", "items", "raters"), CROSSED, strict=True)) | {"null": 50},
-        "null=50 must lie between 0 and 1",
+        "null=50 must be between 0 and 1",
     ),
     (
         fairstats.crossed_interval,
@@ -560,7 +560,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, object], str]] = [
     (
         fairstats.plan_ratings,
         {"rate": 0.1, "width": 0.1, "rater_icc": 0.1, "n_raters": 0},
-        "n_raters=0 must be 1 or more",
+        "n_raters=0 must be at least 1",
     ),
     (fairstats.plan_agreement, {"agreement": 80, "width": 0.1}, "agreement=80 must be a share"),
     (fairstats.plan_agreement, {"agreement": 0.8, "width": 10}, "width=10 must be a number"),

@@ -195,7 +195,7 @@ def check_limits(
     if np.any(swapped := low > high):
         raise ValueError(
             f"low={low[swapped][0]} must not exceed high={high[swapped][0]}: "
-            "were the limits swapped?"
+            "are the limits swapped?"
         )
     return low, high
 
@@ -220,7 +220,7 @@ def check_design_effect(design_effect: npt.ArrayLike) -> FloatArray:
     ValueError
         For a number that is not positive, or not finite.
     """
-    must = "be positive and finite, e.g. 1.0 where answers are independent"
+    must = "be positive and finite, e.g. 1.0 if answers are independent"
     return _floats("design_effect", design_effect, must, lambda x: (x > 0) & np.isfinite(x))
 
 
@@ -256,7 +256,7 @@ def check_between(
     ValueError
         If it is outside this range, or is not a single number.
     """
-    must = f"lie between {low:g} and {high:g}, e.g. {example}"
+    must = f"be between {low:g} and {high:g}, e.g. {example}"
     return _one(name, value, must, lambda x: (x > low) & (x < high))
 
 
@@ -302,7 +302,9 @@ def check_resampling(
         one resamples.
     """
     if rng is None:
-        raise ValueError("resampling needs rng=, e.g. rng=1: the interval has to be recomputable")
+        raise ValueError(
+            "resampling needs rng=, e.g. rng=1, so that the interval can be recomputed"
+        )
     check_whole("n_resamples", n_resamples)
     return check_rng(rng)
 

@@ -387,6 +387,6 @@ def _with_fallback(
             found = cohens_h_interval(*row, alpha=alpha)
             limits, name = (found.low, found.high), str(found.method)
         low[i], high[i] = limits
-        why = "no pair" if n == 0 else f"bootstrap {method} says nothing here"
+        why = "no pairs" if n == 0 else f"bootstrap {method} is not informative here"
         names[i] = f"{name} ({why})"
     return names.astype(str)

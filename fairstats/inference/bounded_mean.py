@@ -100,7 +100,7 @@ def bounded_mean_interval(
         return Estimate(np.asarray(estimate), *limits, 1 - alpha, name, np.asarray(n))
 
     if n == 0:
-        return result(float("nan"), 0.0, 1.0, "none (no item)")
+        return result(float("nan"), 0.0, 1.0, "none (no items)")
     x, place = np.unique(x[many > 0], return_inverse=True)
     many = np.bincount(place, weights=many[many > 0]).astype(np.int64)
     # A mean lies between its extreme values, but rounding can move it outside.
@@ -109,7 +109,7 @@ def bounded_mean_interval(
     if x[-1] - x[0] <= 1 / STEPS + _ROUNDING:
         unlike = float(wilson(0, n, alpha=alpha).high)
         low = estimate * (1 - unlike)
-        name = f"wilson (bootstrap {method} says nothing here)"
+        name = f"wilson (bootstrap {method} is not informative here)"
         return result(estimate, low, low + unlike, name)
     other = np.diff(x, prepend=-1.0) >= _ROUNDING
     x, many = x[other], np.add.reduceat(many, np.flatnonzero(other))

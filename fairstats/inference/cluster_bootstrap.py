@@ -97,7 +97,7 @@ def cluster_bootstrap(
 
     k, sizes = int(many.sum()), np.unique(cells.sum(axis=1)[many > 0])
     if k == 0 or sizes[0] == 0:
-        raise ValueError("clusters must have an answer each: leave out those that have none")
+        raise ValueError("each cluster must have an answer; remove those without")
     if n_resamples == "exact":
         if callable(statistic) or len(sizes) != 1:
             raise ValueError(
@@ -193,7 +193,7 @@ def _bootstrap_mean(
     k = int(many.sum())
     if k == 0:
         nothing = (np.asarray(np.nan), np.asarray(-float(largest)), np.asarray(float(largest)))
-        return Estimate(*nothing, 1 - alpha, "none (no item)", np.asarray(0))
+        return Estimate(*nothing, 1 - alpha, "none (no items)", np.asarray(0))
     values, inverse = np.unique(values[many > 0], return_inverse=True)
     many = np.bincount(inverse, weights=many[many > 0]).astype(np.int64)
     total = int(values @ many)
@@ -204,7 +204,7 @@ def _bootstrap_mean(
             np.asarray(max(estimate - half, -largest)),
             np.asarray(min(estimate + half, largest)),
         )
-        name = f"tango (bootstrap {method} says nothing here)"
+        name = f"tango (bootstrap {method} is not informative here)"
         return Estimate(np.asarray(estimate), *limits, 1 - alpha, name, np.asarray(k))
     acceleration = float(mean_acceleration(values, many))
     law = sum_law(k, values, many / k)

@@ -71,7 +71,7 @@ def cochran_q(patterns: npt.ArrayLike, counts: npt.ArrayLike) -> CochranResult:
             f"got {states.shape} and {many.shape}"
         )
     if np.any(states > 1):
-        raise ValueError(f"patterns holds {states.max()}; it must hold 0 and 1 alone")
+        raise ValueError(f"patterns holds {states.max()}; it must contain only 0 and 1")
     k = states.shape[1]
     # Python integers: squares of billions do not fit into 64 bits.
     groups = [int(group) for group in many @ states]

@@ -104,7 +104,7 @@ def crossed_interval(
     x, crossing = _checked(values, items, raters)
     n = len(x)
     if n == 0:
-        return _result(float("nan"), 0.0, 1.0, alpha, "none (no rating)", 0)
+        return _result(float("nan"), 0.0, 1.0, alpha, "none (no ratings)", 0)
     p = _mean(x)
     alike = _alike(x, crossing)
     if alike:
@@ -165,7 +165,7 @@ def crossed_test(
     null = check_between("null", null, example="0.5")
     x, crossing = _checked(values, items, raters)
     if len(x) == 0:
-        return CrossedTest(float("nan"), float("nan"), float("nan"), "none (no rating)")
+        return CrossedTest(float("nan"), float("nan"), float("nan"), "none (no ratings)")
     p = _mean(x)
     alike = _alike(x, crossing)
     if alike:

@@ -102,10 +102,10 @@ def crossed_variance(influence: FloatArray, crossing: Crossing) -> CrossedVarian
     of_items, of_raters, of_cells = (variance for variance, _ in parts)
     single = float(influence @ influence) * n / (n - 1)
     if n_raters == 1:
-        name = "clusters of items (one rater: how raters differ is unknown)"
+        name = "clusters of items (one rater: the variance between raters is unknown)"
         return CrossedVariance(max(of_items, single), n_items - 1.0, name)
     if n_items == 1:
-        name = "clusters of raters (one item: how items differ is unknown)"
+        name = "clusters of raters (one item: the variance between items is unknown)"
         return CrossedVariance(max(of_raters, single), n_raters - 1.0, name)
     both = of_items + of_raters - of_cells
     variance = max(both, of_items, of_raters, of_cells, single)

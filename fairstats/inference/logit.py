@@ -159,7 +159,7 @@ def fit_choices(
                 size /= 2
         theta = theta + size * step
         value = deviance(theta)
-    raise ValueError("Newton's method did not arrive: look for separated choices first")
+    raise ValueError("Newton's method did not converge: check for separated choices first")
 
 
 def influence_on_params(fit: ChoiceFit, scores: FloatArray) -> FloatArray:

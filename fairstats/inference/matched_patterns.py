@@ -151,7 +151,7 @@ def matched_patterns(
     matched = int(((sides[0] == sides[1]) & (sides[0] != 0)).sum())
     expected = float(sum(stratum.moments[0] for stratum in everything))
     if not strata:
-        nothing = "none (the margins leave nothing open)"
+        nothing = "none (the margins determine the table)"
         return MatchedPatterns(
             matched, expected, np.nan, 0.0, np.inf, 1 - alpha, 1.0, nothing, nothing, n, 0
         )

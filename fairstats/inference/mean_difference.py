@@ -90,7 +90,7 @@ def mean_difference(
     n = len(values)
     if n == 0:
         return MeanDifference(
-            np.nan, -largest, largest, 1 - alpha, "none (no item)", 1.0, "none (no item)", 0
+            np.nan, -largest, largest, 1 - alpha, "none (no items)", 1.0, "none (no items)", 0
         )
     mean = float(values.mean())
     # Differences from rounding alone do not count.

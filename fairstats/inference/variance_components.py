@@ -80,7 +80,9 @@ def variance_components(
     >>> round(found.item, 4), round(found.residual, 4), round(found.item_icc, 4)
     (0.1667, 0.1667, 0.5)
     """
-    y = check_numbers("values", values, booleans=True, example="1; leave out what was not judged")
+    y = check_numbers(
+        "values", values, booleans=True, example="1; remove items that were not judged"
+    )
     shapes = y.shape, np.shape(items), np.shape(raters)
     if y.ndim != 1 or len(set(shapes)) > 1:
         got = " and ".join(map(str, shapes))

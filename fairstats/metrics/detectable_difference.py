@@ -36,8 +36,9 @@ def _rows(pairs: Pairs) -> pd.DataFrame:
         n=paired.n,
         test="mcnemar midp",
         method_note=[
-            f"detected with {POWER:.0%} power by a test at level {alpha:g}/{size}, which Holm's "
-            "procedure asks of the smallest p-value of the family, at the upper limit of the share "
+            f"detected with {POWER:.0%} power by a test at level {alpha:g}/{size}, as Holm's "
+            "procedure requires for the smallest p-value of the family, at the upper limit of "
+            "the share "
             "of discordant pairs"
             if size > 1
             else f"detected with {POWER:.0%} power by one test at level {alpha:g}, at the upper "

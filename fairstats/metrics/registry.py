@@ -18,7 +18,7 @@ def _found() -> dict[str, Metric]:
         for value in vars(import_module(file.name)).values():
             if isinstance(value, Metric) and found.setdefault(value.name, value) is not value:
                 raise ValueError(
-                    f"two metrics are named {value.name!r}; rename that in {file.name}"
+                    f"two metrics are named {value.name!r}; rename the one in {file.name}"
                 )
     return dict(sorted(found.items(), key=lambda named: (named[1].order, named[0])))
 

@@ -114,7 +114,7 @@ def test_units_are_computed_apart():
 def test_where_no_resample_differs_another_interval_stands_in_and_is_named():
     found, expected = bootstrap([700, 0, 0, 101]), tango(0, 0, 801)
     assert (found.ci_low, found.ci_high) == (expected.low, expected.high)
-    assert str(found.ci_method) == "tango (bootstrap bca says nothing here)"
+    assert str(found.ci_method) == "tango (bootstrap bca is not informative here)"
 
     found, share = bootstrap([801, 0], "proportion"), wilson(801, 801)
     assert (found.ci_low, found.ci_high) == (share.low, share.high)
@@ -150,7 +150,7 @@ def test_a_function_that_is_nan_for_a_resample_has_no_interval():
         rng=1,
     )
     assert np.isnan(found.ci_low)
-    assert str(found.ci_method) == "none (bootstrap bca says nothing here)"
+    assert str(found.ci_method) == "none (bootstrap bca is not informative here)"
 
 
 @pytest.mark.parametrize("alpha", [1e-6, 0.001, 0.05])

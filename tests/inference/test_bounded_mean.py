@@ -25,7 +25,7 @@ def test_without_an_item_nothing_is_known():
     found = bounded_mean_interval([])
     assert np.isnan(found.estimate)
     assert limits(found) == (0, 1)
-    assert (int(found.n), found.ci_method) == (0, "none (no item)")
+    assert (int(found.n), found.ci_method) == (0, "none (no items)")
     none = bounded_mean_interval([0.5, 1], [0, 0])
     assert np.isnan(none.estimate)
 
@@ -35,7 +35,7 @@ def test_items_of_one_value_leave_room_for_those_that_were_not_seen(n):
     all_the_same = bounded_mean_interval(np.ones(n))
     expected = wilson(n, n)
     np.testing.assert_allclose(limits(all_the_same), (expected.low, 1), atol=1e-12)
-    assert "says nothing here" in all_the_same.ci_method
+    assert "is not informative here" in all_the_same.ci_method
     none_the_same = bounded_mean_interval(np.zeros(n))
     np.testing.assert_allclose(limits(none_the_same), (0, wilson(0, n).high), atol=1e-12)
     between = bounded_mean_interval(np.full(n, 1 / 3))
@@ -157,7 +157,9 @@ def test_multiplicity_order_and_reflection_change_nothing():
 def test_values_of_one_step_are_one_value(values, method):
     found = bounded_mean_interval(values, method=method)
     alone = bounded_mean_interval(np.full(len(values), np.mean(values)), method=method)
-    assert found.ci_method == alone.ci_method == f"wilson (bootstrap {method} says nothing here)"
+    assert (
+        found.ci_method == alone.ci_method == f"wilson (bootstrap {method} is not informative here)"
+    )
     assert float(found.estimate) == pytest.approx(np.mean(values), abs=1e-15)
     np.testing.assert_allclose(limits(found), limits(alone), rtol=0, atol=1e-14)
     assert found.ci_high - found.ci_low == pytest.approx(float(wilson(0, 20).high))

@@ -46,7 +46,7 @@ def test_groups_that_agree_on_every_item_give_p_1():
 def test_what_is_no_pattern_is_refused():
     with pytest.raises(ValueError, match="k at least 2"):
         cochran_q([[1], [0]], [1, 1])
-    with pytest.raises(ValueError, match="0 and 1 alone"):
+    with pytest.raises(ValueError, match="only 0 and 1"):
         cochran_q([[1, 2]], [1])
 
 

@@ -46,7 +46,7 @@ def test_without_a_rating_nothing_is_known():
     found = crossed_interval([], [], [])
     assert np.isnan(found.estimate)
     assert limits(found) == (0, 1)
-    assert (int(found.n), found.ci_method) == (0, "none (no rating)")
+    assert (int(found.n), found.ci_method) == (0, "none (no ratings)")
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.25])
@@ -210,7 +210,7 @@ def test_p_is_below_alpha_exactly_where_the_interval_leaves_out_the_null(seed):
 def test_the_degenerate_tests():
     nothing = crossed_test([], [], [], null=0.5)
     assert np.isnan([nothing.statistic, nothing.df, nothing.p_value]).all()
-    assert nothing.method == "none (no rating)"
+    assert nothing.method == "none (no ratings)"
     ties = crossed_test(np.full(6, 0.5), np.arange(6), np.zeros(6), null=0.5)
     assert (ties.statistic, ties.p_value) == (0, 1)
     assert ties.method == "score over items (all ratings are equal)"
@@ -226,7 +226,9 @@ def test_the_degenerate_tests():
     sure = crossed_test(np.ones(9000), np.arange(9000), np.arange(9000) % 7, null=0.5)
     assert 0 < sure.p_value < 1e-300
     rater = crossed_test([1, 0, 1, 1], range(4), ["r"] * 4, null=0.5)
-    assert rater.method == ("clusters of items, score t (one rater: how raters differ is unknown)")
+    assert rater.method == (
+        "clusters of items, score t (one rater: the variance between raters is unknown)"
+    )
     assert rater.df == 3
     with pytest.raises(ValueError, match="null=1"):
         crossed_test([1, 0], [1, 2], [1, 2], null=1)

@@ -111,7 +111,7 @@ def _estimate(table: RatingCounts, coefficient: Coefficient, level: Level) -> tu
         only = table.categories[int(np.argmax(counts))]
         return float("nan"), f"0 / 0: all ratings are {only!r}"
     if coefficient == "positive" and counts[-1] == 0:
-        return float("nan"), f"0 / 0: no rating is {table.categories[-1]!r}"
+        return float("nan"), f"0 / 0: no ratings are {table.categories[-1]!r}"
     observed, expected = (float(x) for x in table.disagreement(table.many, coefficient, level))
     estimate = 1 - observed / expected
     if coefficient == "krippendorff":
@@ -134,7 +134,7 @@ def _on_the_rarer(table: RatingCounts) -> str:
     observed, expected = table.disagreement(table.many, "positive", "nominal")
     share = 1 - float(observed) / float(expected)
     return (
-        f"{percent:.1%} of pairs agree, but where one rater says {table.categories[-1]!r} "
+        f"{percent:.1%} of pairs agree, but if one rater says {table.categories[-1]!r}, "
         f"another does so in only {share:.1%}"
     )
 
@@ -174,7 +174,7 @@ def _of_law(
     resampled, undefined = law.of(coefficient, level)
     note = ""
     if undefined > _NOTED:
-        without = "no such rating" if coefficient == "positive" else "ratings in one category alone"
+        without = "no such ratings" if coefficient == "positive" else "ratings in only one category"
         note = f"{undefined:.2g} of the resamples have {without}"
     if undefined > MOST_UNDEFINED:
         return float("nan"), float("nan"), "none (undefined in too many resamples)", note

@@ -371,7 +371,7 @@ def krippendorff_alpha(
     check_choice("level", level, get_args(Level))
     table = rating_counts(ratings, categories, ordered=level != "nominal")
     if level == "interval" and any(isinstance(label, str) for label in table.categories):
-        raise ValueError("labels of an interval level have to be numbers")
+        raise ValueError("labels of an interval level must be numbers")
     return _coefficient(
         table, "krippendorff", level=level, n_resamples=n_resamples, rng=rng, alpha=alpha
     )

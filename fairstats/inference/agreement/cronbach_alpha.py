@@ -72,7 +72,7 @@ def cronbach_alpha(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Reliability
     takers, items = table.shape
     total = float(table.sum(axis=1).var(ddof=1)) if takers > 1 else 0.0
     if items < 2 or total <= 1e-20:
-        nothing = "none (takers or items are too few, or all alike)"
+        nothing = "none (too few takers or items, or all alike)"
         return Reliability(np.nan, -np.inf, 1.0, 1 - alpha, nothing, takers, items)
     estimate = items / (items - 1) * (1 - float(table.var(axis=0, ddof=1).sum()) / total)
     degrees = takers - 1, (takers - 1) * (items - 1)

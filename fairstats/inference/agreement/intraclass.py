@@ -122,7 +122,7 @@ def intraclass_correlation(
     n, k = whole.shape
     note = ""
     if n < 2 or k < 2:
-        note = "fewer than two raters, or than two items that all of them rated"
+        note = "fewer than two raters, or fewer than two items that all of them rated"
     elif np.ptp(whole) == 0:
         note = "all ratings are equal"
     found = (np.nan,) * 3 if note else _estimate(whole, name, kind, mean_of_raters, alpha)
@@ -133,11 +133,11 @@ def _checked(ratings: pd.DataFrame | npt.ArrayLike) -> npt.NDArray[np.float64]:
     try:
         table = np.asarray(ratings, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("ratings have to be numbers; code grades as 0, 1, 2, ...") from None
+        raise ValueError("ratings must be numbers; code grades as 0, 1, 2, ...") from None
     if table.ndim != 2:
         raise ValueError(f"ratings have {table.ndim} dimension(s); expected items × raters")
     if np.isinf(table).any():
-        raise ValueError("ratings have to be finite; NaN stands for a missing one")
+        raise ValueError("ratings must be finite; use NaN for a missing rating")
     return table
 
 

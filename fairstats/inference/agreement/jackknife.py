@@ -223,10 +223,10 @@ def _clusters(left: LeaveOneOut) -> tuple[dict[str, FloatArray], str]:
     others = bool(np.all(left.raters[:, 0] > _SOME))
     unknown = []
     if not several_items:
-        unknown.append("one item: how items differ is unknown")
+        unknown.append("one item: the variance between items is unknown")
     if not others:
         who = {1: "one rater", 2: "two raters"}.get(n_raters, "one rater is in every pair")
-        unknown.append(f"{who}: how raters differ is unknown")
+        unknown.append(f"{who}: the variance between raters is unknown")
     known = (several_items, others, several_items and others)
     sums = (left.items, left.raters, left.cells)
     clusters = {kind: of for kind, of, use in zip(_KINDS, sums, known, strict=True) if use}

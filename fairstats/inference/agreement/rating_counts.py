@@ -202,16 +202,14 @@ def rating_counts(
     observed = labels.dropna().unique()
     if categories is None:
         if ordered and any(isinstance(label, str) for label in observed):
-            raise ValueError("categories= has to give the order of labels that are text")
+            raise ValueError("categories= must give the order of text labels")
         try:
             categories = sorted(observed)
         except TypeError:
-            raise ValueError(
-                "labels are of kinds that cannot be sorted; give categories="
-            ) from None
+            raise ValueError("labels of these types cannot be sorted; give categories=") from None
     index = pd.Index(list(categories), dtype=object)
     if index.has_duplicates:
-        raise ValueError(f"categories has {index[index.duplicated()][0]!r} twice")
+        raise ValueError(f"categories contains {index[index.duplicated()][0]!r} twice")
     place = index.get_indexer(labels)
     place[labels.isna().to_numpy()] = -1
     if len(unknown := labels[(place < 0) & labels.notna().to_numpy()]):

@@ -254,7 +254,7 @@ def test_neither_the_order_of_items_nor_that_of_raters_moves_an_interval(name):
 def test_the_note_says_how_seldom_raters_agree_on_what_is_rare():
     # 95 items unanimous, five with one of three reports: 96.7% of pairs agree, kappa is below 0.
     rare = [["yes", "no", "no"]] * 5 + [["no"] * 3] * 95
-    said = "96.7% of pairs agree, but where one rater says 'yes' another does so in only 0.0%"
+    said = "96.7% of pairs agree, but if one rater says 'yes', another does so in only 0.0%"
     for name in BY_MARGINS:
         found = FUNCTIONS[name](rare)
         assert found.estimate < 0
@@ -331,7 +331,7 @@ def test_positive_agreement_needs_two_ratings(ratings):
 def test_positive_agreement_where_nobody_reports(positive):
     found = positive_agreement([["n", "n", "n"]] * 9, positive=positive)
     assert np.isnan([found.estimate, *limits(found)]).all()
-    assert found.note == "0 / 0: no rating is 'positive'"
+    assert found.note == "0 / 0: no ratings are 'positive'"
     assert found.n == 9
     with pytest.raises(ValueError, match="positive has no label"):
         positive_agreement([["n", "n"]], positive=[])
@@ -354,7 +354,7 @@ def test_positive_agreement_needs_resamples_with_a_report():
     found = positive_agreement([["y", "y", "n"]] * 2 + [["n"] * 3] * 98, positive="y")
     assert found.estimate == 0.5
     assert np.isnan(limits(found)).all()
-    assert "0.13 of the resamples have no such rating" in found.note
+    assert "0.13 of the resamples have no such ratings" in found.note
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
@@ -398,8 +398,8 @@ def test_levels_differ_where_near_is_not_far():
     [
         (([["a", "b"]],), {"categories": ["a"]}, "'b' is not among"),
         (([["a", "b"]],), {"categories": ["a", "b", "a"]}, "'a' twice"),
-        (([["a", "b"]], "ordinal"), {}, "categories= has to give the order"),
-        (([["a", "b"]], "interval"), {"categories": ["a", "b"]}, "have to be numbers"),
+        (([["a", "b"]], "ordinal"), {}, "categories= must give the order"),
+        (([["a", "b"]], "interval"), {"categories": ["a", "b"]}, "must be numbers"),
         (([["a", "b"]], "ratio"), {}, "level='ratio' is unknown"),
         (([["a", 1]],), {}, "cannot be sorted"),
         (([["a", "b"]],), {"alpha": 1}, "alpha"),

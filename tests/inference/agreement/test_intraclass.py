@@ -69,7 +69,7 @@ def test_items_without_all_ratings_are_left_out_and_counted():
 @pytest.mark.parametrize(
     ("ratings", "options", "message"),
     [
-        ([["minor", "severe"], ["none", "none"]], {}, "have to be numbers"),
+        ([["minor", "severe"], ["none", "none"]], {}, "must be numbers"),
         ([1, 2, 3], {}, "1 dimension"),
         ([[1, np.inf], [2, 3]], {}, "finite"),
         ([[1, 2], [2, 3]], {"kind": "both"}, "kind"),

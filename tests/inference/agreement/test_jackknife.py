@@ -171,7 +171,9 @@ def test_the_variance_of_percent_agreement_is_that_of_pairs_that_share_an_item_o
 @pytest.mark.parametrize("name", NOMINAL)
 def test_two_raters_say_nothing_of_others(name):
     found, (low, high, method) = limits(name, *rows("yy nn ny nn yn nn yy nn nn yy"))
-    assert method == "items jackknife, wilson t (two raters: how raters differ is unknown)"
+    assert (
+        method == "items jackknife, wilson t (two raters: the variance between raters is unknown)"
+    )
     assert low < found.estimate < high
 
 
@@ -179,7 +181,8 @@ def test_one_who_is_in_every_pair_says_nothing_of_others():
     # a with b, a with c: without a there is no pair.
     found, (low, high, method) = limits("percent", *rows("yy. nn. y.n n.n yn. y.y"))
     assert method == (
-        "items jackknife, wilson t (one rater is in every pair: how raters differ is unknown)"
+        "items jackknife, wilson t "
+        "(one rater is in every pair: the variance between raters is unknown)"
     )
     assert low < found.estimate < high
 
@@ -187,13 +190,13 @@ def test_one_who_is_in_every_pair_says_nothing_of_others():
 def test_one_rater_who_repeats_agrees_with_nobody_else():
     value, task = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2]
     _, (low, high, method) = limits("percent", value, task, [0] * 6)
-    assert method == "items jackknife, wilson t (one rater: how raters differ is unknown)"
+    assert method == "items jackknife, wilson t (one rater: the variance between raters is unknown)"
     assert 0 < low < high < 1
 
 
 def test_one_item_says_nothing_of_others():
     found, (low, high, method) = limits("percent", *rows("yyynn"))
-    assert method == "raters jackknife, wilson t (one item: how items differ is unknown)"
+    assert method == "raters jackknife, wilson t (one item: the variance between items is unknown)"
     assert 0 <= low < found.estimate < high <= 1
     # Several tasks of it are still one.
     value, task, rater = rows("yyynn nnnyn")
@@ -207,7 +210,8 @@ def test_one_item_and_two_raters():
     assert (low, high) == pytest.approx((0, float(wilson(0, 1).high)))
     assert method == (
         "percent agreement's, chance held (leaving one out changes nothing) "
-        "(one item: how items differ is unknown; two raters: how raters differ is unknown)"
+        "(one item: the variance between items is unknown; "
+        "two raters: the variance between raters is unknown)"
     )
 
 
