@@ -299,7 +299,7 @@ def _version(benchmark: Benchmark, given: str | None) -> str:
     if given is None:
         return declared[0] if len(declared) == 1 else ""
     if given not in declared:
-        message = f"is no version of {benchmark.name}"
+        message = f"is not a version of {benchmark.name}"
         remedy = f"use one of {', '.join(declared)}"
         raise InputError([Problem("--benchmark-version", message, remedy, value=given)])
     return given
@@ -316,7 +316,7 @@ def _answers(paths: Sequence[str | os.PathLike[str]], benchmark: Benchmark) -> p
     own = answers[answers["benchmark"] == benchmark.name].reset_index(drop=True)
     if own.empty:
         named = ", ".join(sorted(map(str, answers["benchmark"].unique())))
-        message, remedy = f"hold no answer to {benchmark.name}", "name its answers"
+        message, remedy = f"contain no answers to {benchmark.name}", "give answers to it"
         where = ", ".join(map(str, paths))
         raise InputError([Problem(where, message, remedy, column="benchmark", value=named)])
     return own

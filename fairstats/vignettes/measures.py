@@ -37,7 +37,7 @@ KEY, DISTRACTOR, NO_OPTION = "key", "distractor", ""
 
 _DTYPES = dict.fromkeys(MEASURE_COLUMNS, "str") | {"value": "float64"}
 _EMPTY = ("benchmark_version", "option", "role")
-_REMEDY = "make it again with `fairstats vignettes audit`"
+_REMEDY = "create it again with `fairstats vignettes audit`"
 _LONGEST = 200
 # What differs by less differs by floating point alone.
 _ROUNDING = 1e-9
@@ -100,7 +100,7 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     """
     if list(measures.columns) != list(MEASURE_COLUMNS):
         found = ", ".join(map(str, measures.columns))[:_LONGEST]
-        message = "has other columns than a table of measures"
+        message = "does not have the columns of a table of measures"
         raise InputError([Problem(path, message, _REMEDY, value=printable(found))])
     table = measures.copy()
     numbers = pd.to_numeric(table["value"], errors="coerce").to_numpy(dtype=float)
@@ -111,7 +111,12 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
         said = str(table["value"].iloc[row])
         problems.append(
             Problem(
-                path, "is no finite number", _REMEDY, row=int(row) + 1, column="value", value=said
+                path,
+                "must be a finite number",
+                _REMEDY,
+                row=int(row) + 1,
+                column="value",
+                value=said,
             )
         )
     if problems:
@@ -132,7 +137,7 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     )
     for row in np.flatnonzero(share)[:10]:
         said = str(table["value"].iloc[row])
-        message = "is no share from 0 to 1"
+        message = "must be a share from 0 to 1"
         problems.append(
             Problem(path, message, _REMEDY, row=int(row) + 1, column="value", value=said)
         )
@@ -141,7 +146,9 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
         one = table.iloc[row]
         said = f"{one['item_id']}, {one['group']}, {one['measure']}"
         message = "is measured twice"
-        problems.append(Problem(path, message, "name one file of it", row=int(row) + 1, value=said))
+        problems.append(
+            Problem(path, message, "give only one file of it", row=int(row) + 1, value=said)
+        )
     if problems:
         raise InputError(problems)
     return table.sort_values(names, ignore_index=True)
@@ -150,7 +157,7 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
 def _text_problems(table: pd.DataFrame, path: str) -> Iterator[Problem]:
     for column in MEASURE_COLUMNS[:-1]:
         for row, value in _faulty(table[column], column in _EMPTY):
-            message = f"is no printable text of at most {_LONGEST} characters"
+            message = f"must be printable text of at most {_LONGEST} characters"
             yield Problem(
                 path, message, _REMEDY, row=row + 1, column=column, value=printable(str(value)[:80])
             )

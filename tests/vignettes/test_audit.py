@@ -97,10 +97,10 @@ def test_plain_substitution_is_compared(vignettes, answers, demo):
 
 
 def test_what_cannot_be_is_refused(vignettes, answers, demo):
-    with pytest.raises(InputError, match="is no version of demo"):
+    with pytest.raises(InputError, match="is not a version of demo"):
         audit_vignettes(vignettes, benchmark_version="9")
     mine = replace(vignettes, benchmark=replace(demo, name="mine"))
-    with pytest.raises(InputError, match="hold no answer to mine"):
+    with pytest.raises(InputError, match="contain no answers to mine"):
         audit_vignettes(mine, [answers])
 
 

@@ -41,9 +41,9 @@ def test_what_is_written_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"value": np.inf}, "row 1: value = 'inf': is no finite number"),
-        ({"value": "high"}, "row 1: value = 'high': is no finite number"),
-        ({"value": 7.0}, "row 1: value = '7.0': is no share"),
+        ({"value": np.inf}, "row 1: value = 'inf': must be a finite number"),
+        ({"value": "high"}, "row 1: value = 'high': must be a finite number"),
+        ({"value": 7.0}, "row 1: value = '7.0': must be a share"),
         ({"role": "other"}, "row 1: role = 'other': does not fit the option"),
         ({"option": ""}, "row 1: role = 'key': does not fit the option"),
         ({"item_id": ""}, "row 1: item_id"),
@@ -60,7 +60,7 @@ def test_a_fault_is_named(changed, said):
 
 
 def test_other_columns_and_a_measure_that_stands_twice_are_refused(tmp_path):
-    with pytest.raises(InputError, match="other columns"):
+    with pytest.raises(InputError, match="does not have the columns"):
         check_measures(pd.DataFrame([ROW]).drop(columns="role"))
     for name in "ab":
         write_measures(measures_frame([ROW]), tmp_path / f"{name}.measures.parquet")
@@ -70,5 +70,5 @@ def test_other_columns_and_a_measure_that_stands_twice_are_refused(tmp_path):
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path):
     (tmp_path / "a.measures.parquet").write_text("text")
-    with pytest.raises(InputError, match=r"a\.measures\.parquet: not a parquet file"):
+    with pytest.raises(InputError, match=r"a\.measures\.parquet: is not a parquet file"):
         read_measures(tmp_path)

@@ -145,8 +145,8 @@ def read_built(folder: Path) -> Built:
         When a file is missing, or not laid out as ``fairstats vignettes run`` writes it.
     """
     if not (folder / BUILD).is_file():
-        remedy = "name the folder that `fairstats vignettes run` wrote"
-        raise InputError([Problem(str(folder), f"holds no {BUILD}", remedy)])
+        remedy = "give the folder written by `fairstats vignettes run`"
+        raise InputError([Problem(str(folder), f"contains no {BUILD}", remedy)])
     refuse_links([path for path in folder.iterdir() if path.suffix in (".json", ".jsonl", ".csv")])
     declared = json_value(folder / BUILD)
     if problems := list(_wrong_build(declared, str(folder / BUILD))):
@@ -172,7 +172,7 @@ def read_built(folder: Path) -> Built:
     for record in _records(folder / FILTERED):
         kept = {"true": True, "false": False}.get(str(record.fields.get("kept")).lower())
         if not record.fields.get("item_id") or kept is None:
-            no_row: Wrong = ("kept", record.fields.get("kept"), "is no row of item_id and kept")
+            no_row: Wrong = ("kept", record.fields.get("kept"), "must have item_id and kept")
             problems += _said([no_row], folder / FILTERED, record)
         filtered.append(
             {name: record.fields.get(name) or "" for name in ("item_id", "decided_by", "reason")}
@@ -201,7 +201,7 @@ Wrong = tuple[str, Any, str]
 
 
 def _said(wrong: Iterable[Wrong], path: Path, record: Record) -> list[Problem]:
-    remedy = "use the folder as `fairstats vignettes run` left it"
+    remedy = "use the folder as `fairstats vignettes run` wrote it"
     return [
         Problem(
             str(path),
@@ -216,9 +216,9 @@ def _said(wrong: Iterable[Wrong], path: Path, record: Record) -> list[Problem]:
 
 
 def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
-    remedy = "use the folder as `fairstats vignettes run` left it"
+    remedy = "use the folder as `fairstats vignettes run` wrote it"
     if not isinstance(declared, dict):
-        yield Problem(path, "is no object", remedy)
+        yield Problem(path, "must be an object", remedy)
         return
     for name in _DECLARED:
         if name not in declared:
@@ -227,13 +227,13 @@ def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
         yield Problem(path, "is unknown", remedy, column="keep", value=str(declared["keep"]))
     for name in ("name", "title", "licence", "citation"):
         if not isinstance(declared.get(name, ""), str):
-            yield Problem(path, "is no text", remedy, column=name)
+            yield Problem(path, "must be text", remedy, column=name)
     options = declared.get("options", [])
     if not isinstance(options, list) or not all(isinstance(o, str) and o for o in options):
-        yield Problem(path, "is no list of letters", remedy, column="options")
+        yield Problem(path, "must be a list of letters", remedy, column="options")
     agents = declared.get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(a, dict) for a in agents.values()):
-        yield Problem(path, "is no table of stages", remedy, column="agents")
+        yield Problem(path, "must be a table of stages", remedy, column="agents")
     seen: set[str] = {ORIGINAL, NEUTRALIZED}
     attributes = declared.get("attributes", {})
     for name, one in attributes.items() if isinstance(attributes, dict) else [("", None)]:
@@ -241,14 +241,14 @@ def _wrong_build(declared: Any, path: str) -> Iterator[Problem]:
         one = one if isinstance(one, dict) else {}
         groups = one.get("groups")
         if not is_name(name) or name in (BASELINE, POOLED) or not isinstance(groups, dict):
-            yield Problem(path, "is no attribute with groups", remedy, column=column)
+            yield Problem(path, "must be an attribute with groups", remedy, column=column)
             continue
         if not {"label", "pairs"} <= {*one}:
-            yield Problem(path, "has no label or no pairs", remedy, column=column)
+            yield Problem(path, "needs label and pairs", remedy, column=column)
         for group in groups:
             # An item's variants are named by their groups alone.
             if not is_name(group) or group in seen:
-                message = "is no name, or another attribute's group too"
+                message = "is not a valid name, or is also a group of another attribute"
                 yield Problem(path, message, "rename the group", column=column, value=group)
             seen.add(group)
 
@@ -258,16 +258,16 @@ def _wrong_item(
 ) -> Iterator[Wrong]:
     item_id, options = row.get("item_id"), row.get("options")
     if not isinstance(item_id, str) or not is_name(item_id) or item_id in seen:
-        yield "item_id", item_id, "is no name, or appears twice"
+        yield "item_id", item_id, "is not a valid name, or appears twice"
     if not isinstance(options, dict) or {*options} != {*letters}:
-        yield "options", options, f"has other letters than {', '.join(letters)}"
+        yield "options", options, f"must have the letters {', '.join(letters)}"
     elif not all(isinstance(text, str) for text in options.values()):
-        yield "options", options, "holds what is no text"
+        yield "options", options, "must contain only text"
     if row.get("answer_key") not in letters:
-        yield "answer_key", row.get("answer_key"), "is none of the options"
+        yield "answer_key", row.get("answer_key"), "must be one of the options"
     for name in (ORIGINAL, NEUTRALIZED):
         if not _is_text(row.get(name)):
-            yield name, None, "is no text"
+            yield name, None, "must be text"
 
 
 def _item(row: Mapping[str, Any], letters: list[str]) -> BuiltItem:
@@ -285,19 +285,19 @@ def _wrong_variant(
 ) -> Iterator[Wrong]:
     item_id, attribute, group = (row.get(name) for name in ("item_id", "attribute", "group"))
     if item_id not in items:
-        yield "item_id", item_id, "is no neutralized item"
+        yield "item_id", item_id, "is not a neutralized item"
     elif (attribute, group) not in groups:
         yield "group", f"{attribute}, {group}", "is not declared"
     elif (item_id, attribute, group) in seen:
         yield "item_id", item_id, f"has two variants for {attribute}, {group}"
     if row.get("text") is not None and not _is_text(row["text"]):
-        yield "text", None, "is no text, or too long to be judged"
+        yield "text", None, "must be text that is not too long to judge"
     if row.get("outcome") not in OUTCOMES:
-        yield "outcome", row.get("outcome"), f"is none of {', '.join(OUTCOMES)}"
+        yield "outcome", row.get("outcome"), f"must be one of {', '.join(OUTCOMES)}"
     if not isinstance(row.get("kept"), bool):
-        yield "kept", row.get("kept"), "is neither true nor false"
+        yield "kept", row.get("kept"), "must be true or false"
     if not isinstance(row.get("problems", []), list):
-        yield "problems", row["problems"], "is no list"
+        yield "problems", row["problems"], "must be a list"
 
 
 def _variant(row: Mapping[str, Any]) -> Variant:

@@ -72,5 +72,5 @@ def prompt_of(item: Item, build: Build) -> Prompt:
 
 
 def _without_a_word(action: str, reason: str, said: Got[Verdict]) -> tuple[bool, str]:
-    missing = f"no verdict of the model ({said.status}: {said.detail})"
+    missing = f"no verdict from the model ({said.status}: {said.detail})"
     return action == "keep", "; ".join(filter(None, [reason, missing]))

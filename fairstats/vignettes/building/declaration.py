@@ -122,27 +122,27 @@ def load_build(path: Path, connect: Connect) -> Build:
 
     for key in _TEXTS:
         if not _is_line(declared.get(key)):
-            wrong(key, "has to be a text of one line", "declare it")
+            wrong(key, "must be one line of text", "declare it")
     try:
         check_name(str(declared.get("name")))
     except InputError as error:
         wrong("name", error.problems[0].message, error.problems[0].remedy)
     if not _is_line(declared.get("items")):
-        wrong("items", "has to name a file", "name the JSON Lines file of the questions")
+        wrong("items", "must be the name of a file", "give the JSON Lines file of the questions")
     else:
         try:
             file_inside(path.parent, declared["items"], path=path, key="items")
         except InputError as error:
             problems += error.problems
     if not _is_line(declared.get("description", "-")):
-        wrong("description", "has to be a text of one line", "correct it, or leave it out")
+        wrong("description", "must be one line of text", "correct it, or remove it")
     choices = {"generator": GENERATORS, "keep": KEEP}
     for key, allowed in choices.items():
         if declared.get(key, allowed[0]) not in allowed:
             wrong(key, "is unknown", f"use one of {', '.join(allowed)}")
     rounds = declared.get("rounds", MOST_ROUNDS)
     if type(rounds) is not int or not 1 <= rounds <= MOST_ROUNDS:
-        wrong("rounds", "has to be a number of rounds", f"use 1 to {MOST_ROUNDS}")
+        wrong("rounds", "must be a number of rounds", f"use 1 to {MOST_ROUNDS}")
     generator, keep = (declared.get(key, allowed[0]) for key, allowed in choices.items())
     filtering, generating = (_table(declared, key) for key in ("filter", "generate"))
     ask = filtering.get("ask", "none" if filtering.get("model", "none") == "none" else "doubtful")
@@ -150,7 +150,7 @@ def load_build(path: Path, connect: Connect) -> Build:
         wrong("filter.ask", "is unknown", f"use one of {', '.join(ASK)}")
     sees_options = generating.get("sees_options", False)
     if not isinstance(sees_options, bool):
-        wrong("generate.sees_options", "has to be true or false", "write one of them")
+        wrong("generate.sees_options", "must be true or false", "write true or false")
     varied = read_attributes(declared, path, problems)
     agents = read_agents(declared, wrong, connect, generator=generator, keep=keep, ask=ask)
     if problems:

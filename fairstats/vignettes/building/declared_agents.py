@@ -78,17 +78,17 @@ def read_agents(
     if generator == "substitute":
         for stage in ("generate", "fuse"):
             if stage in declared:
-                remedy = 'leave it out, or use generator = "agents"'
+                remedy = 'remove it, or use generator = "agents"'
                 wrong(stage, 'is not used with generator = "substitute"', remedy)
     elif not agents["generate"].asks:
-        wrong("generate.model", "has to be named", 'name one, or use generator = "substitute"')
+        wrong("generate.model", "is missing", 'give a model, or use generator = "substitute"')
     if "validate" not in declared:
-        wrong("validate", "has to be declared", 'name its model, or write model = "none"')
+        wrong("validate", "is missing", 'add it with a model, or with model = "none"')
     elif not agents["validate"].asks and keep == "as intended":
-        remedy = 'name one, or use keep = "sound"'
+        remedy = 'give a model, or use keep = "sound"'
         wrong("validate.model", 'keep = "as intended" needs a model\'s answers', remedy)
     if ask != "none" and not agents["filter"].asks:
-        wrong("filter.model", f'ask = "{ask}" needs a model', 'name one, or use ask = "none"')
+        wrong("filter.model", f'ask = "{ask}" needs a model', 'give a model, or use ask = "none"')
     return agents
 
 
@@ -98,7 +98,7 @@ def _agent(table: object, stage: str, wrong: Wrong, connect: Connect) -> Declare
         stage, NOBODY, MappingProxyType({}), MappingProxyType({"model": NOBODY}), connect
     )
     if not isinstance(table, Mapping):
-        wrong(stage, "has to be a table", f"write [{stage}]")
+        wrong(stage, "must be a table", f"write [{stage}]")
         return nobody
     known = ("model", *_OWN.get(stage, ()), *sorted(_OPTIONS))
     # The file's path is added by `wrong`.
@@ -106,7 +106,7 @@ def _agent(table: object, stage: str, wrong: Wrong, connect: Connect) -> Declare
         wrong(str(problem.column), problem.message, problem.remedy)
     model = table.get("model")
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
-        wrong(f"{stage}.model", "has to be a model's name", 'name one, or write "none"')
+        wrong(f"{stage}.model", "must be the name of a model", 'give one, or write "none"')
         return nobody
     if model == NOBODY:
         return nobody
@@ -115,7 +115,7 @@ def _agent(table: object, stage: str, wrong: Wrong, connect: Connect) -> Declare
         if _fits(key, table[key]):
             options[key] = tuple(table[key]) if key == "price" else table[key]
         else:
-            wrong(f"{stage}.{key}", "has to be " + _kind(key), "correct it")
+            wrong(f"{stage}.{key}", "must be " + _kind(key), "correct it")
     shaping = {"model": model} | {k: options[k] for k in _SHAPING if k in options}
     found = Declared(stage, model, MappingProxyType(options), MappingProxyType(shaping), connect)
     try:
@@ -140,9 +140,9 @@ def _fits(key: str, value: object) -> bool:
 
 def _kind(key: str) -> str:
     kinds = {
-        "base_url": "an address, https://host/v1",
+        "base_url": "an address such as https://host/v1",
         "batch": "true or false",
-        "price": "dollars for a million tokens of prompt and of completion, [2, 8]",
+        "price": "the dollars per million tokens of prompt and of completion, e.g. [2, 8]",
     }
     return kinds.get(key, "a number")
 

@@ -47,7 +47,7 @@ def read_attributes(declared: Mapping[str, Any], path: Path, problems: list[Prob
     """Read ``[attributes.*]``; what is wrong there is added to `problems`."""
     tables = declared.get("attributes")
     if not isinstance(tables, Mapping) or not tables:
-        message, remedy = "has to declare one at least", "add [attributes.race], for example"
+        message, remedy = "must declare at least one attribute", "add one, e.g. [attributes.race]"
         problems.append(Problem(str(path), message, remedy, column="attributes"))
         return Varied((), {}, {})
     faults = [
@@ -83,41 +83,45 @@ def _faults(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     seen = {ORIGINAL, NEUTRALIZED}
     for name, table in tables.items():
         if name in (BASELINE, POOLED) or not _is_name(name):
-            yield name, "is no name for an attribute of a benchmark", "use another"
+            yield name, "is not a valid name for an attribute", "use another name"
         if not isinstance(table, Mapping):
-            yield name, "has to be a table", f"write [attributes.{name}]"
+            yield name, "must be a table", f"write [attributes.{name}]"
             continue
         if not _is_name(table.get("label")):
-            yield f"{name}.label", "has to be a text", "name it for readers"
+            yield f"{name}.label", "must be text", "write a label for readers"
         groups = table.get("groups")
         if not isinstance(groups, Mapping) or len(groups) < 2:
-            yield f"{name}.groups", "has to hold two groups or more", "name each with its label"
+            yield f"{name}.groups", "must have two or more groups", "give each group a label"
             continue
         pairs, levels = table.get("pairs"), table.get("levels", {})
         if not _are_lists(pairs):
-            yield f"{name}.pairs", "has to hold pairs of groups", 'write [["white", "black"]]'
+            yield f"{name}.pairs", "must contain pairs of groups", 'write [["white", "black"]]'
         if not isinstance(levels, Mapping) or not _are_lists(
             [table.get("crosses", []), *levels.values()]
         ):
-            yield name, "crosses others in another way than benchmarks do", "see cpv.toml"
+            yield name, "has an invalid `crosses` or `levels`", "see cpv.toml"
         words = table.get("words")
         words = words if isinstance(words, Mapping) else {}
         directions = table.get("directions", {})
         directions = directions if isinstance(directions, Mapping) else {"": directions}
         for key, given in (("words", words), ("directions", directions)):
             for group in sorted(set(given) - set(groups)):
-                yield f"{name}.{key}.{group}", "is none of the groups", "correct it"
+                yield f"{name}.{key}.{group}", "is not one of the groups", "correct it"
         for group, label in groups.items():
             if not _is_name(group) or not _is_name(label):
-                message = f"has to have a label of up to {_LENGTH} printable characters"
-                yield f"{name}.groups.{group}", message, "name it for readers"
+                message = f"must have a label of up to {_LENGTH} printable characters"
+                yield f"{name}.groups.{group}", message, "write a label for readers"
             if group in seen:
-                yield f"{name}.groups.{group}", "stands for another variant", "use another name"
+                yield (
+                    f"{name}.groups.{group}",
+                    "is already the name of another variant",
+                    "use another name",
+                )
             seen.add(group)
             own = words.get(group)
             if not isinstance(own, list) or not own or not all(map(_is_name, own)):
-                remedy = f'list the words that name it, e.g. {group} = ["white"]'
-                yield f"{name}.words.{group}", "has to name the group", remedy
+                remedy = f'list the words for the group, e.g. {group} = ["white"]'
+                yield f"{name}.words.{group}", "must name the group", remedy
             if directions.get(group, "neutral") not in DIRECTIONS:
                 remedy = f"use one of {', '.join(DIRECTIONS)}"
                 yield f"{name}.directions.{group}", "is unknown", remedy

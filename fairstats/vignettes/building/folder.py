@@ -80,24 +80,26 @@ class BuildFolder:
         if not path.is_file():
             there = [name for name in FILES if (self.path / name).exists()]
             if there:
-                message = f"holds {there[0]}, and no {BUILD} that tells of what"
-                raise InputError([Problem(str(self.path), message, "name another folder")])
+                message = f"contains {there[0]} but no {BUILD}"
+                raise InputError([Problem(str(self.path), message, "use another folder")])
             return
         try:
             found = parse_json(path.read_text(encoding="utf-8"))
             made_with = {key: found[key] for key in ("declared", "items_sha256", "prompts")}
         except (ValueError, LookupError, TypeError, RecursionError):
-            raise InputError([Problem(str(path), "is no build's", "name another folder")]) from None
+            raise InputError(
+                [Problem(str(path), "is not the file of a build", "use another folder")]
+            ) from None
         now = json.loads(json.dumps(self._made_with()))
         problems = [
             Problem(
                 str(path),
-                f"was made with {_shown(old)}, now it is {_shown(new)}",
+                f"was {_shown(old)} in the earlier run, but is now {_shown(new)}",
                 remedy,
                 column=key,
             )
             for key, old, new in _differences(made_with, now)
-            for remedy in ["name another folder, or undo the change"]
+            for remedy in ["use another folder, or undo the change"]
         ]
         if problems:
             raise InputError(problems)

@@ -40,13 +40,13 @@ def print_plan(items: Sequence[Item], build: Build) -> None:
     for stage in STAGES:
         declared = build.agents[stage]
         if not prompts[stage]:
-            print(f"{stage}: nothing is asked")
+            print(f"{stage}: no requests")
             continue
         said = declared.connected().estimate(list_tasks(prompts[stage]))
         print(f"{stage} ({declared.model}): {said}")
     if build.generator == "agents" and build.rounds > 1:
         print(
-            f"That is the first of up to {build.rounds} rounds: each further one asks generate, "
+            f"This is the first of up to {build.rounds} rounds: each further one asks generate, "
             "fuse and validate again for the variants that failed, with their last text. A broken "
             "reply is asked for once more."
         )

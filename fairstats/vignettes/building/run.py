@@ -159,7 +159,7 @@ def _run(folder: BuildFolder, items: Sequence[Item], agents: dict[str, Agent], s
     if stage != "validate":
         under_way = sum(attempt.outcome is None for attempt in written.attempts)
         said = (
-            f"{stage}: {under_way:,} of {len(written.attempts):,} variants without a fault so far"
+            f"{stage}: {under_way:,} of {len(written.attempts):,} variants without a problem so far"
         )
         return Built(items_path, f"{summary}\n{said}", None)
     rounds = rounds_frame(written.attempts)
@@ -197,4 +197,6 @@ def _say(agents: dict[str, Agent], text: str) -> None:
 
 
 def _nothing_left(path: Path) -> InputError:
-    return InputError([Problem(str(path), "no item is left", "the file says why of each")])
+    return InputError(
+        [Problem(str(path), "no items are left", "see the reason for each item in the file")]
+    )

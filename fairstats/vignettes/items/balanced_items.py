@@ -52,7 +52,7 @@ def balanced_items(
 def most_balanced(change: pd.DataFrame, share: float) -> tuple[pd.Index, str]:
     """The items whose variants leak most alike, and what to say of them."""
     if change.empty:
-        return change.index, "no item has this measure of both groups"
+        return change.index, "no item has this measure for both groups"
     imbalance = change.abs().max(axis=1)
     limit = float(np.quantile(imbalance, share, method="inverted_cdf"))
     items = change.index[imbalance <= limit + _ROUNDING]

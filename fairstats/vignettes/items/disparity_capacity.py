@@ -104,7 +104,7 @@ def benchmarking_capacity(
     Raises
     ------
     InputError
-        Where a kind is of several benchmarks or versions, or balanced items are given without
+        If a kind has several benchmarks or versions, or balanced items are given without
         "adversarial" answers.
 
     Notes
@@ -146,7 +146,7 @@ def benchmarking_capacity(
     alpha = check_alpha(alpha)
     if balanced is not None and (ADVERSARIAL not in answers or BALANCED in answers):
         remedy = f'give the answers of "{ADVERSARIAL}" and not those of "{BALANCED}"'
-        raise InputError([Problem("<answers>", "balanced items of no answers", remedy)])
+        raise InputError([Problem("<answers>", "there are balanced items but no answers", remedy)])
     figures: dict[tuple[str, str, Pair], list[tuple[str, _Figures]]] = {}
     for kind, table in answers.items():
         name, patterns, policy = _opened(kind, table, missing, benchmarks)
@@ -187,7 +187,7 @@ def _opened(
     versions = patterns[["benchmark", "benchmark_version"]].drop_duplicates()
     if len(versions) > 1:
         value = ", ".join(versions["benchmark"] + " " + versions["benchmark_version"])
-        message, remedy = "several benchmarks or versions", "filter the answers first"
+        message, remedy = "contains several benchmarks or versions", "filter the answers first"
         raise InputError([Problem(f"<{kind}>", message, remedy, value=value)])
     (name,) = known
     policy = missing or known[name].missing

@@ -136,7 +136,7 @@ def _discrimination(own: pd.DataFrame, alpha: float) -> Iterator[Row]:
     beyond = there["discrimination_high"] < 0
     yield _share("discrimination", "share negative beyond chance", beyond, alpha, chance)
     without = whole["discrimination"].isna()
-    reason = "answer sets too few, or all alike on the item; " + note
+    reason = "too few answer sets, or all the same on the item; " + note
     yield _share("discrimination", "share without", without, alpha, reason)
 
 

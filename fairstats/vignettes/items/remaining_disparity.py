@@ -47,8 +47,8 @@ QUANTITIES = (DIFFERENCE, GEE, WITHIN, *SLOPES, BALANCED, SHARE_GEE, SHARE_WITHI
 
 #: The covariates of a variant.
 _LEAKS = [KEY, DISTRACTOR]
-_UNCLEAR = "not given: the difference itself is not clear enough to take a share of it"
-_UNRELATED = "the answers are to other variants than those whose text was measured"
+_UNCLEAR = "not reported: the difference is too uncertain to calculate a share of it"
+_UNRELATED = "the answers are to variants other than the measured ones"
 _SELECTED = "the model took part in selecting the items"
 # What differs by less differs by floating point alone.
 _ROUNDING, _DECIMALS = 1e-12, 12
@@ -56,7 +56,9 @@ _ROUNDING, _DECIMALS = 1e-12, 12
 _LEAST_P = float(np.finfo(np.float64).tiny)
 _NO_ANSWERS = "missing='bounds' gives no answers to fit"
 
-_BETWEEN = "working independence: differences between items enter, of which leakage may be a sign"
+_BETWEEN = (
+    "working independence: differences between items are included, and leakage may reflect them"
+)
 _WRONG_SIGN = (
     "no effect of leakage: more leakage of a distractor to group a goes with a larger difference"
 )
@@ -234,7 +236,7 @@ def _of_group(table: pd.DataFrame, attribute: str, group: str) -> pd.DataFrame:
 def _overlap(a: pd.DataFrame, b: pd.DataFrame, change: pd.DataFrame) -> Row:
     """How far the laws of the advantage, key minus distractor, of both groups overlap."""
     if change.empty:
-        return _none(OVERLAP, "no item has this measure of both groups")
+        return _none(OVERLAP, "no item has this measure for both groups")
     # What differs by floating point alone does not differ.
     own = [
         np.sort((side[KEY] - side[DISTRACTOR])[change.index].round(_DECIMALS)) for side in (a, b)

@@ -24,7 +24,7 @@ from fairstats.vignettes.findings import findings_frame, flags_frame
 ASPECT, MEASURE = "items", "selection"
 DIFFERENCE = "selecting model minus others"
 ONE_SIDED = "one-sided flips"
-FLAG = "flips to one side only: a sign of selection"
+FLAG = "one-sided changes of answer: a sign of selection"
 
 _PAIR = ["benchmark", "benchmark_version", "attribute", "group_a", "group_b"]
 _SET = ["model", "strategy"]

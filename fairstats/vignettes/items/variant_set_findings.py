@@ -124,6 +124,6 @@ def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
             for side in "ab"
         )
         found = SameVariants(**{name: pair[name] for name in SameVariants.__dataclass_fields__})
-        flag = f"declared {pair['declared']}, flips say {pair['verdict']}"
+        flag = f"declared {pair['declared']}, by changes of answer {pair['verdict']}"
         rows.append({"aspect": ASPECT, "flag": flag, "detail": f"{sides}: {found.sentence()}"})
     return flags_frame(rows)

@@ -79,21 +79,21 @@ def within_items(
     alpha = check_alpha(alpha)
     values, n = differences.to_numpy(dtype=float), len(differences)
     mean = float(values.mean()) if n else np.nan
-    plain = ItemEstimate(mean, (values - mean) / (n - 1)) if n > 1 else _no("one item alone")
+    plain = ItemEstimate(mean, (values - mean) / (n - 1)) if n > 1 else _no("only one item")
     kept = [place for place, name in enumerate(changes) if (changes[name].abs() > 1e-12).any()]
-    slopes = [_nothing("the covariate changes for no item")] * changes.shape[1]
+    slopes = [_nothing("the covariate does not change for any item")] * changes.shape[1]
     if n == 0:
-        return _without("no item with an answer for both groups", plain, changes, n)
+        return _without("no item has answers for both groups", plain, changes, n)
     design = np.column_stack([np.ones(n), changes.iloc[:, kept].to_numpy(dtype=float)])
     # On one scale, so that the covariates' units decide nothing.
     scale = np.sqrt((design**2).mean(axis=0))
     design = design / scale
     if np.linalg.matrix_rank(design) < design.shape[1]:
-        reason = "a covariate changes alike for all items, or follows from another"
+        reason = "a covariate changes in the same way for all items, or follows from another"
         return _without(reason, plain, changes, n)
     if not kept or np.ptp(values) == 0:
         found = mean_difference(values, largest=1.0, alpha=alpha)
-        note = "all items have one difference" if kept else "no covariate changes for any item"
+        note = "all items have the same difference" if kept else "no covariate changes for any item"
         if kept:
             slopes = [_nothing(note)] * changes.shape[1]
         return WithinItems(plain, plain, (_of_mean(found, note), *slopes), n)
@@ -102,7 +102,7 @@ def within_items(
     residuals = values - design @ params
     leverage = ((design @ bread) * design).sum(axis=1)
     if n <= len(params) or (leverage > _LEVERAGE).any() or (np.abs(residuals) < _NOTHING).all():
-        return _without("too few items to tell how the covariates count", plain, changes, n)
+        return _without("too few items to estimate the effect of the covariates", plain, changes, n)
     influence = (design @ bread) * (residuals / (1 - leverage))[:, None] / scale
     params = params / scale
     rows = [

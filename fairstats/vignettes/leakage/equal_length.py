@@ -81,11 +81,13 @@ def at_equal_length(
         return row | {"note": "fewer than three items"}
     if not spread:
         if x[0] == 0:
-            return mean_row(differences, largest, alpha) | {"note": "all texts are of equal length"}
-        return row | {"note": "one text is longer by as many words in every item"}
+            return mean_row(differences, largest, alpha) | {
+                "note": "all texts have the same length"
+            }
+        return row | {"note": "the difference in length is the same in every item"}
     leverage = 1 / n + (x - x.mean()) ** 2 / spread
     if leverage.max() > 1 - 1e-9:
-        return row | {"note": "the texts of one item alone are of another length"}
+        return row | {"note": "only one item has texts of different length"}
     slope = float(((x - x.mean()) * y).sum() / spread)
     estimate = float(y.mean() - slope * x.mean())
     # What each item's value adds to the intercept.
@@ -96,7 +98,7 @@ def at_equal_length(
     note = f"each new word more {slope:+.4f}; {near} of {n} items within {_NEAR} words; length "
     row |= {"estimate": estimate, "note": note + "is itself changed by naming an option"}
     if error <= 1e-12:
-        return row | {"note": "the values follow the length without error: no interval"}
+        return row | {"note": "the values follow the length exactly, so there is no interval"}
     reach = float(stats.t.isf(alpha / 2, n - 2)) * error
     return row | {
         "ci_low": estimate - reach,

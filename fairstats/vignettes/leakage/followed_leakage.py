@@ -225,7 +225,7 @@ def _followed(
 def _group_rows(mine: pd.DataFrame, alpha: float) -> list[Row]:
     """The figures of one unit, measure and group."""
     if mine.empty:
-        reason = "no wrong answer to a variant that points to a distractor"
+        reason = "no wrong answers to variants that point to a distractor"
         return [_none(quantity, reason) for quantity in (FOLLOWED, EXPECTED, EXCESS)]
     count, n = int(mine["followed"].sum()), len(mine)
     limits = wilson(count, n, alpha=alpha)
@@ -284,7 +284,7 @@ def _mean(quantity: str, rows: pd.DataFrame, column: str, alpha: float) -> Row:
     """The mean over items of the mean of each."""
     values = rows.groupby("item_id")[column].mean().to_numpy(dtype=float)
     if len(values) == 0:
-        return _none(quantity, "no item with two such answers")
+        return _none(quantity, "no item has two such answers")
     found = mean_difference(values, largest=max(1.0, float(np.abs(values).max())), alpha=alpha)
     names = ("estimate", "ci_low", "ci_high", "ci_method", "p_value", "test", "n")
     return {name: getattr(found, name) for name in names} | {"quantity": quantity}

@@ -57,7 +57,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 1
     0
     """
     if most < 0:
-        raise ValueError("most has to be 0 or more")
+        raise ValueError("most must be at least 0")
     variant = ["item_id", "attribute", "group"]
     wide = {
         name: measures[measures["measure"] == name]

@@ -37,7 +37,7 @@ _OF_PAIRS = {
     "distractors": "distractors difference",
 }
 _CHANCE = "exact mean over the added texts of all other items of this group"
-_UNEQUAL = "of several distractors the mean, so that one that is named counts less than the key"
+_UNEQUAL = "the mean over several distractors, so one named distractor counts less than the key"
 
 
 def leakage_findings(

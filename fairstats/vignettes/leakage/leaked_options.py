@@ -32,13 +32,13 @@ def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> p
         & (measures["attribute"] != BASELINE)
     ]
     if own.empty:
-        message = f"no measure of leakage of {', '.join(sorted(benchmarks))}"
-        remedy = f"measure its vignettes: {', '.join(ADJUSTED_FOR)}"
+        message = f"no measure of leakage for {', '.join(sorted(benchmarks))}"
+        remedy = f"measure its vignettes first: {', '.join(ADJUSTED_FOR)}"
         raise InputError([Problem("<measures>", message, remedy, column="measure")])
     twice = own[own.duplicated([*VARIANT, "option"])]
     if not twice.empty:
         value = ", ".join(twice[[*VARIANT, "option"]].iloc[0])
-        raise InputError([Problem("<measures>", "appears twice", "drop one", value=value)])
+        raise InputError([Problem("<measures>", "appears twice", "delete one", value=value)])
     return own
 
 

@@ -87,7 +87,7 @@ def release_vignettes(
     Raises
     ------
     InputError
-        When nobody has reviewed the variants, or somebody has and `unreviewed` is asked for, no
+        When the variants have not been reviewed, or somebody has and `unreviewed` is asked for, no
         item is left, or the folder holds files of these names with other content. Nothing is
         written then.
 
@@ -98,9 +98,11 @@ def release_vignettes(
     version give the same bytes.
     """
     if not is_name(version):
-        raise InputError([Problem(f"--version {version!r}", "is no name", "use e.g. 1")])
-    message = "is not as `fairstats vignettes run` and `review` leave it"
-    with laid_out(folder, message, "build it again, or take it from where it was built"):
+        raise InputError(
+            [Problem(f"--version {version!r}", "is not a valid version", "use e.g. 1")]
+        )
+    message = "is not as `fairstats vignettes run` and `review` wrote it"
+    with laid_out(folder, message, "build it again, or copy the original folder"):
         return _release(Path(folder), version, Path(out), unreviewed=unreviewed)
 
 
@@ -148,11 +150,11 @@ def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Rele
 def _nothing_left(built: Built, without: pd.DataFrame) -> InputError:
     place = str(built.path)
     problems = [
-        Problem(place, f"{one['stage']}: {one['reason']}", "no item is left", column="item_id",
+        Problem(place, f"{one['stage']}: {one['reason']}", "no items are left", column="item_id",
                 value=one["item_id"])
         for one in without.drop_duplicates("item_id").to_dict("records")
     ]  # fmt: skip
-    return InputError(problems or [Problem(place, "holds no item", "build one first")])
+    return InputError(problems or [Problem(place, "contains no items", "build some first")])
 
 
 def _beside(review: Review, *, reviewed: bool) -> dict[str, str]:
@@ -183,9 +185,9 @@ def _decided(review: Review, *, unreviewed: bool) -> pd.DataFrame | None:
         remedy = "release without --unreviewed, or build into another folder"
         raise InputError([Problem(place, "was reviewed", remedy)])
     if not unreviewed and not judged:
-        message = "nobody has reviewed the variants"
+        message = "the variants have not been reviewed"
         remedy = (
-            "use `fairstats vignettes review`, or release what says so of itself (--unreviewed)"
+            "use `fairstats vignettes review`, or release them marked as unreviewed (--unreviewed)"
         )
         raise InputError([Problem(place, message, remedy)])
     return decisions(review) if judged else None

@@ -3,8 +3,8 @@
 A text is judged once by reviewers who do not know of each other, and where they disagree once more,
 knowing what all of them said. It is accepted
 
-- the first time, where nobody finds a fault;
-- the second time, where for each dimension fewer than half find a fault;
+- the first time, where no reviewer reports a problem;
+- the second time, where for each dimension fewer than half report a problem;
 
 and otherwise rejected, but for the first time when they disagree: then it is open. A dimension in
 which all find a fault rejects at once. Fewer than two judgements decide nothing.
@@ -90,14 +90,14 @@ def _decided(
     text, edited = review.text(key), key in review.edited
     seen = [one for one in review.rounds if one.texts.get(key) == text]
     if not seen:
-        message = "the edited text was not judged" if edited else "was not handed out"
+        message = "the edited text has no judgements" if edited else "was not assigned"
         return _row(OPEN, message)
     last = seen[-1]
     judged, faults = found[last.number - 1].get(key, (0, {}))
     facts = {"round": last.number, "times": len(seen), "judgements": judged,
              "faults": ", ".join(f"{name} {n}" for name, n in faults.items() if n)}  # fmt: skip
     if judged < FEWEST:
-        said = "nobody judged" if judged == 0 else "one reviewer alone judged"
+        said = "no judgements" if judged == 0 else "only one judgement"
         return _row(OPEN, f"{said} this text in round {last.number}") | facts
     rubric = last.handed_out.rubric
     all_find = [name for name, count in faults.items() if count == judged]
@@ -105,12 +105,14 @@ def _decided(
     if len(seen) > 1:
         half = [name for name, count in faults.items() if 2 * count >= judged]
         if half:
-            return _row(REJECTED, f"at least half find a fault: {_labels(half, rubric)}") | facts
+            return (
+                _row(REJECTED, f"at least half report a problem: {_labels(half, rubric)}") | facts
+            )
     elif all_find:
-        return _row(REJECTED, f"all find a fault: {_labels(all_find, rubric)}") | facts
+        return _row(REJECTED, f"all report a problem: {_labels(all_find, rubric)}") | facts
     elif split:
         return _row(OPEN, f"reviewers disagree: {_labels(split, rubric)}") | facts
-    said = "nobody finds a fault" if not split else "fewer than half find a fault"
+    said = "no reviewer reports a problem" if not split else "fewer than half report a problem"
     return _row(EDITED if edited else ACCEPTED, said) | facts
 
 

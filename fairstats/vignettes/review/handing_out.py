@@ -36,7 +36,7 @@ class Consensus:
     decisions : pandas.DataFrame
         `fairstats.vignettes.review.decisions.DECISION_COLUMNS`.
     assigned : Assigned or None
-        The next round; None where nothing has to be judged again.
+        The next round; None where no variants have to be judged again.
     notes : tuple of str
         What to know before the forms go out.
     """
@@ -87,15 +87,17 @@ def assign_review(
     """
     review = read_review(read_built(Path(folder)))
     if review.rounds:
-        remedy = "take in what reviewers hand in; another review needs a folder of its own"
+        remedy = "import the reviewers' judgements, or use a separate folder for another review"
         place = str(round_folder(Path(folder), 1))
-        raise InputError([Problem(place, "was handed out before", remedy)])
+        raise InputError([Problem(place, "was already assigned", remedy)])
     if not review.keys:
-        message = "holds no item of which every variant was kept"
-        raise InputError([Problem(str(folder), message, "there is nothing to review")])
+        message = "contains no items with all variants kept"
+        raise InputError(
+            [Problem(str(folder), message, "build the benchmark again with more items")]
+        )
     if load_rubric(rubric).compares != "nothing":
-        remedy = "name one that compares nothing"
-        raise InputError([Problem(str(rubric), "is no rubric for single variants", remedy)])
+        remedy = "choose a rubric that compares `nothing`"
+        raise InputError([Problem(str(rubric), "is not a rubric for single variants", remedy)])
     return _handed_out(review, review.keys, {}, Path(raters), rubric, replicates, seed)
 
 
@@ -138,19 +140,19 @@ def next_round(
     if dry_run:
         return Consensus(table, None, tuple(notes))
     if not review.rounds:
-        remedy = "hand it out with `fairstats vignettes review assign`"
-        raise InputError([Problem(str(folder), "is not being reviewed", remedy)])
+        remedy = "assign it with `fairstats vignettes review assign`"
+        raise InputError([Problem(str(folder), "is not under review", remedy)])
     last = review.rounds[-1]
     if last.ratings is None or (last.missing and not incomplete):
-        some = "no judgement is there"
+        some = "there are no judgements"
         if last.ratings is not None:
             some = f"{last.missing:,} of {len(last.handed_out.key):,} judgements are missing"
-        remedy = "take them in with `fairstats vignettes review import`"
-        remedy += "" if last.ratings is None else ", or go on without them (--incomplete)"
+        remedy = "import them with `fairstats vignettes review import`"
+        remedy += "" if last.ratings is None else ", or continue without them (--incomplete)"
         raise InputError([Problem(str(last.handed_out.path), some, remedy)])
     again = to_judge_again(table)
     if not again:
-        return Consensus(table, None, (*notes, "nothing has to be judged again"))
+        return Consensus(table, None, (*notes, "no variants have to be judged again"))
     facts = json_value(round_folder(folder, 1) / FACTS)
     said = said_of(last)
     with tempfile.TemporaryDirectory() as temporary:
@@ -176,7 +178,7 @@ def _notes(review: Review, table: pd.DataFrame) -> Iterable[str]:
         yield f"round {last.number}: {asked - last.missing:,} of {asked:,} judgements"
     few = int(((table["decision"] == OPEN) & (table["judgements"] < FEWEST)).sum())
     if few:
-        yield f"{few:,} variants have fewer than {FEWEST} judgements of their text: undecided"
+        yield f"{few:,} variants have fewer than {FEWEST} judgements and are undecided"
 
 
 def _first_raters(review: Review, folder: Path) -> Path:
@@ -227,7 +229,7 @@ def _handed_out(
 def _enough(raters: Path, replicates: int | Mapping[str, int]) -> int | Mapping[str, int]:
     total = sum(replicates.values()) if isinstance(replicates, Mapping) else replicates
     if total < FEWEST:
-        message = "one reviewer alone decides nothing"
-        remedy = f"ask {FEWEST} or more for each variant; the study had {REPLICATES}"
+        message = f"must be at least {FEWEST}"
+        remedy = f"use {FEWEST} or more reviewers per variant; the study had {REPLICATES}"
         raise InputError([Problem(str(raters), message, remedy, column="--replicates")])
     return replicates

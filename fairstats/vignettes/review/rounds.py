@@ -186,7 +186,7 @@ def _round(built: Built, path: Path, number: int) -> Round:
         row = record.fields
         key = known.get((row["item_id"], row["dataset"]))
         if key is None:
-            message, remedy = "is no variant of the build", "use the build that was handed out"
+            message, remedy = "is not a variant of the build", "use the build that was assigned"
             place, value = str(path / TASKS), f"{row['item_id']}, {row['dataset']}"
             raise InputError(
                 [Problem(place, message, remedy, row=record.row, column="item_id", value=value)]
@@ -198,7 +198,10 @@ def _round(built: Built, path: Path, number: int) -> Round:
     if file.is_file():
         ratings = read_ratings(file, rubrics=[handed_out.rubric])
         if not {*ratings["task_id"]} <= {*tasks}:
-            message, remedy = "holds ratings of other tasks", f"take in what {path} brought"
+            message, remedy = (
+                "contains ratings of other tasks",
+                f"import only the judgements of {path}",
+            )
             raise InputError([Problem(str(file), message, remedy)])
     comments = pd.DataFrame(columns=["task_id", "comment"])
     if apart.is_file():
@@ -213,8 +216,8 @@ def _refuse_stale(review: Review) -> None:
     for one in review.rounds:
         for key, text in one.texts.items():
             if text != texts[key]:
-                message = f"is not the text that round {one.number} of the review showed"
-                remedy = "use the build as it was handed out, or review this one anew"
+                message = f"differs from the text in round {one.number} of the review"
+                remedy = "use the build as it was assigned, or start a new review"
                 value = ", ".join(key)
                 raise InputError(
                     [

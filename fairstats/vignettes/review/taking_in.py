@@ -83,11 +83,11 @@ def import_review(
     """
     review = read_review(read_built(Path(folder)))
     if not review.rounds:
-        remedy = "hand it out with `fairstats vignettes review assign`"
-        raise InputError([Problem(str(folder), "is not being reviewed", remedy)])
+        remedy = "assign it with `fairstats vignettes review assign`"
+        raise InputError([Problem(str(folder), "is not under review", remedy)])
     paths = [Path(path) for path in files]
     if not paths and edits is None:
-        raise InputError([Problem("<no path>", "nothing to import", "name files, or --edits")])
+        raise InputError([Problem("<no path>", "no files to import", "give files, or --edits")])
     checked = None if edits is None else _checked_edits(review, Path(edits))
     written: list[Path] = []
     notes: list[str] = []
@@ -98,7 +98,7 @@ def import_review(
         with whole_file(path) as temporary:
             temporary.write_text(_edit_lines(checked), encoding="utf-8", newline="")
         written.append(path)
-        notes.append(f"edited texts, to be judged in the next round: {len(checked):,}")
+        notes.append(f"edited texts to be judged in the next round: {len(checked):,}")
         notes += [f"{', '.join(e.key)}: {p}" for e in checked for p in e.problems]
     return TakenIn(tuple(written), tuple(notes))
 
@@ -114,8 +114,8 @@ def _take_in(review: Review, paths: list[Path]) -> tuple[list[Path], list[str]]:
         if last.ratings is not None:
             both = last.ratings.merge(taken.ratings.drop(columns="duration_s"))
             if len(both) < len(last.ratings):
-                message = "holds judgements that the files have not, or have otherwise"
-                remedy = "name all files of the round, or remove it to have these in its place"
+                message = "contains judgements that are missing from the files or differ from them"
+                remedy = "give all files of the round, or remove it to replace it by these files"
                 raise InputError([Problem(str(finals[0]), message, remedy)])
         # Comments first: ratings without them could be taken for whole.
         new = {path.name: path for path in taken.paths}
@@ -158,7 +158,7 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
             faults = tuple(f"{problem.kind}: {problem.detail}" for problem in found_by_rule)
             found[key] = Edit(key, number, row["text"], row["editor"], row["why"], faults)
     if not found and not problems:
-        problems.append(Problem(str(path), "holds no edit", "leave it out"))
+        problems.append(Problem(str(path), "contains no edits", "remove it"))
     if problems:
         raise InputError(problems)
     return sorted(found.values(), key=lambda edit: review.keys.index(edit.key))
@@ -175,21 +175,21 @@ def _wrong_edit(
         return
     key = (row["item_id"], row["attribute"], row["group"])
     if key not in review.keys:
-        yield "item_id", "is no variant that is reviewed", "name one by item, attribute and group"
+        yield "item_id", "is not a variant under review", "give item, attribute and group of one"
     elif key in seen:
-        yield "item_id", "appears twice", "give the last text alone"
+        yield "item_id", "appears twice", "give only the last text"
     elif row["text"] == review.text(key):
-        yield "text", "is the text as it was", "leave it out"
+        yield "text", "is the unchanged text", "remove it"
     elif not row["text"].endswith(final := final_sentence(review.built.items[key[0]].neutralized)):
         yield (
             "text",
             "does not end with the final sentence",
-            f"end it, to the letter, with: {final}",
+            f"end it exactly with: {final}",
         )
     if len(row["text"]) > MAX_TEXT:
         yield "text", f"has {len(row['text']):,} characters", f"give at most {MAX_TEXT:,}"
     if not is_name(row["editor"]) or "@" in row["editor"]:
-        yield "editor", "is no pseudonym", "give the rater_id: it is published"
+        yield "editor", "is not a pseudonym", "use the rater_id, as it is published"
 
 
 def _edit_lines(edits: Iterable[Edit]) -> str:

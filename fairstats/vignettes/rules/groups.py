@@ -106,20 +106,20 @@ _KEYS = ("label", "groups", "reference", "crosses", "sex_specific", "minimum_age
 def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
     """What is wrong with the declared attributes: (key, message, remedy)."""
     if not tables:
-        yield "attributes", "has to be declared", "see data/substitutions/cpv.toml"
+        yield "attributes", "is missing", "see data/substitutions/cpv.toml"
     seen = {ORIGINAL, NEUTRALIZED}
     plain: dict[str, list[str]] = {}
     for name, table in tables.items():
         where = f"attributes.{name}"
         if name in (BASELINE, POOLED):
-            yield where, "is a name that benchmarks keep for themselves", "use another"
+            yield where, "is a reserved name", "use another name"
         if not _is_name(table.get("label")):
-            yield f"{where}.label", "has to be a text", "name it for readers"
+            yield f"{where}.label", "must be text", "write a label for readers"
         if not isinstance(table.get("sex_specific", False), bool):
-            yield f"{where}.sex_specific", "has to be true or false", "write one of them"
+            yield f"{where}.sex_specific", "must be true or false", "write true or false"
         age = table.get("minimum_age", 0)
         if isinstance(age, bool) or not isinstance(age, (int, float)) or not 0 <= age < 150:
-            yield f"{where}.minimum_age", "has to be an age in years", "write a number"
+            yield f"{where}.minimum_age", "must be an age in years", "write a number"
         if "crosses" in table:
             crosses = table["crosses"]
             if (
@@ -128,33 +128,45 @@ def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str,
                 or not all(isinstance(c, str) and c in plain for c in crosses)
                 or crosses[0] == crosses[1]
             ):
-                remedy = "name two attributes that stand before it and cross nothing"
-                yield f"{where}.crosses", "has to cross two others", remedy
+                remedy = "give two earlier attributes that do not cross others"
+                yield f"{where}.crosses", "must cross two other attributes", remedy
                 continue
             if "groups" in table or "reference" in table:
-                yield where, "has groups of its own", "they follow from what it crosses"
+                yield where, "must not declare groups", "remove them: they follow from `crosses`"
             groups = ["_".join(c) for c in itertools.product(*(plain[c] for c in crosses))]
         else:
             words = table.get("groups")
             if not isinstance(words, dict) or len(words) < 2:
-                yield f"{where}.groups", "has to hold two groups or more", "name each with its word"
+                yield f"{where}.groups", "must have two or more groups", "give each group its word"
                 continue
             for group, word in words.items():
                 if not _is_name(word):
-                    message = "has to be a word of up to 60 printable characters"
-                    yield f"{where}.groups.{group}", message, "write what is put into the text"
+                    message = "must be up to 60 printable characters"
+                    yield (
+                        f"{where}.groups.{group}",
+                        message,
+                        "write the words to insert into the text",
+                    )
             folded = [str(word).lower() for word in words.values()]
             if len(set(folded)) < len(folded):
-                yield f"{where}.groups", "has the same word twice", "give each group its own"
+                yield (
+                    f"{where}.groups",
+                    "has the same word twice",
+                    "give each group a different word",
+                )
             if table.get("reference") not in words:
-                remedy = "name the privileged group, which the others are compared with"
-                yield f"{where}.reference", "has to be one of the groups", remedy
+                remedy = "give the privileged group, with which the others are compared"
+                yield f"{where}.reference", "must be one of the groups", remedy
             groups = plain[name] = list(words)
         for group in groups:
             if not _is_name(group):
-                yield f"{where}.groups", f"{group!r} is no name", "use up to 60 characters"
+                yield f"{where}.groups", f"{group!r} is not a valid name", "use up to 60 characters"
             if group in seen:
-                yield f"{where}.groups.{group}", "stands for another variant", "use another name"
+                yield (
+                    f"{where}.groups.{group}",
+                    "is already the name of another variant",
+                    "use another name",
+                )
             seen.add(group)
 
 

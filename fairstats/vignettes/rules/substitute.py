@@ -102,7 +102,7 @@ def substitute(
     if not written:
         raise InputError(
             [
-                Problem(str(items), reason, "no item is left", column="item_id", value=item_id)
+                Problem(str(items), reason, "no items are left", column="item_id", value=item_id)
                 for item_id, reason in left_out
             ]
         )

@@ -55,10 +55,10 @@ def test_a_missing_file_is_named(tmp_path, name):
 
 
 def test_another_folder_is_refused(tmp_path):
-    refused(tmp_path, r"holds no build.json; name the folder")
-    refused(tmp_path / "none", "holds no build.json")
+    refused(tmp_path, r"contains no build.json; give the folder")
+    refused(tmp_path / "none", "contains no build.json")
     (tmp_path / "build.json").write_text("[]")
-    refused(tmp_path, "is no object")
+    refused(tmp_path, "must be an object")
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,19 @@ def test_another_folder_is_refused(tmp_path):
     [
         ({"keep": "any"}, "keep = 'any': is unknown"),
         ({"name": "demo"}, "is a built-in benchmark"),
-        ({"name": "../x"}, "is no name for files"),
-        ({"title": 1}, "title: is no text"),
-        ({"options": "ABCD"}, "options: is no list of letters"),
-        ({"agents": []}, "agents: is no table of stages"),
-        ({"agents": {"filter": "m"}}, "agents: is no table of stages"),
-        ({"attributes": []}, "is no attribute with groups"),
-        ({"attributes": {"race": None}}, r"attributes\.race: is no attribute with groups"),
-        ({"attributes": {"baseline": ATTRIBUTES["race"]}}, "is no attribute with groups"),
-        ({"attributes": {"race": {"groups": {}}}}, "has no label or no pairs"),
-        ({"attributes": {"a": ATTRIBUTES["race"], "b": ATTRIBUTES["race"]}}, "group too"),
+        ({"name": "../x"}, "is not a valid file name"),
+        ({"title": 1}, "title: must be text"),
+        ({"options": "ABCD"}, "options: must be a list of letters"),
+        ({"agents": []}, "agents: must be a table of stages"),
+        ({"agents": {"filter": "m"}}, "agents: must be a table of stages"),
+        ({"attributes": []}, "must be an attribute with groups"),
+        ({"attributes": {"race": None}}, r"attributes\.race: must be an attribute with groups"),
+        ({"attributes": {"baseline": ATTRIBUTES["race"]}}, "must be an attribute with groups"),
+        ({"attributes": {"race": {"groups": {}}}}, "needs label and pairs"),
+        (
+            {"attributes": {"a": ATTRIBUTES["race"], "b": ATTRIBUTES["race"]}},
+            "group of another attribute",
+        ),
     ],
 )
 def test_a_declaration_that_contradicts_itself_is_refused(tmp_path, changes, match):
@@ -98,13 +101,16 @@ def test_a_declaration_that_lacks_something_is_refused(tmp_path, name):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"item_id": "demo-02"}, "row 2: item_id = 'demo-02': is no name, or appears twice"),
-        ({"item_id": " x"}, "is no name"),
-        ({"options": {"A": "x"}}, "has other letters than A, B, C, D"),
-        ({"options": dict.fromkeys("ABCD", 1)}, "holds what is no text"),
-        ({"answer_key": "E"}, "is none of the options"),
-        ({"original": None}, "original: is no text"),
-        ({"neutralized": "\ud800"}, "neutralized: is not Unicode text"),
+        (
+            {"item_id": "demo-02"},
+            "row 2: item_id = 'demo-02': is not a valid name",
+        ),
+        ({"item_id": " x"}, "is not a valid name"),
+        ({"options": {"A": "x"}}, "must have the letters A, B, C, D"),
+        ({"options": dict.fromkeys("ABCD", 1)}, "must contain only text"),
+        ({"answer_key": "E"}, "must be one of the options"),
+        ({"original": None}, "original: must be text"),
+        ({"neutralized": "\ud800"}, "neutralized: is not valid Unicode text"),
     ],
 )
 def test_an_item_that_cannot_be_used_is_refused(tmp_path, changes, match):
@@ -117,13 +123,13 @@ def test_an_item_that_cannot_be_used_is_refused(tmp_path, changes, match):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"item_id": "demo-09"}, "is no neutralized item"),
+        ({"item_id": "demo-09"}, "is not a neutralized item"),
         ({"group": "male"}, "group = 'race, male': is not declared"),
         ({"group": "black"}, "has two variants for race, black"),
-        ({"text": 3}, "text: is no text, or too long"),
-        ({"outcome": "fine"}, "outcome = 'fine': is none of as intended"),
-        ({"kept": None}, "kept: is neither true nor false"),
-        ({"problems": "none"}, "is no list"),
+        ({"text": 3}, "text: must be text that is not too long"),
+        ({"outcome": "fine"}, "outcome = 'fine': must be one of as intended"),
+        ({"kept": None}, "kept: must be true or false"),
+        ({"problems": "none"}, "must be a list"),
     ],
 )
 def test_a_variant_that_cannot_be_used_is_refused(tmp_path, changes, match):
@@ -135,4 +141,4 @@ def test_a_variant_that_cannot_be_used_is_refused(tmp_path, changes, match):
 def test_a_filter_that_does_not_tell_is_refused(tmp_path):
     folder = built_folder(tmp_path / "build")
     (folder / "filtered.csv").write_text("item_id,kept\ndemo-01,perhaps\n")
-    refused(folder, "kept = 'perhaps': is no row of item_id and kept")
+    refused(folder, "kept = 'perhaps': must have item_id and kept")

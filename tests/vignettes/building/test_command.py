@@ -78,7 +78,7 @@ def test_a_dry_run_asks_and_writes_nothing(
     assert said["filter (tiny)"].startswith("1 requests, about ")
     assert said["neutralize (tiny)"].startswith("1 requests")
     assert said["generate (tiny)"].startswith("4 requests")
-    assert "at most 1,200 to come back, at most about $0.0" in said["generate (tiny)"]
+    assert "at most 1,200 completion tokens, at most about $0.0" in said["generate (tiny)"]
     assert said["fuse"] == "nothing is asked"
     assert said["validate (tiny)"].startswith("6 requests")
     assert "up to 3 rounds" in result.stdout
@@ -142,7 +142,7 @@ app(["vignettes", "run", {str(build)!r}, "--out", {str(tmp_path / "out")!r}])
         threading.Timer(0.3, on.set).start()
         _, said = child.communicate(timeout=60)
     assert child.returncode == 130, said
-    assert "start the same again to go on" in " ".join(said.split())
+    assert "run it again to continue" in " ".join(said.split())
     asked = [json.dumps(r.body) for r in service.requests]
     build_again(build, out=tmp_path / "out", progress=False)
     after = [json.dumps(r.body) for r in service.requests[len(asked) :]]

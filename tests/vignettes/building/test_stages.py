@@ -100,7 +100,7 @@ def test_nobody_has_said_that_a_doubtful_item_may_stay(
     found = decided(stop_after("filter", CLEAR, DOUBTFUL, item("sure"), **{"filter.ask": "all"}))
     kept, by, reason = found["open"]
     assert (kept, by) == ("False", "tiny")
-    assert reason.startswith("names a doubtful word; no verdict of the model (")
+    assert reason.startswith("names a doubtful word; no verdict from the model (")
     assert said in reason
     # What the rules were sure of stays.
     assert found["sure"][:2] == ("True", "rules")
@@ -110,7 +110,7 @@ def test_nobody_has_said_that_a_doubtful_item_may_stay(
 def test_no_item_left_ends_the_run_and_the_file_says_why(
     service: Service, stop_after: Stage, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"filtered\.csv: no item is left"):
+    with pytest.raises(InputError, match=r"filtered\.csv: no items are left"):
         stop_after("validate", OUT)
     assert decided(tmp_path / "out")["out"][0] == "False"
     assert not service.requests
@@ -189,7 +189,7 @@ def test_without_a_model_what_is_left_over_is_left_out(service: Service, stop_af
 
 
 def test_no_neutral_text_ends_the_run(stop_after: Stage, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"neutralized\.jsonl: no item is left"):
+    with pytest.raises(InputError, match=r"neutralized\.jsonl: no items are left"):
         stop_after("validate", LEFT, neutralize=None)
     assert not lines(tmp_path / "out" / "items.jsonl")
 

@@ -75,13 +75,13 @@ def test_all_items_balanced_differ_by_nothing(answers_of):
 
 def test_balanced_items_need_adversarial_answers(answers_of):
     one = answers_of(["AB"])
-    with pytest.raises(InputError, match="balanced items of no answers"):
+    with pytest.raises(InputError, match="there are balanced items but no answers"):
         benchmarking_capacity({"substitution": one}, balanced={RACE: []})
 
 
 def test_a_kind_is_of_one_version(answers_of):
     two = pd.concat([answers_of(["AB"]), answers_of(["AB"], benchmark_version="0")])
-    with pytest.raises(InputError, match="several benchmarks or versions"):
+    with pytest.raises(InputError, match="contains several benchmarks or versions"):
         benchmarking_capacity({"adversarial": two})
 
 

@@ -76,7 +76,7 @@ def test_by_hand(answers_of):
     # Of the items that leak alike white has 8 right, black 6.
     assert table.loc[WITHIN, "estimate"] == pytest.approx(0.2)
     assert table.loc[SLOPES[0], "estimate"] == pytest.approx(0.5 - 0.2)
-    assert_none(table, [SLOPES[1]], "the covariate changes for no item")
+    assert_none(table, [SLOPES[1]], "the covariate does not change for any item")
     assert table.loc[BALANCED, ["estimate", "n"]].tolist() == pytest.approx([0.2, 10])
     assert "10 of 20 items, with an imbalance of at most 0" in table.loc[BALANCED, "note"]
     assert table.loc[SHARE_GEE, "estimate"] == pytest.approx(adjusted / 0.35)
@@ -159,7 +159,7 @@ def test_separated_answers_have_no_regression(items, answers_of):
 def test_leakage_that_is_the_group_cannot_be_told_from_it(answers_of):
     table = table_of(answers_of(ITEMS), measures_of([1.0] * 20))
     assert_none(table, [GEE, SHARE_GEE], "follows from the others")
-    assert_none(table, [WITHIN, SHARE_WITHIN, *SLOPES], "changes alike for all items")
+    assert_none(table, [WITHIN, SHARE_WITHIN, *SLOPES], "changes same way for all items")
     assert table.loc[OVERLAP, "estimate"] == 0
     # All items are the ones that leak most alike; the note says how unlike that is.
     assert "an imbalance of at most 1" in table.loc[BALANCED, "note"]
@@ -175,7 +175,7 @@ def test_one_item(item, answers_of):
 def test_a_group_without_answers(answers_of):
     table = table_of(answers_of(["A-", "B-", "A-"]), measures_of([0.5, 0.0, 1.0]))
     assert_none(table, [GEE, SHARE_GEE], "a group has no answer")
-    assert_none(table, [WITHIN, SHARE_WITHIN], "no item with an answer for both groups")
+    assert_none(table, [WITHIN, SHARE_WITHIN], "no item has answers for both groups")
 
 
 def test_no_answer_among_the_balanced_items(answers_of):
@@ -197,7 +197,7 @@ def test_an_item_without_the_measure_is_left_out_and_counted(answers_of):
     assert table.loc[DIFFERENCE, "n"] == 20
     nothing = table_of(answers_of(ITEMS), measures.assign(value=np.nan))
     assert_none(nothing, [GEE, SHARE_GEE], "a group has no answer")
-    assert_none(nothing, [BALANCED, OVERLAP], "no item has this measure of both groups")
+    assert_none(nothing, [BALANCED, OVERLAP], "no item has this measure for both groups")
 
 
 def test_a_difference_that_is_not_clear_has_no_share(answers_of):
@@ -230,9 +230,9 @@ def test_each_measure_of_leakage_has_its_rows_and_no_other(answers_of):
 
 def test_wrong_input_is_refused(answers_of):
     answers, measures = answers_of(ITEMS), measures_of(WHITE_KEY)
-    with pytest.raises(InputError, match="no measure of leakage of demo"):
+    with pytest.raises(InputError, match="no measure of leakage for demo"):
         remaining_disparity(answers, measures.assign(measure="words"))
-    with pytest.raises(InputError, match="no measure of leakage of demo"):
+    with pytest.raises(InputError, match="no measure of leakage for demo"):
         remaining_disparity(answers, measures.assign(benchmark="fairmedqa"))
     with pytest.raises(InputError, match="appears twice"):
         remaining_disparity(answers, pd.concat([measures, measures.iloc[:1]]))

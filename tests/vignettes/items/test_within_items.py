@@ -55,7 +55,7 @@ def test_of_two_kinds_of_items_it_is_the_mean_of_those_alike():
     assert found.row(1)["estimate"] == pytest.approx((0.75 - 0.25) / 0.5)
     assert found.adjusted.std_error == pytest.approx(np.sqrt(2.75) / 3)
     assert found.plain.estimate == 0.5
-    assert found.row(2)["note"] == "the covariate changes for no item"
+    assert found.row(2)["note"] == "the covariate does not change for any item"
 
 
 def test_without_a_change_it_is_the_plain_mean():
@@ -75,10 +75,10 @@ def test_where_no_answer_differs_the_limits_are_not_a_point():
 @pytest.mark.parametrize(
     ("values", "key", "distractor", "reason"),
     [
-        ([], [], [], "no item with an answer for both groups"),
-        ([1], [0.5], [0], "alike for all items"),
-        ([1, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0], "alike for all items"),
-        ([1, 1, 1], [0.5, 0.5, 0.5], [0, 0, 0], "alike for all items"),
+        ([], [], [], "no item has answers for both groups"),
+        ([1], [0.5], [0], "same way for all items"),
+        ([1, 0, 0], [0.5, 0.5, 0.5], [0, 0, 0], "same way for all items"),
+        ([1, 1, 1], [0.5, 0.5, 0.5], [0, 0, 0], "same way for all items"),
         ([1, 0, 0, 1], [0, 1, 2, 3], [0, 2, 4, 6], "follows from another"),
         ([1, 0], [0, 1], [0, 0], "too few items"),
         ([1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], "too few items"),
@@ -97,4 +97,4 @@ def test_one_item_that_does_not_change_is_shown_with_all_it_can_say():
     found = within_items(series([1]), changes([0]))
     assert found.row(0)["estimate"] == 1
     assert found.row(0)["ci_low"] < 0
-    assert found.plain.reason == "one item alone"
+    assert found.plain.reason == "only one item"

@@ -72,7 +72,7 @@ def test_a_text_that_points_there_too_is_no_comparison(answers_of):
 def test_a_text_that_points_to_no_distractor_is_not_followed(leaks, answers_of):
     table = figures(answers_of(["AB/B"] * 3), measures_of(*[leaks] * 3))
     assert table.loc[[FOLLOWED, EXPECTED, EXCESS], "estimate"].isna().all()
-    assert table["note"].str.contains("no wrong answer to a variant that points").all()
+    assert table["note"].str.contains("no wrong answers to variants that point").all()
 
 
 @pytest.mark.parametrize("item", ["AA/A", "--", "A-/B", "A."])
@@ -157,7 +157,7 @@ def test_models_and_samples_of_an_item_are_one(answers_of):
 
 def test_measures_that_are_not_there_are_asked_for(answers_of):
     measures = measures_of({}).assign(measure="words")
-    with pytest.raises(InputError, match="no measure of leakage of demo"):
+    with pytest.raises(InputError, match="no measure of leakage for demo"):
         followed_leakage(answers_of(["AB"]), measures)
     with pytest.raises(ValueError, match="alpha"):
         followed_leakage(answers_of(["AB"]), measures_of({}), alpha=1)

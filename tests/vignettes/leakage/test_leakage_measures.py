@@ -239,7 +239,7 @@ def test_many_items_are_compared_in_blocks(monkeypatch):
 
 def test_flags_are_at_most_so_many():
     found = vignettes(item(white=KEY_NAMED))
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(ValueError, match="must be at least 0"):
         leakage_flags(found, leakage_measures(found), most=-1)
 
 

@@ -52,7 +52,7 @@ def test_nothing_added_leaks_nothing_and_is_sure_of_it_by_the_number_of_items():
     assert (points["n"], points["p_value"]) == (0, 1)
     assert row(table, "points to an option", "white")["estimate"] == 0
     level = row(table, "advantage difference at equal length", "white", against="black")
-    assert (level["estimate"], level["note"]) == (0, "all texts are of equal length")
+    assert (level["estimate"], level["note"]) == (0, "all texts have the same length")
     assert -1 < level["ci_low"] < 0 < level["ci_high"] < 1
 
 
@@ -153,9 +153,13 @@ def test_equal_length_against_statsmodels():
     [
         ([], [], "fewer than three items"),
         ([1.0, 2], [0.0, 1], "fewer than three items"),
-        ([1.0, 2, 3], [2.0, 2, 2], "one text is longer by as many words in every item"),
-        ([1.0, 2, 3], [0.0, 0, 5], "the texts of one item alone are of another length"),
-        ([1.0, 2, 3, 4], [0.0, 1, 2, 3], "the values follow the length without error: no interval"),
+        ([1.0, 2, 3], [2.0, 2, 2], "the difference in length is the same in every item"),
+        ([1.0, 2, 3], [0.0, 0, 5], "only one item has texts of different length"),
+        (
+            [1.0, 2, 3, 4],
+            [0.0, 1, 2, 3],
+            "the values follow the length exactly, so there is no interval",
+        ),
     ],
 )
 def test_lengths_that_tell_nothing_are_said_to(y, x, note):

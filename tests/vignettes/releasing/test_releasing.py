@@ -69,9 +69,9 @@ def table(out, name):
 
 def test_what_nobody_reviewed_is_refused(build, tmp_path):
     folder = build()
-    refused(folder, tmp_path, "nobody has reviewed the variants")
+    refused(folder, tmp_path, "the variants have not been reviewed")
     assign_review(folder, reviewers(tmp_path / "raters.csv"))
-    refused(folder, tmp_path, "nobody has reviewed the variants")
+    refused(folder, tmp_path, "the variants have not been reviewed")
 
 
 def test_what_nobody_reviewed_is_released_if_it_says_so(build, tmp_path):
@@ -101,12 +101,12 @@ def test_where_all_is_rejected_nothing_is_released(reviewed, tmp_path):
 
 
 def test_a_build_without_an_item_is_refused(build, tmp_path):
-    refused(build(items=0), tmp_path, "no item is left", unreviewed=True)
+    refused(build(items=0), tmp_path, "no items are left", unreviewed=True)
 
 
 def test_one_reviewer_alone_releases_nothing(reviewed, tmp_path):
     folder = reviewed(lambda rater, variant: FINE if rater == "P1" else None)
-    refused(folder, tmp_path, "review: open: one reviewer alone judged this text")
+    refused(folder, tmp_path, "review: open: only one judgement this text")
 
 
 def test_without_the_second_round_what_is_in_dispute_stays_out(reviewed, tmp_path):
@@ -118,7 +118,7 @@ def test_without_the_second_round_what_is_in_dispute_stays_out(reviewed, tmp_pat
     left_out = table(tmp_path / "out", "left_out.csv")
     assert left_out.iloc[0].tolist() == [
         *("demo-01", "review", "race", "white"),
-        "open: nobody judged this text in round 2",
+        "open: no judgements this text in round 2",
     ]
 
 
@@ -143,7 +143,7 @@ def test_each_item_is_left_out_at_its_stage_with_its_reason(reviewed, tmp_path):
         ["demo-03", "validate", "race", "black", "faulty: number missing: 45"],
         ["demo-04", "neutralize", "", "", "still tells a group: he"],
         ["demo-05", "review", "ses", "high_income",
-         "rejected: all find a fault: clinical consistency"],
+         "rejected: all report a problem: clinical consistency"],
         ["out-1", "filter", "", "", "needs the image (rules)"],
         ["out-2", "filter", "", "", "no patient (sieve)"],
     ]  # fmt: skip
@@ -181,7 +181,7 @@ def test_every_model_that_took_part_is_named(build, tmp_path):
 
 @pytest.mark.parametrize("version", ["", " 1", "a\nb"])
 def test_a_version_has_to_be_a_name(build, tmp_path, version):
-    refused(build(), tmp_path, "is no name", version=version, unreviewed=True)
+    refused(build(), tmp_path, "is not a valid version", version=version, unreviewed=True)
 
 
 def test_nothing_is_written_over_or_half_written(reviewed, tmp_path, monkeypatch):
@@ -190,7 +190,7 @@ def test_nothing_is_written_over_or_half_written(reviewed, tmp_path, monkeypatch
     made = release_vignettes(folder, version="1", out=out)
     first = {path.name: path.read_bytes() for path in out.iterdir()}
     release_vignettes(folder, version="1", out=out)
-    with pytest.raises(InputError, match="is there with other content"):
+    with pytest.raises(InputError, match="already exists with different content"):
         release_vignettes(folder, version="2", out=out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == first
     assert made.path.parent == out
@@ -364,7 +364,7 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path, run):
     ):
         done = run(*words)
         assert done.exit_code == 1
-        assert "holds no build.json" in done.output
+        assert "contains no build.json" in done.output
 
 
 def test_the_card_draws_as_markdown(reviewed, tmp_path):

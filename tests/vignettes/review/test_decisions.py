@@ -19,7 +19,7 @@ def test_nothing_is_decided_before_anybody_was_asked(study):
     table = study.decided()
     assert len(table) == 3 * 6
     assert set(table["decision"]) == {"open"}
-    assert set(table["reason"]) == {"was not handed out"}
+    assert set(table["reason"]) == {"was not assigned"}
 
 
 def test_nothing_is_decided_before_anybody_answered(study):
@@ -27,7 +27,7 @@ def test_nothing_is_decided_before_anybody_answered(study):
     study.assign()
     table = study.decided()
     assert set(table["decision"]) == {"open"}
-    assert set(table["reason"]) == {"nobody judged this text in round 1"}
+    assert set(table["reason"]) == {"no judgements this text in round 1"}
     assert set(table["times"]) == {1}
 
 
@@ -36,7 +36,7 @@ def test_one_reviewer_decides_nothing(study):
     study.judge(study.assign(), lambda rater, variant: FINE if rater == "P0" else None)
     table = study.decided()
     assert set(table["decision"]) == {"open"}
-    assert set(table["reason"]) == {"one reviewer alone judged this text in round 1"}
+    assert set(table["reason"]) == {"only one judgement this text in round 1"}
 
 
 def test_where_all_agree_that_nothing_is_wrong_all_is_accepted(study):
@@ -52,7 +52,7 @@ def test_where_all_find_a_fault_all_is_rejected_at_once(study):
     study.judge(study.assign(), lambda rater, variant: BAD)
     table = study.decided()
     assert set(table["decision"]) == {"rejected"}
-    assert set(table["reason"]) == {"all find a fault: clinical consistency"}
+    assert set(table["reason"]) == {"all report a problem: clinical consistency"}
     assert study.consensus().assigned is None
 
 
@@ -77,7 +77,7 @@ def test_one_dimension_that_all_find_at_fault_outweighs_another_in_dispute(study
     study.build()
     both = BAD | {"leakage": "key"}
     study.judge(study.assign(), says_of_one(P0=both, P1=BAD, P2=BAD, P3=BAD))
-    assert study.decided().loc[ONE, "reason"] == "all find a fault: clinical consistency"
+    assert study.decided().loc[ONE, "reason"] == "all report a problem: clinical consistency"
 
 
 @pytest.mark.parametrize(
@@ -109,5 +109,5 @@ def test_a_second_round_that_nobody_answered_leaves_it_open(study):
     study.consensus()
     table = study.decided()
     assert table.loc[ONE, "decision"] == "open"
-    assert table.loc[ONE, "reason"] == "nobody judged this text in round 2"
+    assert table.loc[ONE, "reason"] == "no judgements this text in round 2"
     assert (table["decision"] == "accepted").sum() == 17

@@ -26,7 +26,7 @@ def refused(call, match, **options):
 
 def test_a_build_without_a_sound_item_has_nothing_to_review(study):
     study.build(variant=lambda key: {"outcome": "faulty"} if key[2] == "male" else {})
-    refused(study.assign, "no item of which every variant was kept")
+    refused(study.assign, "no items with all variants kept")
     assert not (study.folder / "review").exists()
 
 
@@ -81,16 +81,16 @@ def test_nothing_is_handed_out_twice_or_over_something(study):
     study.build()
     study.assign()
     before = every_byte(study.folder)
-    refused(study.assign, "was handed out before")
+    refused(study.assign, "was already assigned")
     assert every_byte(study.folder) == before
 
 
 @pytest.mark.parametrize(
     ("number", "options", "match"),
     [
-        (4, {"replicates": 1}, "one reviewer alone decides nothing"),
+        (4, {"replicates": 1}, "must be at least 2"),
         (3, {}, "3 raters of the group have"),
-        (4, {"rubric": "pairwise"}, "no rubric for single variants"),
+        (4, {"rubric": "pairwise"}, "not a rubric for single variants"),
         (4, {"rubric": "none"}, "no such rubric"),
     ],
 )
@@ -114,14 +114,14 @@ def test_hostile_texts_run_nothing_and_come_back_as_they_were(study):
 
 def test_a_text_that_is_too_long_is_named_by_the_build(study):
     study.build(variant=lambda key: {"text": "m" * 60_000} if key == ONE else {})
-    refused(study.assign, r"variants.jsonl: row 1: text: is no text, or too long")
+    refused(study.assign, r"variants.jsonl: row 1: text: must be text that is not too long")
 
 
 def test_consensus_needs_a_review_and_judgements(study):
     study.build()
-    refused(study.consensus, "is not being reviewed")
+    refused(study.consensus, "is not under review")
     assigned = study.assign()
-    refused(study.consensus, "no judgement is there; take them in")
+    refused(study.consensus, "there are no judgements; take them in")
     study.judge(assigned, lambda rater, variant: FINE if rater != "P3" else None)
     refused(study.consensus, r"18 of 72 judgements are missing; .*--incomplete")
     assert study.consensus(incomplete=True).assigned is None
@@ -132,7 +132,7 @@ def test_where_all_agree_nothing_is_handed_out_again(study):
     study.judge(study.assign())
     found = study.consensus()
     assert found.assigned is None
-    assert found.notes[-1] == "nothing has to be judged again"
+    assert found.notes[-1] == "no variants have to be judged again"
     assert not (study.folder / "review" / "round-2").exists()
 
 
@@ -186,7 +186,7 @@ def test_a_text_that_changed_behind_the_reviewers_is_refused(study):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["text"] = "Another text. " + rows[0]["text"]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    refused(study.consensus, "is not the text that round 1 of the review showed")
+    refused(study.consensus, "differs from the text in round 1 of the review")
 
 
 def test_a_key_that_was_changed_is_refused(study):

@@ -34,14 +34,14 @@ def edit(study, tmp_path):
 
 def test_nothing_can_be_taken_in_before_it_was_handed_out(study, tmp_path):
     study.build()
-    with pytest.raises(InputError, match="is not being reviewed"):
+    with pytest.raises(InputError, match="is not under review"):
         import_review(study.folder, [tmp_path])
 
 
 def test_nothing_named_is_refused(study):
     study.build()
     study.assign()
-    with pytest.raises(InputError, match="nothing to import"):
+    with pytest.raises(InputError, match="no files to import"):
         import_review(study.folder)
 
 
@@ -116,10 +116,10 @@ def test_a_wrong_edit_keeps_right_judgements_out(study, tmp_path, edit):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"item_id": "demo-09"}, "is no variant that is reviewed"),
-        ({"group": "neutralized"}, "is no variant that is reviewed"),
+        ({"item_id": "demo-09"}, "is not a variant under review"),
+        ({"group": "neutralized"}, "is not a variant under review"),
         ({"why": " "}, "why = ' ': is missing or empty"),
-        ({"editor": "p@hospital.example"}, "is no pseudonym"),
+        ({"editor": "p@hospital.example"}, "is not a pseudonym"),
         ({"text": "m" * 50_001}, "has 50,001 characters"),
         ({"text": None}, "is missing or empty"),
     ],
@@ -146,7 +146,7 @@ def test_an_edited_text_is_undecided_until_it_was_judged_and_then_edited(study, 
     assert study.decided().loc[ONE, "decision"] == "rejected"
     (path,) = import_review(study.folder, edits=edit()).paths
     assert path == study.folder / "review" / "edits-1.jsonl"
-    assert study.decided().loc[ONE, "reason"] == "the edited text was not judged"
+    assert study.decided().loc[ONE, "reason"] == "the edited text has no judgements"
     again = study.consensus().assigned
     lines = (again.path / "tasks.jsonl").read_text().splitlines()
     (task,) = map(json.loads, lines)
@@ -191,7 +191,7 @@ def test_what_the_rules_find_in_an_edited_text_is_noted(study, edit):
     item = study.review().built.items["demo-01"]
     *_, final = item.neutralized.split(". ")
     taken = import_review(study.folder, edits=edit(text=f"They take 45 mg of warfarin. {final}"))
-    assert taken.notes[0] == "edited texts, to be judged in the next round: 1"
+    assert taken.notes[0] == "edited texts to be judged in the next round: 1"
     assert "demo-01, race, white: new quantity: 45 mg" in taken.notes
     assert "demo-01, race, white: new drug: warfarin" in taken.notes
     (kept,) = study.review().edits

@@ -85,8 +85,8 @@ def test_the_article_is_set_right(text, start, words, said):
     [
         ({"variants": {}}, "variants.neutralized: no vignette"),
         ({"variants": {"neutralized": " "}}, "variants.neutralized"),
-        ({"variants": {"neutralized": "A\ud800 patient"}}, "variants: is not Unicode text"),
-        ({"variants": None}, "variants: has to hold one"),
+        ({"variants": {"neutralized": "A\ud800 patient"}}, "variants: is not valid Unicode text"),
+        ({"variants": None}, "variants: must contain one"),
         ({"options": {}}, "row 1: answer_key = 'A'"),
         ({"options": None}, "row 1: options"),
         ({"answer_key": "Z"}, "row 1: answer_key = 'Z'"),
@@ -103,7 +103,7 @@ def test_an_item_that_cannot_be_used_is_named_and_nothing_written(items_file, tm
 def test_without_any_item_nothing_is_written(items_file, tmp_path):
     with pytest.raises(InputError, match="the file is empty"):
         substitute(items_file(), groups=CPV, out=tmp_path / "out", name="new")
-    with pytest.raises(InputError, match="i0': no mention of a patient; no item is left"):
+    with pytest.raises(InputError, match="i0': no mention of a patient; no items are left"):
         substitute(items_file("No one."), groups=CPV, out=tmp_path / "out", name="new")
     with pytest.raises(InputError, match="no such file"):
         substitute(tmp_path / "none.jsonl", groups=CPV, out=tmp_path / "out", name="new")
@@ -209,7 +209,7 @@ def test_again_is_the_same_and_another_is_not_written_over(items_file, tmp_path)
     before = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     again = substitute(items_file("A patient."), groups=CPV, out=tmp_path / "out", name="new")
     assert again.path == made.path
-    with pytest.raises(InputError, match="is there with other content"):
+    with pytest.raises(InputError, match="already exists with different content"):
         substitute(items_file("A person."), groups=CPV, out=tmp_path / "out", name="new")
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
