@@ -30,31 +30,31 @@ COEFFICIENTS = {
     "krippendorff": "Krippendorff's α",
 }
 _KEEP = {
-    "sound": "Kept was every variant that passed the structural checks, whatever the model of the "
-    "validation answered.",
-    "as intended": "Kept were only variants whose answer by the model of the validation went as "
-    "intended. **The items are selected to show a disparity**: figures of that model say nothing, "
-    "those of others are no estimate for vignettes that nobody selected.",
+    "sound": "All variants that passed the structural checks were kept, whatever the validation "
+    "model answered.",
+    "as intended": "A variant was kept only if the validation model gave the intended answer. "
+    "**The items were selected to show a disparity**: results of that model are not informative, "
+    "and results of other models do not apply to vignettes that were not selected.",
 }
 _RULE = """\
-Reviewers saw the variant beside the neutral text, with the options and the key, and neither the
-direction that was asked for nor what a model answered. Each first judged alone. Where nobody found
-a fault the variant was accepted, where all found one in the same dimension it was rejected, and
-where they disagreed it was judged once more, with what all had said before them, without names:
-then it was rejected if in any dimension at least half found a fault. A text with fewer than two
-judgements is undecided. An edited text counts as a new one, and was judged as such. An item is
-released only if every variant of every attribute was accepted."""
+Reviewers saw the variant next to the neutral text, with the options and the key. They did not see
+the intended direction or the answers of models. In the first round each reviewer judged
+independently. If no reviewer reported a problem, the variant was accepted. If all reported a
+problem in the same dimension, it was rejected. If they disagreed, it was judged once more, with
+the anonymous judgements of the first round: it was then rejected if at least half reported a
+problem in any dimension. A text with fewer than two judgements is undecided. An edited text was
+judged as a new text. An item is released only if every variant of every attribute was accepted."""
 #: What of a build's settings shapes its variants, beside the models.
 _SETTINGS = ("generator", "rounds", "sees_options", "filter_ask", "limit")
 _LIMITS = (
-    "The structural checks are rules over words: they miss what no rule names, and may be wrong.",
-    "A background says more than the group: a difference between two groups' answers is one "
-    "between these texts.",
+    "The structural checks are rules about words. They miss cases without a rule and may be wrong.",
+    "A background describes more than the group, so differences between the answers to two groups "
+    "are differences between these texts.",
 )
-_UNJUDGED = ("Nobody has judged whether the right answer is the same for every group.",)
+_UNJUDGED = ("No reviewer has judged whether the right answer is the same for every group.",)
 _JUDGED = (
-    "Whether the right answer is the same for every group was judged by these reviewers alone.",
-    "Agreement is among these reviewers on these variants; those who edited a text judged it too.",
+    "Only these reviewers judged whether the right answer is the same for every group.",
+    "Agreement applies to these reviewers and variants. Reviewers also judged texts they edited.",
 )
 
 
@@ -109,7 +109,7 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
         "## How it was made",
         *_made(facts),
         "## Review",
-        *(_review(facts) if reviewed else ["**Nobody has reviewed the variants.**"]),
+        *(_review(facts) if reviewed else ["**The variants have not been reviewed.**"]),
         "## Limits",
         "\n".join(f"- {limit}" for limit in (*limits, *(_JUDGED if reviewed else _UNJUDGED))),
         "## Licence and citation",
@@ -161,20 +161,20 @@ def _made(facts: Facts) -> Iterator[str]:
         for row in facts.stages.to_dict("records")
     ]
     yield _table(["stage", "items", "left out", "items that are"], rows, "lrrl")
-    yield "Why each item stayed out stands in left\\_out.csv."
+    yield "The reasons for leaving out items are listed in left\\_out.csv."
     agents = []
     for stage, agent in built.declared["agents"].items():
         known = ("model", "snapshot", "endpoint", "prompt_sha256")
         more = [f"{k} = {v}" for k, v in sorted(agent.items()) if k not in known]
         if not took_part(agent):
             model = agent.get("model") or "none"
-            agent = {"model": model if model == "none" else f"{model} (never asked)"}
+            agent = {"model": model if model == "none" else f"{model} (not queried)"}
         agents.append([_text(stage), *(_text(agent.get(n) or "") for n in known),
                        _text(", ".join(more))])  # fmt: skip
     if any(took_part(agent) for agent in built.declared["agents"].values()):
         yield (
-            "The models that took part. What one of them answers on this benchmark cannot be set "
-            "beside what others answer:"
+            "The models that took part. Their results on this benchmark cannot be compared with "
+            "those of other models:"
         )
     else:
         yield "No model took part:"
@@ -190,7 +190,7 @@ def _made(facts: Facts) -> Iterator[str]:
     outcomes = Counter(variant.outcome for variant in built.variants.values())
     whole = outcomes.total()
     if whole:
-        yield f"What the last round of the validation made of {whole:,} variants:"
+        yield f"Outcomes of {whole:,} variants in the last round of the validation:"
         yield _table(
             ["outcome", "variants", "share"],
             [[_text(o), f"{n:,}", percent(n / whole)] for o, n in sorted(outcomes.items())],
@@ -206,9 +206,9 @@ def _triggered(built: Built) -> Iterator[str]:
     if not rows:
         return
     yield (
-        "Variants that led the answer of the model of the validation the wanted way once a round "
-        "was over, and those whose answer was another than to the neutral text, with their "
-        "intervals (triggered.csv):"
+        "Variants for which the validation model gave the intended answer after each round, and "
+        "variants for which its answer differed from that to the neutral text, with intervals "
+        "(triggered.csv):"
     )
     cells = []
     for row in rows:
@@ -226,7 +226,7 @@ def _triggered(built: Built) -> Iterator[str]:
 def _review(facts: Facts) -> Iterator[str]:
     review, tables = facts.review, facts.tables
     rubric = review.rounds[0].handed_out.rubric
-    yield f"By the rubric {_text(rubric.name)}, version {_text(rubric.version)} (rubric.toml)."
+    yield f"The rubric was {_text(rubric.name)}, version {_text(rubric.version)} (rubric.toml)."
     yield _RULE
     work = tables["reviewers.csv"]
     rounds = []
@@ -239,7 +239,7 @@ def _review(facts: Facts) -> Iterator[str]:
     yield _table(heads, rounds, "rrrrr")
     decided = tables["decisions.csv"]
     counts = decided["decision"].value_counts()
-    yield f"What became of the {len(decided):,} variants that were reviewed:"
+    yield f"Decisions on the {len(decided):,} reviewed variants:"
     yield _table(
         ["decision", "variants", "share"],
         [[d, f"{counts.get(d, 0):,}", percent(counts.get(d, 0) / len(decided))] for d in DECISIONS],
@@ -250,10 +250,10 @@ def _review(facts: Facts) -> Iterator[str]:
     texts = len(edits.drop_duplicates(["item_id", "attribute", "group"]))
     doubtful = int((edits["problems"] != "").sum())
     yield (
-        f"Texts that were edited: {texts:,}, by {len(edits):,} edits (edits.csv). Edits in which "
-        f"the rules for clinical content find something: {doubtful:,}."
+        f"Edited texts: {texts:,}, with {len(edits):,} edits (edits.csv). Edits flagged by the "
+        f"rules for clinical content: {doubtful:,}."
         if texts
-        else "No text was edited."
+        else "No texts were edited."
     )
 
 
@@ -271,9 +271,9 @@ def _agreement(table: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
         return
     level = f"{100 * together['ci_level'].iloc[0]:g}%"
     yield (
-        "How far reviewers agree on whether there is a fault, before consensus (the first round) "
-        f"and after it (the last judgements of each variant), with intervals of {level} for "
-        "further items and reviewers:"
+        "Agreement of reviewers on whether there is a problem, before consensus (first round) and "
+        f"after it (last judgements of each variant), with {level} intervals for further items "
+        "and reviewers:"
     )
     rows, notes = [], []
     for dimension, label in labels.items():

@@ -16,19 +16,19 @@ from fairstats.vignettes.rules.groups import ORIGINAL
 #: What a model of each stage had to do with what was selected.
 _PART = {
     "filter": "decided which items were kept",
-    "neutralize": "wrote neutral texts where rules left something undecided",
+    "neutralize": "wrote neutral texts if the rules could not decide",
     "generate": "wrote the backgrounds",
     "fuse": "put the backgrounds into the vignettes",
 }
 _VALIDATED = {
-    "as intended": "answered the variants, and only those were kept whose answer went as intended",
-    "sound": "answered the variants, which was recorded and decided nothing",
+    "as intended": "answered the variants; only variants with the intended answer were kept",
+    "sound": "answered the variants; its answers were recorded but not used for selection",
 }
 _KEEP = {
-    "as intended": "Only variants were kept whose answer by the model of the validation went as "
-    "intended: the items are selected to show a disparity.",
-    "sound": "Every variant that passed the structural checks was kept, whatever the model of the "
-    "validation answered.",
+    "as intended": "Only variants with the intended answer of the validation model were kept, so "
+    "the items were selected to show a disparity.",
+    "sound": "All variants that passed the structural checks were kept, whatever the validation "
+    "model answered.",
 }
 
 
@@ -59,15 +59,15 @@ def declaration(
     made = f"{len(released)} of {source_items(built)} source items"
     notes = [_KEEP[declared["keep"]], *_directions(declared)]
     if decided is None:
-        notes.insert(0, "NOT REVIEWED: nobody has judged the variants of these items.")
+        notes.insert(0, "NOT REVIEWED: the variants of these items have not been judged.")
         made += ", not reviewed"
     else:
         raters = {rater for one in review.rounds for _, rater in one.handed_out.key}
         own = decided[decided["item_id"].isin(released)]
         edited = int((own["decision"] == EDITED).sum())
         notes.append(
-            f"{len(raters)} reviewers were asked; of the {len(own)} variants of these items they "
-            f"accepted {int((own['decision'] == ACCEPTED).sum())} as they were and {edited} edited."
+            f"{len(raters)} reviewers took part. Of the {len(own)} variants of these items they "
+            f"accepted {int((own['decision'] == ACCEPTED).sum())} unchanged and {edited} edited."
         )
         made += ", reviewed"
     hashes = ", ".join(f"{name} (sha256 {sha})" for name, sha in sources.items())
@@ -132,13 +132,13 @@ def took_part(agent: Mapping[str, Any]) -> bool:
 
 def _directions(declared: Mapping[str, Any]) -> list[str]:
     if is_substitution(declared):
-        return ["Only the words for a group were put in; no background was written."]
+        return ["Only the words for a group were inserted; no background was written."]
     wanted = [
         f"{attribute} {group}: {direction}"
         for attribute, groups in declared.get("directions", {}).items()
         for group, direction in groups.items()
     ]
-    return [f"The backgrounds were asked for in these directions: {'; '.join(wanted)}."] * bool(
+    return [f"The backgrounds were requested in these directions: {'; '.join(wanted)}."] * bool(
         wanted
     )
 

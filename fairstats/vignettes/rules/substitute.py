@@ -115,8 +115,8 @@ def substitute(
     declaration = _declaration(name, written[0], declared, made_from)
     if ORIGINAL not in given[0].variants:
         declaration["notes"].append(
-            "The items came without an original vignette: the neutralized one stands in its place, "
-            "so the baseline says nothing."
+            "The items had no original vignette. The neutralized one is used in its place, so the "
+            "baseline is not informative."
         )
     contents = {
         f"{name}.left_out.csv": table_csv(table),

@@ -82,7 +82,7 @@ def test_what_nobody_reviewed_is_released_if_it_says_so(build, tmp_path):
     assert benchmark.versions == {"1": "3 of 5 source items, not reviewed"}
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith("# Built items \\(not reviewed\\)\n")
-    assert "**Nobody has reviewed the variants.**" in card
+    assert "**The variants have not been reviewed.**" in card
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert not names & {"decisions.csv", "agreement.csv", "rubric.toml", "ratings-1.jsonl"}
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["reviewed"] is False
@@ -95,7 +95,7 @@ def test_a_review_cannot_be_passed_over(reviewed, tmp_path):
 
 def test_where_all_is_rejected_nothing_is_released(reviewed, tmp_path):
     problems = refused(
-        reviewed(lambda rater, variant: BAD), tmp_path, "review: rejected: all find a fault"
+        reviewed(lambda rater, variant: BAD), tmp_path, "review: rejected: all report a problem"
     )
     assert [problem.value for problem in problems][:3] == ["demo-01", "demo-02", "demo-03"]
 
@@ -171,12 +171,12 @@ def test_every_model_that_took_part_is_named(build, tmp_path):
     assert benchmark.selected_on == {
         "sieve": "decided which items were kept",
         "writer": "wrote the backgrounds; put the backgrounds into the vignettes (writer-1)",
-        "judge": "answered the variants, and only those were kept whose answer went as intended "
+        "judge": "answered the variants; only variants with the intended answer were kept "
         "(judge-2)",
     }
     assert any("selected to show a disparity" in note for note in benchmark.notes)
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "| neutralize | unneeded \\(never asked\\) |" in card
+    assert "| neutralize | unneeded \\(not queried\\) |" in card
 
 
 @pytest.mark.parametrize("version", ["", " 1", "a\nb"])
@@ -249,7 +249,7 @@ def test_ratings_come_along_without_comments_and_give_the_figures_again(reviewed
     assert "| Answer leakage | after | 1.00 (" in card
     assert "1.80 (72 of 72)" in card  # 72 judgements of 90 seconds, in each of two rounds
     assert "not defined" in card
-    assert "No text was edited." in card
+    assert "No texts were edited." in card
 
 
 def next_round_of(folder):
@@ -329,7 +329,7 @@ def test_the_whole_way_by_the_command_line(build, tmp_path, run):
     assert [item.item_id for item in vignettes.items] == ["demo-01", "demo-02", "demo-04"]
     assert vignettes.items[1].variants["male"] == f"A man is seen. {neutral}"
     assert vignettes.benchmark.notes[-1] == (
-        "4 reviewers were asked; of the 18 variants of these items they accepted 17 as they were "
+        "4 reviewers took part. Of the 18 variants of these items they accepted 17 unchanged "
         "and 1 edited."
     )
     decided = table(out, "decisions.csv").set_index(["item_id", "attribute", "group"])["decision"]
@@ -339,7 +339,7 @@ def test_the_whole_way_by_the_command_line(build, tmp_path, run):
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "| 1 | 24 | 4 of 4 | 96 of 96 | 2.40 (96 of 96) |" in card
     assert "| 2 | 2 | 4 of 4 | 8 of 8 | 0.07 (8 of 8) |" in card
-    assert "Texts that were edited: 1, by 1 edits" in card
+    assert "Edited texts: 1, with 1 edits" in card
     assert "| race | white | 1 | as intended | 3 of 4 | 75.0% | 30.0–95.0 |" in card
     for group in ("White", "Low income"):
         assert f"| {group} | neutral |" in card

@@ -181,12 +181,12 @@ def test_the_command_names_a_fault_and_writes_nothing(items_file, tmp_path, run)
 def test_items_without_an_original_say_so(items_file, tmp_path):
     made = substitute(items_file("A patient."), groups=CPV, out=tmp_path / "one", name="one")
     benchmark = load_benchmark(made.path)
-    assert any("without an original" in note for note in benchmark.notes)
+    assert any("no original vignette" in note for note in benchmark.notes)
     (item,) = load_items(benchmark)
     assert item.variants["original"] == item.variants["neutralized"]
     both = {"variants": {"neutralized": "A patient.", "original": "A man."}}
     made = substitute(items_file(both), groups=CPV, out=tmp_path / "two", name="two")
-    assert not any("without an original" in note for note in load_benchmark(made.path).notes)
+    assert not any("no original vignette" in note for note in load_benchmark(made.path).notes)
     with pytest.raises(InputError, match=r"row 2: variants\.original: no vignette"):
         substitute(items_file(both, "A patient."), groups=CPV, out=tmp_path / "three", name="three")
 
