@@ -1,1 +1,1 @@
-"""Judgements of raters on open answers: rubrics, the ratings table, rates, agreement."""
+"""Raters' judgements on open answers: rubrics, the ratings table, rates, agreement."""

@@ -1,4 +1,4 @@
-"""How far the raters of a benchmark agree, unit by unit and task by task."""
+"""Agreement between the raters of a benchmark, by unit and by task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fairstats.ratings.rating_units import (
 )
 from fairstats.ratings.rubrics import Rubric
 
-#: The columns of the table that `rating_agreement` gives, in order.
+#: Columns of the table from `rating_agreement`, in order.
 AGREEMENT_COLUMNS = (
     *COMPARISON_COLUMNS,
     "coefficient",
@@ -51,7 +51,7 @@ AGREEMENT_COLUMNS = (
     "n_repeats",
     "note",
 )
-#: The columns of the table that `disagreement` gives, in order.
+#: Columns of the table from `disagreement`, in order.
 DISAGREEMENT_COLUMNS = (
     "benchmark",
     "dataset",
@@ -67,9 +67,9 @@ DISAGREEMENT_COLUMNS = (
     "n_missing",
     "agreement",
 )
-#: The columns of the table that `rating_votes` gives, in order.
+#: Columns of the table from `rating_votes`, in order.
 VOTE_COLUMNS = (*UNIT_COLUMNS, "n_ratings", "n_reported", "n_tasks")
-#: Whether a rater's repeated judgements of a task are left out, or count as other raters'.
+#: Whether a rater's repeated judgements of a task are left out, or count as another rater's.
 Repeats = Literal["leave_out", "as_raters"]
 _WHOLE = ("n_items", "n_ratings", "n_raters", "n_repeats", "n_reported", "n_missing", "n_tasks")
 _NUMBERS = (
@@ -78,7 +78,7 @@ _NUMBERS = (
 )
 _TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBERS, "float64")
 _ALONE = "only one rater, so agreement cannot be measured"
-#: What a rating of two models' answers can prefer, in order.
+#: The possible preferences between two models' answers, in order.
 _PREFERRED = ("the first model", "neither", "the second model")
 _OF_PREFERENCES: tuple[tuple[Coefficient, Level], ...] = (
     *((c, "nominal") for c in COEFFICIENTS if c != "positive"),
@@ -94,73 +94,77 @@ def rating_agreement(
     alpha: float = 0.05,
     rubrics: Rubrics = (),
 ) -> pd.DataFrame:
-    """How far raters agree, on whether there is bias or on which model: coefficients a unit.
+    """Compute raters' agreement on bias, or on the preferred model: coefficients per unit.
 
-    Each is 1 − D_o / D_e, the disagreement of two ratings of one task beside that by chance (see
-    `fairstats.inference.agreement.coefficients`).
+    Each coefficient is 1 − D_o / D_e: the disagreement between two ratings of one task, relative to
+    chance (see `fairstats.inference.agreement.coefficients`).
 
     Parameters
     ----------
     ratings, rubrics
-        As for `fairstats.bias_rates`.
+        As in `fairstats.bias_rates`.
     repeats : {"leave_out", "as_raters"}
-        Of several judgements of a task by one rater the first with a value counts, or all as if
-        other raters had given them: how far raters agree with themselves is then in the figure.
+        If a rater judges a task several times, either the first judgement with a value counts, or
+        all count as if from different raters. In the latter case, raters' agreement with themselves
+        is part of the result.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     pandas.DataFrame
-        `AGREEMENT_COLUMNS`, a row a unit of `fairstats.bias_rates` and coefficient: ``percent``,
-        ``positive``, ``randolph``, ``fleiss``, ``gwet_ac1`` and ``krippendorff`` of whether a
-        rating reports or not, and where the question is ordinal ``krippendorff`` with ``level``
-        ordinal of its values; and a row a unit of `fairstats.preference_rates` and coefficient but
-        ``positive``, of which model a rating prefers, or neither, in the order of the two models'
-        names. ``ci_low`` and ``ci_high`` are for these raters, and take tasks for independent;
-        ``crossed_low`` and ``crossed_high`` are for further items and further raters: quote these.
-        ``n_items`` are the tasks with two or more ratings, ``n_ratings`` theirs; ``n_raters`` have
-        rated any task of the unit, and ``n_repeats`` ratings are further ones of a task by its
-        rater. ``note`` says why there is no estimate, or what it has to be read with.
+        `AGREEMENT_COLUMNS`, one row per unit of `fairstats.bias_rates` and coefficient:
+        ``percent``, ``positive``, ``randolph``, ``fleiss``, ``gwet_ac1`` and ``krippendorff`` of
+        whether a rating reports or not. If the question is ordinal, also ``krippendorff`` with
+        ``level`` ordinal of its values. Further rows are per unit of `fairstats.preference_rates`
+        and coefficient except ``positive``. They are for the model that a rating prefers, or
+        neither, in the order of the two models' names. ``ci_low`` and ``ci_high`` are for these
+        raters, with independent tasks. ``crossed_low`` and ``crossed_high`` are for further items
+        and further raters: quote these. ``n_items`` is the number of tasks with two or more
+        ratings, and ``n_ratings`` the number of their ratings. ``n_raters`` have rated any task of
+        the unit. ``n_repeats`` counts repeated ratings of a task by the same rater. ``note`` states
+        why there is no estimate, or how to interpret it.
 
     Raises
     ------
     InputError, ValueError
-        As `fairstats.bias_rates`; for unknown `repeats`.
+        As `fairstats.bias_rates`; also for unknown `repeats`.
 
     Notes
     -----
-    One rater alone does not agree or disagree with anyone: there is no estimate. Groups that are
-    pooled agree within and between them. Resamples, where a law cannot be computed, are drawn with
-    a fixed seed, so that the table is the same each time.
+    With a single rater there is no estimate. Pooled groups are compared within and between groups.
+    If a distribution cannot be computed, resamples are drawn with a fixed seed, so the table is
+    reproducible.
 
-    The crossed limits are of the jackknife over two-way clusters, without a seed: each coefficient
-    is computed again without each item and all its tasks, without each rater, and without each
-    rater's ratings of each item; the pairs of ratings that remain keep their weights. With S the
+    The crossed limits are from the jackknife over two-way clusters, without a seed. Each
+    coefficient is recomputed without each item and all its tasks, without each rater, and without
+    each rater's ratings of each item. The remaining pairs of ratings keep their weights. With S the
     sum of squared deviations from the coefficient times (G − 1) / G for G clusters, the variance is
 
         V = max(S_items + S_raters − S_cells, S_items, S_raters, S_cells)
 
-    and the limits are Wilson's for a share of that variance, with the quantile of Student's t for
-    Satterthwaite's degrees of freedom (`fairstats.crossed_interval`), on the scale from the least
-    that a coefficient can be, 0 or −1, to 1. In ``benchmarks/agreement_coverage.py`` limits of
-    95% cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly
-    always; the others in 93% or more, but down to 89% where raters differ widely. Limits over
-    items alone cover as little as 28 to 43%.
+    and the limits are Wilson's for a share with that variance, on the scale from the coefficient's
+    minimum, 0 or −1, to 1. They use the quantile of Student's t for Satterthwaite's degrees of
+    freedom (`fairstats.crossed_interval`). In ``benchmarks/agreement_coverage.py``, 95% limits
+    cover Fleiss' κ, Krippendorff's α and positive agreement in 94% or more, often nearly always.
+    They cover the other coefficients in 93% or more, but in as little as 89% if raters differ
+    widely. Limits over items alone can cover as little as 28 to 43%.
 
-    With two raters, or one who is in every pair, nothing is known of how raters differ: the limits
-    count with items alone, with one item by three or more with raters alone, and `crossed_method`
-    says so. Where leaving one out changes nothing (raters who always agree) they are Wilson's for
-    as many items; where no two raters agree on a rare report, those of Fleiss' κ and Krippendorff's
-    α reach at least as far as Wilson's for positive agreement do. A coefficient that is not defined
-    without one of the items or raters, as where one alone has all reports, has none.
+    With two raters, or one rater in every pair, differences between raters are unknown, and the
+    limits use items alone. With one item and three or more raters, they use raters alone.
+    `crossed_method` records this. If leaving one out changes nothing (raters who always agree), the
+    limits are Wilson's for as many items. If no two raters agree on a rare report, the limits of
+    Fleiss' κ and Krippendorff's α reach at least as far as Wilson's for positive agreement. There
+    are no limits if the coefficient is undefined without some item or rater, e.g. if one rater made
+    all reports.
 
     References
     ----------
     Those of `fairstats.percent_agreement`, `fairstats.positive_agreement`,
     `fairstats.randolph_kappa`, `fairstats.fleiss_kappa`, `fairstats.gwet_ac1` and
     `fairstats.krippendorff_alpha`; MacKinnon, Nielsen & Webb (2024), Jackknife inference with
-    two-way clustering, arXiv:2406.08880. Checked against pairs counted one by one without each.
+    two-way clustering, arXiv:2406.08880. Checked against pairs counted individually, leaving out
+    each cluster.
 
     Examples
     --------
@@ -178,7 +182,7 @@ def rating_agreement(
     alpha = check_alpha(alpha)
     check_choice("repeats", repeats, get_args(Repeats))
     checked, known = checked_ratings(ratings, rubrics)
-    # Of a rater's judgements of a task the first stands first.
+    # Sort so that a rater's first judgement of a task comes first.
     checked = checked.sort_values("repeat", kind="stable")
     rows = [
         row | {"model_2": None}
@@ -194,20 +198,20 @@ def rating_agreement(
 
 
 def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
-    """What the raters of each task say: where they disagree is where to look.
+    """Return the judgements of each task's raters, to find tasks with disagreement.
 
     Parameters
     ----------
     ratings, rubrics
-        As for `fairstats.bias_rates`.
+        As in `fairstats.bias_rates`.
 
     Returns
     -------
     pandas.DataFrame
-        `DISAGREEMENT_COLUMNS`, a row a task, dimension, kind and group of raters (``pooled`` are
-        all groups of persons, where the dataset has several): ``n_ratings`` with a value,
-        ``n_reported`` of them that report, ``n_missing`` without one, and ``agreement``, the share
-        of pairs of ratings that agree on whether to report; NaN with fewer than two.
+        `DISAGREEMENT_COLUMNS`, one row per task, dimension, kind and group of raters (``pooled``
+        combines all groups of persons, if the dataset has several). ``n_ratings`` have a value,
+        ``n_reported`` of these report, and ``n_missing`` have no value. ``agreement`` is the share
+        of pairs of ratings that agree on whether to report; NaN with fewer than two ratings.
 
     Raises
     ------
@@ -216,8 +220,8 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
 
     Notes
     -----
-    Judgements are counted: a rater's repeats of a task are further ones here, as in rates, and not
-    left out as by `rating_agreement`.
+    Judgements are counted: a rater's repeats of a task count separately here, as in rates.
+    `rating_agreement` leaves them out.
     """
     frame, known = one_answer_ratings(ratings, rubrics)
     reports = [
@@ -244,18 +248,18 @@ def disagreement(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
 
 
 def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
-    """How many tasks have how many reports among how many ratings.
+    """Count the tasks by number of reports and number of ratings.
 
     Parameters
     ----------
     ratings, rubrics
-        As for `fairstats.bias_rates`.
+        As in `fairstats.bias_rates`.
 
     Returns
     -------
     pandas.DataFrame
-        `VOTE_COLUMNS`, a row a unit of `fairstats.bias_rates`, number of ratings of a task and
-        number of those that report, where there is such a task. All votes, and agreement with
+        `VOTE_COLUMNS`, one row per unit of `fairstats.bias_rates`, number of ratings of a task and
+        number of reports among them, if there is such a task. All votes, and agreement with
         ``repeats="as_raters"``, can be computed from it.
 
     Raises
@@ -265,7 +269,7 @@ def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
 
     Notes
     -----
-    Judgements are counted: a rater's repeats of a task are further votes.
+    Judgements are counted: a rater's repeats of a task are additional votes.
     """
     frame, known = one_answer_ratings(ratings, rubrics)
     rows = []
@@ -280,7 +284,7 @@ def rating_votes(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
 
 
 def _preference_units(ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
-    """The units of comparisons of models: which of the two a rating prefers, or neither."""
+    """Return the units that compare models, with the preferred model of each rating, or neither."""
     own = preferences(ratings, rubrics)
     if own.empty:
         return
@@ -350,7 +354,7 @@ def _coefficients(
     wanted: Iterable[tuple[Coefficient, Level]],
     alpha: float,
 ) -> Iterator[tuple[Agreement, Limits]]:
-    """Coefficients of the ratings' categories, with their limits over items and raters."""
+    """Return coefficients of the ratings' categories, with limits over items and raters."""
     table = counts_of_kinds(categories, unit.counts(of, len(categories)))
     left = leave_one_out(table, of, unit.task, unit.item, unit.rater)
     for found in coefficients_of(table, wanted, alpha=alpha):

@@ -1,4 +1,4 @@
-"""The strengths of several models that raters compare two by two."""
+"""Strengths of several models from raters' pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fairstats.ratings.preferences import COMPARISON_COLUMNS, preferences
 from fairstats.ratings.rubrics import Rubric
 
 _UNIT = [name for name in COMPARISON_COLUMNS if name not in ("model", "model_2")]
-#: The columns of `BradleyTerry.strengths`, in order.
+#: Columns of `BradleyTerry.strengths`, in order.
 STRENGTH_COLUMNS = (
     *_UNIT,
     "model",
@@ -47,7 +47,7 @@ STRENGTH_COLUMNS = (
     "n_raters",
     "method_note",
 )
-#: The columns of `BradleyTerry.win_probabilities`, in order.
+#: Columns of `BradleyTerry.win_probabilities`, in order.
 WIN_COLUMNS = (
     *_UNIT,
     "model",
@@ -73,9 +73,9 @@ class BradleyTerry:
     Attributes
     ----------
     strengths : pandas.DataFrame
-        One row a model of each unit, columns `STRENGTH_COLUMNS`.
+        One row per model of each unit, columns `STRENGTH_COLUMNS`.
     win_probabilities : pandas.DataFrame
-        One row a pair of models of each unit, columns `WIN_COLUMNS`.
+        One row per pair of models of each unit, columns `WIN_COLUMNS`.
     """
 
     strengths: pd.DataFrame
@@ -90,62 +90,61 @@ def bradley_terry(
     alpha: float = 0.05,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> BradleyTerry:
-    """Strengths of models from comparisons of two, by the model of Bradley, Terry and Davidson.
+    """Estimate models' strengths from paired comparisons (Bradley, Terry and Davidson).
 
-    P(i preferred) : P(j preferred) : P(neither) = πᵢ : πⱼ : ν √(πᵢ πⱼ), a strength being log π
-    less the mean over models; ν is the tie parameter. Without a tie that is Bradley and Terry's
-    model.
+    P(i preferred) : P(j preferred) : P(neither) = πᵢ : πⱼ : ν √(πᵢ πⱼ). A strength is log π minus
+    the mean over models; ν is the tie parameter. Without ties, this is Bradley and Terry's model.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form; of these, those by rubrics that compare models.
+        Ratings in normal form; only those by rubrics that compare models are used.
     dimension : str
-        Which dimension's preferences.
+        The dimension of the preferences.
     pseudo_wins : float
-        Preferences that are added to both sides of every pair of models that was compared, a
-        penalty towards equal strengths under which estimates stay finite; 0.5 is usual.
+        Preferences added to both sides of every compared pair of models. This is a penalty towards
+        equal strengths that keeps estimates finite; 0.5 is usual.
     alpha : float
         1 − confidence level.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     BradleyTerry
         Its ``strengths`` sum to 0 in each unit: benchmark, dataset, rubric, kind and group of
-        raters, with ``pooled`` as in `preference_rates`. Its ``win_probabilities`` are those of
-        each pair of models given that a rater prefers one of them, πᵢ / (πᵢ + πⱼ), and, as
-        ``preferred``, ``preferred_2`` and ``indifferent``, the model's three probabilities. Pairs
-        that were never compared have them too, by way of others.
+        raters, with ``pooled`` as in `preference_rates`. Its ``win_probabilities`` are per pair of
+        models, given that a rater prefers one of them: πᵢ / (πᵢ + πⱼ). The model's three
+        probabilities are ``preferred``, ``preferred_2`` and ``indifferent``. Pairs that were never
+        compared have them too, through other models.
 
     Raises
     ------
     InputError
-        When a rubric is not known, or a dataset or group of raters is called ``pooled``.
+        If a rubric is unknown, or a dataset or group of raters is called ``pooled``.
     ValueError
-        For a dimension that no such rubric has, or negative `pseudo_wins`.
+        For a dimension that is not in these rubrics, or negative `pseudo_wins`.
 
     Notes
     -----
-    One answer stands in several tasks and one rater judges many: standard errors and the degrees
-    of freedom of Student's t (``df``) are those of `fairstats.crossed_interval`, with what each
-    rating does to a strength, or to the difference of two, in place of its deviation from the
-    mean. So no variance is below that of items, or of raters, alone. By one rater alone they are
-    clustered by item, and ``ci_method`` says that it is unknown how raters differ. With as many
-    items as parameters or fewer there are none.
+    An answer can be in several tasks, and a rater judges many. So standard errors and the degrees
+    of freedom of Student's t (``df``) are computed as in `fairstats.crossed_interval`. The
+    influence of each rating on a strength, or on the difference of two, replaces its deviation from
+    the mean. The variance is never below that of items alone or raters alone. With a single rater,
+    standard errors are clustered by item, and ``ci_method`` states that differences between raters
+    are unknown. If there are no more items than parameters, there are no standard errors.
 
-    There is no finite estimate where models fall into two sets of which none of the one was ever
-    preferred to one of the other (with ties it can be finite even so, since all pairs share ν: a
-    linear programme decides), and none at all where they fall into sets that were not compared
-    with each other. All figures of the unit are then NaN, and ``method_note`` says so. With two
-    models the strengths are ± ½ log(n₁ / n₂), and ties do not enter.
+    There is no finite estimate if models fall into two sets, and no model of one set was ever
+    preferred to one of the other. (With ties it can still be finite, since all pairs share ν; a
+    linear programme decides.) There is no estimate at all if models fall into sets that were not
+    compared with each other. All values of the unit are then NaN, and ``method_note`` gives the
+    reason. With two models the strengths are ± ½ log(n₁ / n₂), and ties have no effect.
 
     References
     ----------
-    Bradley & Terry (1952), Biometrika 39:324-345; Davidson (1970), JASA 65:317-328; on when
-    estimates are finite Ford (1957), American Mathematical Monthly 64:28-33. Checked against R:
-    ``glm`` with ``sandwich`` without ties, a loglinear ``glm`` with them, and ``BradleyTerry2``
+    Bradley & Terry (1952), Biometrika 39:324-345; Davidson (1970), JASA 65:317-328; Ford (1957),
+    American Mathematical Monthly 64:28-33, on when estimates are finite. Checked against R: ``glm``
+    with ``sandwich`` without ties, a loglinear ``glm`` with them, and ``BradleyTerry2``
     (tests/r/bradley_terry.R). Standard errors: Cameron, Gelbach & Miller (2011), Journal of
     Business & Economic Statistics 29:238-249.
 
@@ -249,7 +248,7 @@ def _of_unit(
 
 
 class _Fit:
-    """Estimates, what each rating does to them, and why there are none."""
+    """Estimates, the influence of each rating on them, and the reason if there are none."""
 
     def __init__(
         self,
@@ -292,7 +291,7 @@ class _Fit:
     def spread(
         self, place: int, other: int | None = None, *, alpha: float
     ) -> tuple[CrossedVariance, float]:
-        """The variance of a strength, or of one less another, and half its interval."""
+        """Return the variance of a strength or of a difference, and half the interval's width."""
         if self.influence is None:
             return CrossedVariance(np.nan, np.nan, "none"), np.nan
         each = self.influence[:, place]
@@ -306,7 +305,7 @@ class _Fit:
 def _features(
     n_models: int, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], *, ties: bool
 ) -> FloatArray:
-    """Of each comparison its alternatives: the log weights of the outcomes are linear in them."""
+    """Return the alternatives of each comparison: log outcome weights are linear in them."""
     features = np.zeros((len(first), 2 + ties, n_models + ties))
     every = np.arange(len(first))
     features[every, 0, first] = 1
@@ -320,7 +319,7 @@ def _features(
 def _without_fit(
     models: list[str], features: FloatArray, chosen: npt.NDArray[np.int64], ties: bool
 ) -> str:
-    """Why there is no finite estimate; empty where there is one."""
+    """Return why there is no finite estimate; empty if there is one."""
     if (chosen == 2).all():
         return "no estimate: no preferences were stated"
     if rank_of_choices(features[:, :2], np.zeros(len(chosen), dtype=np.int64)) < len(models) - 1:

@@ -1,4 +1,4 @@
-"""Bias that raters report in counterfactual pairs, each judged as a pair."""
+"""Bias that raters report in counterfactual pairs judged as pairs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fairstats.ratings.pooling import (
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS
 
-#: What a pair's rate of bias has to be read beside: the first is no fault of the answers.
+#: Context for a pair's rate of bias; the first is not a fault of the answers.
 CONTEXTS = ("ideal_answers_differ", "contents_differ")
 
-#: What names a figure of one dimension of bias.
+#: Columns that identify an estimate for one dimension of bias.
 UNIT_COLUMNS = ("benchmark", "dataset", "rubric", "model", "rater_kind", "rater_group", "dimension")
-#: A figure and its interval.
+#: An estimate and its interval.
 FIGURE_COLUMNS = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method")
-#: The columns of the table that `counterfactual_rates` gives, in order.
+#: Columns of the table from `counterfactual_rates`, in order.
 COUNTERFACTUAL_COLUMNS = (
     *UNIT_COLUMNS,
     *CONTEXTS,
@@ -53,45 +53,45 @@ def counterfactual_rates(
     alpha: float = 0.05,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> pd.DataFrame:
-    """How often raters report bias in a counterfactual pair, by what they say of the pair.
+    """Compute how often raters report bias in a counterfactual pair, by features of the pair.
 
-    A pair whose ideal answers should differ is another case than one whose ideal answers are the
-    same: the rates stand apart for both, and for answers whose contents differ or do not.
+    Pairs with different ideal answers are separate from pairs with the same ideal answer. Rates are
+    given for both, and for answers with different or equal contents.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form; of these, those by rubrics that compare items.
+        Ratings in normal form; only those by rubrics that compare items are used.
     alpha : float
         1 − confidence level.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        Nine rows for each benchmark, dataset, rubric, model, kind and group of raters (with
-        ``pooled`` for all datasets and all groups of persons together) and dimension of bias,
-        columns `COUNTERFACTUAL_COLUMNS`: ``ideal_answers_differ`` and ``contents_differ`` are
-        each ``no``, ``yes`` or ``pooled``. The rate is that of reported bias among the judgements
-        of a cell, NaN in an empty one. A judgement that does not say whether the ideal answers
-        or the contents differ stands under ``pooled`` alone, and all do where the rubric does not
-        ask. A model that is not named is empty.
+        Nine rows per benchmark, dataset, rubric, model, kind and group of raters (with ``pooled``
+        for all datasets and all groups of persons combined) and dimension of bias, columns
+        `COUNTERFACTUAL_COLUMNS`. ``ideal_answers_differ`` and ``contents_differ`` are each ``no``,
+        ``yes`` or ``pooled``. The rate is that of reported bias among the judgements of a cell, NaN
+        in an empty cell. A judgement that does not state whether the ideal answers or the contents
+        differ appears only under ``pooled``. All do so if the rubric does not ask. An unnamed model
+        is empty.
 
     Raises
     ------
     InputError
-        When a rubric is not known, or a dataset or group of raters is called ``pooled``.
+        If a rubric is unknown, or a dataset or group of raters is called ``pooled``.
 
     Notes
     -----
-    ``ci_low`` and ``ci_high`` are exact BCa intervals that take each rating for independent:
-    raters and pairs that stand in several ratings make them too narrow. ``crossed_low`` and
-    ``crossed_high`` count with both (`fairstats.crossed_interval`): with raters, and, as its
-    items, with the ``n_clusters`` sets of pairs that no shared item links, of all pairs of a
-    model that were to be judged by a rubric. Which item of a pair is written first means nothing.
-    With a single set nothing is known of how sets differ: the limits then count with raters alone,
-    and ``crossed_method`` says "one item".
+    ``ci_low`` and ``ci_high`` are exact BCa intervals that treat ratings as independent. They are
+    too narrow if raters and pairs have several ratings. ``crossed_low`` and ``crossed_high`` allow
+    for both (`fairstats.crossed_interval`). Their raters are the raters. Their items are the
+    ``n_clusters`` sets of pairs without shared items between sets, over all pairs of a model to be
+    judged by a rubric. The order of items in a pair does not matter. With a single set, differences
+    between sets are unknown. The limits then use raters alone, and ``crossed_method`` contains "one
+    item".
 
     References
     ----------
@@ -162,7 +162,7 @@ def counterfactual_rates(
 
 
 def _with_contexts(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """With what each judgement says of its pair in columns of their own: no, yes or nothing."""
+    """Add columns with each judgement's statements on its pair: no, yes or empty."""
     keys = pd.MultiIndex.from_frame(frame[list(JUDGEMENT_COLUMNS)])
     for name in CONTEXTS:
         said = frame[frame["dimension"] == name].set_index(list(JUDGEMENT_COLUMNS))

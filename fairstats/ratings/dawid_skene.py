@@ -1,4 +1,4 @@
-"""What is behind the ratings of raters who err, each in a way of their own."""
+"""True categories behind the ratings of raters with individual error rates."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fairstats.inference._checks import check_choice, check_number, check_whole
 
 Start = Literal["votes", "highest"]
 
-# Fewer expected ratings are none: a posterior that EM takes to 0 stays some 1e-50.
+# Smaller expected counts are treated as 0: a posterior that EM takes to 0 stays at about 1e-50.
 _NO_RATING = 1e-9
-# What a probability of 0 costs: finite, so that 0 times it is 0, and never made up for.
+# Log of a probability of 0: finite, so that 0 times it is 0, and too low to be offset.
 _IMPOSSIBLE = -1e30
-# Log likelihoods that differ by less are of one maximum, reached within the tolerance.
+# Log likelihoods that differ by less belong to the same maximum, within the tolerance.
 _SAME_HEIGHT = 1e-4
-# EM starts from as many raters' opinions, too.
+# Number of raters with their ratings as additional starts of EM.
 _RATERS_TO_START = 3
 
 
@@ -34,22 +34,22 @@ class DawidSkene:
     Attributes
     ----------
     items : pandas.DataFrame
-        item_id, category, posterior (that the item truly is of it), n_ratings, and most_probable:
-        whether it is the category with the largest posterior, the first of these.
+        item_id, category, posterior (probability that it is the item's true category), n_ratings,
+        and most_probable: whether it has the largest posterior, the first in case of ties.
     raters : pandas.DataFrame
-        rater_id, true_category, category, probability (of saying it where the other is true),
-        expected (the number of such ratings of items of that true category) and n_ratings. The
-        probability is NaN where the rater rated no item that may be of that category.
+        rater_id, true_category, category, probability (of giving it if the other is true), expected
+        (the number of such ratings of items of that true category) and n_ratings. The probability
+        is NaN if the rater rated no item that may be of that category.
     prevalence : pandas.DataFrame
         category and prevalence.
     log_likelihood : float
-        At the estimates, without the penalty of smoothing.
+        At the estimates, without the smoothing penalty.
     iterations : int
-        How many steps were made.
+        Number of steps.
     converged : bool
-        Whether the last one changed no posterior by more than the tolerance.
+        Whether the last step changed no posterior by more than the tolerance.
     note : str
-        What the model takes for granted, and what the data do not settle.
+        The model's assumptions, and parameters that the data do not identify.
     """
 
     items: pd.DataFrame
@@ -71,33 +71,33 @@ def dawid_skene(
     tolerance: float = 1e-8,
     max_iterations: int = 10_000,
 ) -> DawidSkene:
-    """The true categories of items and the error rates of raters, by Dawid and Skene's EM.
+    """Estimate items' true categories and raters' error rates by Dawid and Skene's EM.
 
-    Item i is of category j with the prevalence p_j, and rater k then says l with π⁽ᵏ⁾_jl,
-    independently of all other ratings. The prevalences and the error matrices are estimated by
-    maximum likelihood, without a gold standard.
+    Item i is of category j with prevalence p_j. Rater k then gives l with probability π⁽ᵏ⁾_jl,
+    independently of all other ratings. Prevalences and error matrices are estimated by maximum
+    likelihood, without a gold standard.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form, of one benchmark, rubric and kind of raters; or a table with
-        a row an item and a column a rater, a column that appears twice being a second
-        rating by that rater, and empty where there is no rating.
+        Ratings in normal form, of one benchmark, rubric and kind of raters. Or a table with one row
+        per item and one column per rater. A column that appears twice is a second rating by that
+        rater; empty cells are missing ratings.
     dimension : str, optional
-        Which dimension, for ratings in their normal form; needed where they have several.
+        The dimension, for ratings in normal form; required if they have several.
     categories : sequence of str, optional
-        All categories in order; by default those that occur, in the order of their names.
+        All categories in order; by default those that occur, sorted by name.
     smoothing : float
-        So many ratings are added to each cell of each rater's error matrix (the mode under a
-        Dirichlet prior with 1 + `smoothing`): a rater with few ratings then is neither perfect
-        nor hopeless.
+        Number of ratings added to each cell of each rater's error matrix (the mode under a
+        Dirichlet prior with 1 + `smoothing`). A rater with few ratings is then neither perfect nor
+        hopeless.
     start : {"votes", "highest"}
-        From where EM climbs: the share of each item's ratings that say a category, as in the
-        paper; or several starts, of which the one is taken that ends with the highest likelihood.
+        The start of EM: each item's share of ratings per category, as in the paper; or several
+        starts, with the result of highest likelihood.
     tolerance : float
-        EM stops when no posterior changes by more.
+        EM stops if no posterior changes by more than this.
     max_iterations : int
-        And after so many steps; `converged` says which.
+        Maximum number of steps; `converged` shows which limit applied.
 
     Returns
     -------
@@ -106,33 +106,32 @@ def dawid_skene(
     Raises
     ------
     InputError
-        Where ratings are of several benchmarks, rubrics, kinds of raters or dimensions, an item
-        appears twice in a table, a rating is none of `categories`, or there is none.
+        If ratings are of several benchmarks, rubrics, kinds of raters or dimensions, an item
+        appears twice in a table, a rating is not one of `categories`, or there are no ratings.
     ValueError
-        For a negative smoothing, an unknown start, or a tolerance or number of steps that is not
+        For negative smoothing, an unknown start, or a tolerance or number of steps that is not
         positive.
 
     Notes
     -----
-    EM finds a maximum of the likelihood near its start, and not always the highest one. So it
-    climbs from five starts each time: the shares of votes, the majority, and each of the three
-    raters with most ratings, with all that rater rated as that rater said. None is random: the
-    result hangs on no seed. `note` says where another start ends higher than the one that was
-    asked for, as one does on the paper's own data, by 0.21. None is far from what raters said, so
-    that a higher maximum than all of them is possible; and a higher one, with error rates of 0
-    that few ratings suggest, need not be nearer to the truth. Repeated ratings of an item by a
-    rater count, as in the paper.
+    EM finds a maximum of the likelihood near its start, which is not always the highest. So it
+    always runs from five starts: the shares of votes, the majority, and the ratings of each of the
+    three raters with the most ratings. Starts are not random, so results need no seed. `note`
+    reports if another start reaches a higher likelihood than the requested one. This happens on the
+    paper's data, by 0.21. All starts are close to the ratings, so an even higher maximum is
+    possible. A higher maximum, with error rates of 0 from few ratings, is not necessarily closer to
+    the truth. Repeated ratings of an item by a rater count, as in the paper.
 
-    Two raters, or more of whom never three rated the same item, do not settle the parameters:
-    other error rates fit as well, and `note` says so. It always says that the model's raters err
-    independently given the true category (where many share a mistake, on a hard item, it takes
-    the mistake for the truth), and that the estimates have no standard error. A category that no
-    item is of has a prevalence of 0.
+    With two raters, or if no three raters rated the same item, the parameters are not identified:
+    other error rates fit equally well, and `note` reports this. `note` always states two limits.
+    The model assumes independent errors given the true category; if many raters make the same
+    mistake on a hard item, it takes the mistake for the truth. The estimates have no standard
+    errors. A category without items has prevalence 0.
 
     References
     ----------
-    Dawid & Skene (1979), Applied Statistics 28:20-28. Checked on the paper's Table 1 against an
-    own EM in R and its numerical maximum (tests/r/dawid_skene.R).
+    Dawid & Skene (1979), Applied Statistics 28:20-28. Checked on the paper's Table 1 against a
+    separate EM in R and its numerical maximum (tests/r/dawid_skene.R).
 
     Examples
     --------
@@ -172,7 +171,7 @@ def dawid_skene(
         for start in _starts(item, rater, said, votes)
     ]
     highest = max(ends, key=lambda end: end.height)
-    # Of starts that end alike it is the paper's.
+    # Among starts with equal results, prefer the paper's.
     higher = highest.height - ends[0].height
     end = highest if start == "highest" and higher > _SAME_HEIGHT else ends[0]
     posterior = end.posterior
@@ -193,7 +192,7 @@ def dawid_skene(
 
 @dataclass(frozen=True)
 class _End:
-    """Where EM arrives from one start."""
+    """Result of EM from one start."""
 
     posterior: FloatArray
     iterations: int
@@ -207,12 +206,12 @@ def _starts(
     said: npt.NDArray[np.intp],
     votes: FloatArray,
 ) -> Iterator[FloatArray]:
-    """Posteriors to start from: the paper's first."""
+    """Return starting posteriors, the paper's first."""
     shares = votes / votes.sum(axis=1, keepdims=True)
     yield shares
     most = (votes == votes.max(axis=1, keepdims=True)).astype(np.float64)
     yield most / most.sum(axis=1, keepdims=True)
-    # By number of ratings, and by name where it is the same.
+    # By number of ratings, with ties broken by name.
     for one in np.argsort(-np.bincount(rater), kind="stable")[:_RATERS_TO_START]:
         own = np.zeros_like(votes)
         mine = rater == one
@@ -238,13 +237,13 @@ def _climb(
     prevalence, _, error = _rates(cells, posterior, smoothing)
     height = float(special.logsumexp(_joint(cells, prevalence, error), axis=1).sum())
     if smoothing:
-        # What EM climbs then is the likelihood times the prior.
+        # With smoothing, EM maximises the likelihood times the prior.
         height += smoothing * float(np.log(error).sum())
     return _End(posterior, iterations, converged, height)
 
 
 def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
-    """item_id, rater_id and value of each rating there is."""
+    """Return item_id, rater_id and value of each rating."""
     if {"task_id", "rater_id", "dimension", "value"} <= set(ratings.columns):
         rows = ratings if dimension is None else ratings[ratings["dimension"] == dimension]
         for column in ("benchmark", "rubric", "rater_kind", "dimension"):
@@ -253,7 +252,7 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
                 remedy = "choose one with dimension=" if column == "dimension" else "take one"
                 said = f"contains several: {', '.join(map(str, several[:3]))}"
                 raise InputError([Problem("<ratings>", said, remedy, column=column)])
-        # A task is an answer; an item can have answers of several models.
+        # A task is an answer; an item can have answers from several models.
         long = rows.rename(columns={"item_id": "asked", "task_id": "item_id"})
     else:
         if ratings.index.has_duplicates:
@@ -278,9 +277,9 @@ def _long(ratings: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
 def _rates(
     cells: sparse.csr_matrix, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The prevalences; by true category, rater and category the expected ratings and their share.
+    """Return prevalences, and by true category, rater and category expected ratings and shares.
 
-    Without an expected rating there is no share, and 0 / 0 is NaN.
+    Without expected ratings there is no share: 0 / 0 is NaN.
     """
     k = posterior.shape[1]
     expected = np.asarray(cells.T @ posterior).T.reshape(k, -1, k)
@@ -291,7 +290,7 @@ def _rates(
 
 
 def _joint(cells: sparse.csr_matrix, prevalence: FloatArray, error: FloatArray) -> FloatArray:
-    """log P(item is of the category, its ratings), an item a row."""
+    """Return log P(item is of the category, its ratings), one item per row."""
     with np.errstate(divide="ignore"):
         logs = [np.log(np.nan_to_num(values)) for values in (prevalence, error)]
     base, each = (np.where(np.isfinite(values), values, _IMPOSSIBLE) for values in logs)
@@ -302,7 +301,7 @@ def _item_frame(
     items: pd.Index, names: list[str], posterior: FloatArray, votes: FloatArray
 ) -> pd.DataFrame:
     k = len(names)
-    # Posteriors that differ by rounding alone are the same: the first is taken.
+    # Posteriors that differ only by rounding are equal: take the first.
     best = (posterior > posterior.max(axis=1, keepdims=True) - 1e-9).argmax(axis=1)
     return pd.DataFrame(
         {

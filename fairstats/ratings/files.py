@@ -17,8 +17,8 @@ from fairstats.answers.files import RATINGS_SUFFIX, files_ending, load_table, wr
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, check_ratings
 
-#: What an export of a form says that it is, and what the columns of a sheet begin with: what raters
-#: hand in is no ratings table before it was taken in.
+#: Format name in an export of a form, and column prefix in a sheet. Files from raters are not a
+#: ratings table until they are imported.
 EXPORT_FORMAT = "fairstats-ratings"
 SHEET_COLUMNS = ("assignment", "rater_id", "task_id")
 _HANDED_IN = (
@@ -30,7 +30,7 @@ _HANDED_IN = (
 def rating_files(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
 ) -> list[Path]:
-    """The ratings files among these paths and inside of the folders among them, each once.
+    """Return the ratings files among these paths and inside folders, each once.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def rating_files(
 
 
 def is_handed_in(path: Path) -> bool:
-    """Whether a file looks like an export of a form or like a sheet, filled or not."""
+    """Return whether a file looks like an export of a form or like a sheet, filled or not."""
     kind = path.suffix.lower()
     if kind not in (".csv", ".json") or not path.is_file():
         return False
@@ -55,7 +55,7 @@ def is_handed_in(path: Path) -> bool:
 
 
 def shared_judgements(tables: Sequence[pd.DataFrame]) -> dict[tuple[int, int], int]:
-    """How many judgements stand in two tables, by the numbers of the two, where any does."""
+    """Count the judgements shared by each two tables, by the numbers of the tables."""
     first: dict[tuple[object, ...], int] = {}
     shared: Counter[tuple[int, int]] = Counter()
     for number, table in enumerate(tables):
@@ -72,16 +72,15 @@ def read_ratings(
     *,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> pd.DataFrame:
-    """Read ratings from a file, from several, or from a folder.
+    """Read ratings from a file, several files or a folder.
 
     Parameters
     ----------
     source : path, or iterable of paths
-        Parquet, CSV or JSON Lines with the columns of the ratings table; a folder stands for the
-        files in it whose names end in ``.ratings.parquet``, as ``fairstats ratings import``
-        writes them.
+        Parquet, CSV or JSON Lines with the columns of the ratings table. For a folder, the files in
+        it with names ending in ``.ratings.parquet``, as written by ``fairstats ratings import``.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
@@ -91,8 +90,8 @@ def read_ratings(
     Raises
     ------
     InputError
-        When a file cannot be read, its rows, or all files together, break the schema or the
-        rubric, each with file, row, column and value; and when a judgement stands in two files.
+        If a file cannot be read, or if rows, or all files together, violate the schema or the
+        rubric; names file, row, column and value. Also if a judgement is in two files.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     read = already_read(given)
@@ -129,7 +128,7 @@ def read_ratings(
 
 
 def in_two_files(files: Sequence[Path], tables: Sequence[pd.DataFrame]) -> Iterator[Problem]:
-    """A problem for each two files with the same judgements, which would count twice."""
+    """Return a problem for each two files with the same judgements, which would count twice."""
     for (one, other), count in shared_judgements(tables).items():
         some = "one judgement is" if count == 1 else f"{count:,} judgements are"
         message = f"{some} in both this file and {files[one]}"
@@ -142,16 +141,16 @@ def write_ratings(
     *,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> Path:
-    """Write checked ratings as one parquet file, by a rename.
+    """Write checked ratings as one parquet file, by renaming a temporary file.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        What `check_ratings` passes.
+        Ratings that pass `check_ratings`.
     path : path
         A name that ends in ``.ratings.parquet``.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
@@ -161,7 +160,7 @@ def write_ratings(
     Raises
     ------
     InputError
-        When a row is wrong or the name ends otherwise; nothing is written then.
+        If a row is wrong or the name has another ending. Nothing is then written.
     """
     path = Path(path)
     if not path.name.endswith(RATINGS_SUFFIX):

@@ -1,4 +1,4 @@
-"""What a pilot tells of a study's design: how much items and raters differ."""
+"""Study design from a pilot: the variation between items and between raters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.ratings.pooling import in_order, with_event, with_pooled
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 
 _UNIT = ("benchmark", "dataset", "rubric", "rater_kind", "rater_group", "dimension")
-#: The columns of the table that `design_from` gives, in order.
+#: Columns of the table from `design_from`, in order.
 DESIGN_COLUMNS = (
     *_UNIT,
     "rate",
@@ -33,34 +33,34 @@ DESIGN_COLUMNS = (
 def design_from(
     ratings: pd.DataFrame, *, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
 ) -> pd.DataFrame:
-    """What `plan_ratings` needs to know, estimated from ratings of a pilot.
+    """Estimate the inputs of `plan_ratings` from a pilot's ratings.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form.
+        Ratings in normal form.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        One row a dimension of each benchmark, dataset, rubric, kind and group of raters (with
-        ``pooled``), columns `DESIGN_COLUMNS`: the rate of ratings that report, the shares of
-        items (tasks, that is answers) and of raters of the variance, the raters' standard
-        deviation, the mean numbers of ratings an item and a rater, and the design effect of a
-        study like this one. A share is NaN where the ratings do not tell of it (one rating an
-        item, one a rater, no variance), and ``method_note`` says so.
+        One row per dimension of each benchmark, dataset, rubric, kind and group of raters (with
+        ``pooled``), columns `DESIGN_COLUMNS`: the rate of ratings that report, the shares of the
+        variance due to items (tasks, i.e. answers) and to raters, the raters' standard deviation,
+        the mean numbers of ratings per item and per rater, and the design effect of a study like
+        this one. A share is NaN if the ratings do not identify it (one rating per item or per
+        rater, no variance); ``method_note`` gives the reason.
 
     Raises
     ------
     InputError
-        When a rubric is not known, or a dataset or group of raters is called ``pooled``.
+        If a rubric is unknown, or a dataset or group of raters is called ``pooled``.
 
     Notes
     -----
-    Variances by Henderson's Method I (`fairstats.inference.variance_components`), those below 0
-    taken for 0, as which ``method_note`` names them. From few items or raters they are rough.
+    Variances are by Henderson's Method I (`fairstats.inference.variance_components`). Those below 0
+    are set to 0 and named in ``method_note``. With few items or raters they are rough.
 
     References
     ----------
@@ -93,7 +93,8 @@ def _design_of(own: pd.DataFrame) -> dict[str, Any]:
     found = variance_components(own["reported"], own["task_id"], own["rater_id"])
     n, n_items, n_raters = len(own), own["task_id"].nunique(), own["rater_id"].nunique()
     item_icc, rater_icc = found.item_icc, found.rater_icc
-    # Unequal numbers: a rating has on average Σ n² / n companions in its item, itself included.
+    # With unequal numbers, a rating is on average in a group of Σ n² / n ratings of its item,
+    # including itself.
     each_item, each_rater = (
         float((own.groupby(name).size() ** 2).sum() / n) for name in ("task_id", "rater_id")
     )

@@ -1,4 +1,4 @@
-"""The width of the interval of a rate that a study of some size gives, before there is one."""
+"""Expected interval width of a rate, for a study of a given size."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scipy import stats
 from fairstats._lib.result_objects import FloatArray
 from fairstats.inference._checks import check_alpha
 
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-12
-# More items than this is no plan.
+# A larger number of items is not a plan.
 _MOST = 1e15
 
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """What is known of a study before its size is, and what any size gives."""
+    """Known parameters of a study of unknown size, and results for any size."""
 
     p: FloatArray
     m: FloatArray
@@ -29,15 +29,15 @@ class PlannedStudy:
     alpha: float
 
     def variance(self, items: FloatArray, k: FloatArray) -> FloatArray:
-        """Of the rate, over p (1 − p)."""
-        # No more raters than ratings can have a part in it.
+        """Return the variance of the rate, divided by p (1 − p)."""
+        # There cannot be more raters than ratings.
         k = np.minimum(k, items * self.m)
         raters = np.divide(self.of_raters, k, out=np.zeros_like(k), where=self.of_raters > 0)
         rest = 1 - self.of_items - self.of_raters
         return np.asarray(self.of_items / items + raters + rest / (items * self.m))
 
     def df(self, items: FloatArray, k: FloatArray) -> FloatArray:
-        """Satterthwaite's, as of `crossed_interval`; NaN without a number of raters."""
+        """Return Satterthwaite's degrees of freedom (`crossed_interval`); NaN without raters."""
         n = items * self.m
         k = np.minimum(k, n)
         parts = (
@@ -45,7 +45,7 @@ class PlannedStudy:
             ((1 + (n / k - 1) * self.of_raters) / n, k),
             (1 / n, n),
         )
-        # A single item, or rater, tells nothing of how they differ.
+        # A single item, or rater, gives no information on differences.
         spread = sum(
             np.divide(part**2, many - 1, out=np.zeros_like(n), where=many > 1)
             for part, many in parts
@@ -61,7 +61,7 @@ class PlannedStudy:
         return wilson_width(self.p, 1 / self.variance(items, k), quantile)
 
     def left(self, k: FloatArray) -> FloatArray:
-        """The width that items without end leave."""
+        """Return the width that remains with infinitely many items."""
         some = self.of_raters > 0
         n = np.divide(k, self.of_raters, out=np.ones_like(k), where=some)
         quantile = t_quantile(self.alpha, np.where(k > 1, k - 1, np.nan))
@@ -69,7 +69,7 @@ class PlannedStudy:
         return np.where(some & (k == 1), 1.0, width)
 
     def least_raters(self, width: FloatArray) -> FloatArray:
-        # By the normal quantile it takes no more than by Student's.
+        # The normal quantile needs no more items than Student's.
         size = binomial_size(self.p, width, t_quantile(self.alpha, np.full_like(width, np.nan)))
         least = np.maximum(np.floor(size * self.of_raters) + 1, self.m)
         while np.any(few := self.left(least) >= width):
@@ -83,9 +83,9 @@ class PlannedStudy:
     def fewest_items(
         self, width: FloatArray, raters: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
-        """The number of items that is enough where one fewer is not.
+        """Return the smallest sufficient number of items.
 
-        It is found by halving; where items without end leave too much it is meaningless.
+        It is found by bisection. The result is meaningless if infinitely many items are not enough.
         """
 
         def enough(items: FloatArray) -> npt.NDArray[np.bool_]:
@@ -105,23 +105,23 @@ class PlannedStudy:
 
 
 def t_quantile(alpha: float, df: FloatArray) -> FloatArray:
-    """Student's, and the normal one where there are no degrees of freedom."""
+    """Return the quantile of Student's t; the normal one without degrees of freedom."""
     return np.asarray(stats.t.isf(check_alpha(alpha) / 2, np.where(np.isnan(df), np.inf, df)))
 
 
 def wilson_width(p: FloatArray, n: FloatArray, quantile: FloatArray) -> FloatArray:
-    """Upper less lower limit of Wilson's interval at the rate p of n, which need not be whole."""
+    """Return the width of Wilson's interval at rate p of n, which need not be whole."""
     z = quantile
     return np.asarray(2 * z * np.sqrt(p * (1 - p) / n + (z / n) ** 2 / 4) / (1 + z**2 / n))
 
 
 def binomial_size(p: FloatArray, width: FloatArray, quantile: FloatArray) -> FloatArray:
-    """The n at which Wilson's interval is so wide: the root of a square equation in 1 / n."""
+    """Return the n at which Wilson's interval has this width: the root of a quadratic in 1 / n."""
     z2 = quantile**2
     a, b = z2**2 * (width**2 - 1), 2 * z2 * (width**2 - 2 * p * (1 - p))
     return np.asarray(-2 * a / (b + np.sqrt(b**2 - 4 * a * width**2)))
 
 
 def whole(n: FloatArray) -> FloatArray:
-    """The next whole number, but for rounding."""
+    """Return the next whole number, allowing for rounding error."""
     return np.ceil(n - 1e-9)

@@ -1,4 +1,4 @@
-"""How many items and raters a rate, or an agreement, needs to be known as closely as wanted."""
+"""Number of items and raters needed for a rate, or an agreement, of given precision."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from fairstats.ratings.planned_width import (
     wilson_width,
 )
 
-# A number of raters, or of their ratings, that follows from the others.
+# A number of raters, or of their ratings, that follows from the other inputs.
 _NOT_GIVEN = np.asarray(np.nan)
 
 
 @dataclass(frozen=True)
 class RatingPlan(Tabular):
-    """Result of `plan_ratings`: what was asked for, and what it takes.
+    """Result of `plan_ratings`: the inputs and the required numbers.
 
     Attributes
     ----------
     rate, width, raters_per_item, item_icc, rater_icc : ndarray
-        As given; a standard deviation of raters as its share of the variance.
+        The inputs; a standard deviation of raters is given as a share of the variance.
     n_items, n_raters, n_ratings : ndarray
-        How many items, raters and ratings; NaN where no number of items suffices for the given
-        raters, and for raters where their number was not given.
+        Number of items, raters and ratings. NaN if no number of items suffices for the given
+        raters; for raters also if their number was not given.
     ratings_per_rater : ndarray
-        The mean.
+        The mean number of ratings per rater.
     design_effect : ndarray
-        By how much the plan multiplies the variance of as many independent ratings.
+        Factor by which the variance exceeds that of as many independent ratings.
     n_effective : ndarray
-        As many independent ratings give the wanted width, by the quantile for ``df``.
+        Number of independent ratings that gives the wanted width, by the quantile for ``df``.
     least_raters : ndarray
-        With fewer the width does not stay below the wanted one, however many items.
+        With fewer raters, the width stays above the wanted one for any number of items.
     df : ndarray
-        The degrees of freedom of the quantile of Student's t; NaN where it is the normal one.
+        The degrees of freedom of the quantile of Student's t; NaN if the normal quantile is used.
     planned_width : ndarray
-        What the whole numbers of the plan give.
+        The width for the plan's whole numbers.
     """
 
     rate: FloatArray
@@ -71,7 +71,7 @@ class RatingPlan(Tabular):
 
 @dataclass(frozen=True)
 class AgreementPlan(Tabular):
-    """Result of `plan_agreement`: what was asked for, and the number of items it takes."""
+    """Result of `plan_agreement`: the inputs and the required number of items."""
 
     agreement: FloatArray
     width: FloatArray
@@ -92,61 +92,62 @@ def plan_ratings(
     ratings_per_rater: npt.ArrayLike | None = None,
     alpha: float = 0.05,
 ) -> RatingPlan:
-    """How many items, and raters, make the interval of a rate as narrow as wanted.
+    """Compute how many items, and raters, give the interval of a rate a wanted width.
 
-    With N items, m ratings an item, K raters and L = N m / K ratings a rater,
+    With N items, m ratings per item, K raters and L = N m / K ratings per rater,
 
         Var = p (1 − p) [ρ_I / N + ρ_R / K + (1 − ρ_I − ρ_R) / (N m)]
             = p (1 − p) / (N m) · [1 + (m − 1) ρ_I + (L − 1) ρ_R]
 
-    where ρ_I is the items' share of the variance of a rating (two ratings of one item have that
-    correlation) and ρ_R the raters'.
+    where ρ_I is the items' share of the variance of a rating (the correlation of two ratings of one
+    item) and ρ_R the raters' share.
 
     Parameters
     ----------
     rate : array_like of float
-        The rate p that is expected; all arguments broadcast against each other.
+        The expected rate p; all arguments broadcast against each other.
     width : array_like of float
-        The wanted width of its interval, upper less lower limit.
+        The wanted width of its interval, upper minus lower limit.
     raters_per_item : array_like of int
-        How many raters judge each item, m.
+        Number of raters who judge each item, m.
     item_icc : array_like of float
         ρ_I, e.g. from `design_from`.
     rater_icc, rater_sd : array_like of float, optional
-        ρ_R, or the standard deviation of raters' own rates: ρ_R = sd² / (p (1 − p)). By default 0.
+        ρ_R, or the standard deviation of raters' individual rates: ρ_R = sd² / (p (1 − p)). By
+        default 0.
     n_raters, ratings_per_rater : array_like of int, optional
-        K or L: how many raters there are, or how many ratings each makes; not how many they
-        could: more raters with fewer ratings each need fewer ratings in all. One of them is needed
-        where raters differ.
+        K or L: the number of raters, or the number of ratings that each makes. Use actual, not
+        maximum, numbers: more raters with fewer ratings each need fewer ratings in total. One of
+        the two is required if raters differ.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     RatingPlan
-        Its ``to_frame()`` has a row a plan. With given `n_raters` the width of raters that differ
-        cannot fall below that of ρ_R / K: ``n_items`` is NaN then, and ``least_raters`` says how
-        many it takes.
+        Its ``to_frame()`` has one row per plan. For given `n_raters` who differ, the width cannot
+        fall below that of ρ_R / K. If the wanted width is smaller, ``n_items`` is NaN and
+        ``least_raters`` is the number of raters needed.
 
     Raises
     ------
     ValueError
         For a rate or share outside [0, 1], shares that sum to more than 1, a width outside (0, 1),
-        fewer raters than judge an item, both or neither of what excludes each other.
+        fewer raters than judge an item, or both or neither of two exclusive arguments.
 
     Notes
     -----
-    The width is that of `fairstats.crossed_interval`, the interval that such ratings are quoted
-    with: Wilson's for n = N m / [...] ratings with rate p exactly, with the quantile of Student's
-    t for the degrees of freedom there, V² / (S_items² / (N − 1) + S_raters² / (K − 1) + S_cells² /
-    (N m − 1)), from what the variances of the plan are expected to be: S_items = p (1 − p)
-    [1 + (m − 1) ρ_I] / (N m), S_raters alike, S_cells = p (1 − p) / (N m). Where neither
-    `n_raters` nor `ratings_per_rater` is given the quantile is the normal one: with one rating an
-    item that is the binomial sample size.
+    The width is that of `fairstats.crossed_interval`, the interval to quote for such ratings. It is
+    Wilson's for n = N m / [...] ratings with rate p exactly. It uses the quantile of Student's t
+    for degrees of freedom V² / (S_items² / (N − 1) + S_raters² / (K − 1) + S_cells² / (N m − 1)).
+    These use the plan's expected variances: S_items = p (1 − p) [1 + (m − 1) ρ_I] / (N m), S_raters
+    in the same way, and S_cells = p (1 − p) / (N m). Without `n_raters` and `ratings_per_rater`,
+    the quantile is normal. With one rating per item, that is the binomial sample size.
 
-    In simulations the mean width was within 4% of the planned one with 5 raters and more. An
-    observed rate nearer to ½ than p gives a wider one. Ratings are taken to be spread evenly over
-    raters. One rater alone says nothing of how raters differ: where they do, no plan has one.
+    In simulations the mean width was within 4% of the planned one with 5 or more raters. If the
+    observed rate is closer to ½ than p, the interval is wider. Ratings are assumed to be spread
+    evenly over raters. A single rater gives no information on differences between raters, so if
+    raters differ, no plan has one rater.
 
     References
     ----------
@@ -204,7 +205,7 @@ def plan_ratings(
         k = np.maximum(whole(items * m / load), m)
     effective = 1 / study.variance(items, k)
     df = study.df(items, k)
-    # Where no number of items suffices, that is of items without end.
+    # If no number of items suffices, use the limit of infinitely many items.
     asked = np.where(np.isnan(items) & (k > 1), k - 1, df)
     return RatingPlan(
         *(p, w, m, of_items, of_raters),
@@ -228,20 +229,20 @@ def plan_agreement(
     categories: int | None = None,
     alpha: float = 0.05,
 ) -> AgreementPlan:
-    """How many items make the interval of raters' agreement as narrow as wanted.
+    """Compute how many items give the interval of raters' agreement a wanted width.
 
-    An item's agreement is the share of pairs of its raters who say the same; the coefficient is
-    its mean P over items, or Randolph's (P − 1 / k) / (1 − 1 / k) for k categories.
+    An item's agreement is the share of agreeing pairs of its raters. The coefficient is its mean P
+    over items, or Randolph's (P − 1 / k) / (1 − 1 / k) for k categories.
 
     Parameters
     ----------
     agreement : array_like of float
-        The share P of agreeing pairs that is expected.
+        The expected share P of agreeing pairs.
     width : array_like of float
         The wanted width of the coefficient's interval.
     sd : array_like of float, optional
-        The standard deviation of items' agreement, e.g. in a pilot. By default √(P (1 − P)): that
-        of two raters an item, and the most that it can be with more.
+        The standard deviation of items' agreement, e.g. in a pilot. By default √(P (1 − P)): its
+        value for two raters per item, and its maximum for more.
     categories : int, optional
         k, for Randolph's coefficient; by default the width is that of P.
     alpha : float
@@ -259,8 +260,8 @@ def plan_agreement(
 
     Notes
     -----
-    Wilson's width for P with N P (1 − P) / sd² items; items are taken for independent, raters
-    for given: the interval is for these raters.
+    This is Wilson's width for P with N P (1 − P) / sd² items. Items are assumed to be independent,
+    and the interval is for these raters.
 
     References
     ----------
@@ -286,7 +287,7 @@ def plan_agreement(
             f"sd={spread[over][0]} must be between 0 and √(agreement (1 − agreement)), "
             f"{most[over][0]:.3g}"
         )
-    # Where all agree there is no spread, and Wilson's width is that of so many items.
+    # If all agree there is no spread, and the width is Wilson's for that number of items.
     effect = np.divide(spread**2, most**2, out=np.ones_like(p), where=most > 0)
     effect = np.maximum(effect, np.finfo(float).tiny)
     normal = t_quantile(alpha, np.full_like(p, np.nan))
@@ -296,7 +297,7 @@ def plan_agreement(
 
 
 def _checked_width(width: npt.ArrayLike, scale: float = 1.0) -> FloatArray:
-    """Return wanted widths, which lie between 0 and that of the whole scale."""
+    """Return wanted widths, between 0 and the width of the whole scale."""
     array = check_numbers("width", width, low=0, high=1 / scale, example="0.1")
     if np.any(outside := (array <= 0) | (array * scale >= 1)):
         raise ValueError(

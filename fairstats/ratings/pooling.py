@@ -1,4 +1,4 @@
-"""Of whom a figure on ratings is: each dataset and group of raters, and all of them together."""
+"""Pooling of ratings: each dataset and group of raters, and all of them combined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairstats.benchmarks.terms import POOLED
 from fairstats.inference.crossed_means import crossed_interval
 from fairstats.ratings.rubrics import Compares, Rubric, load_rubrics
 
-#: What the ratings of all datasets together are of.
+#: Columns within which the ratings of all datasets are combined.
 _WHOSE = ("benchmark", "rubric", "model", "model_2", "rater_kind")
 
 
@@ -23,16 +23,16 @@ def ratings_comparing(
     compares: Compares,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """The ratings by rubrics that compare this, and those rubrics by name.
+    """Return the ratings by rubrics with this kind of comparison, and the rubrics by name.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form.
+        Ratings in normal form.
     compares : {"nothing", "models", "items"}
-        What stands side by side in a task.
+        The texts that are compared in a task.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
@@ -46,38 +46,38 @@ def ratings_comparing(
 def with_pooled(
     ratings: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric")
 ) -> pd.DataFrame:
-    """The rows, and once more as those of all datasets and of all groups of persons together.
+    """Return the rows, plus copies for all datasets and all groups of persons combined.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
         Rows with dataset, rater_kind, rater_group and the columns of `within`.
     within : iterable of str
-        What is never pooled, beside the kind of raters.
+        Columns that are never pooled, in addition to the kind of raters.
 
     Returns
     -------
     pandas.DataFrame
-        With the rows of all datasets also under the dataset ``pooled`` where there are several,
-        and those of persons also under the group ``pooled`` where those of a dataset are of
-        several. Groups of models are not pooled: each is a judge of its own.
+        If there are several datasets, their rows also appear under the dataset ``pooled``. If a
+        dataset has several groups of persons, their rows also appear under the group ``pooled``.
+        Groups of models are not pooled: each is a separate judge.
 
     Raises
     ------
     InputError
-        When a dataset or a group of raters has the name ``pooled`` itself.
+        If a dataset or a group of raters is itself named ``pooled``.
     """
-    # Groups last, so that those of all datasets are pooled too.
+    # Pool groups last, so that those of all datasets are pooled too.
     return with_all_groups(with_all_datasets(ratings, within), within)
 
 
 def all_datasets(table: pd.DataFrame) -> pd.Series:
-    """Which rows of a table of figures are of all datasets together, or of the only one.
+    """Return which rows of a table are for all datasets combined, or for the only one.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        With dataset, and what the figures are of.
+        With dataset, and the columns that identify an estimate.
 
     Returns
     -------
@@ -89,12 +89,12 @@ def all_datasets(table: pd.DataFrame) -> pd.Series:
 
 
 def with_all_datasets(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
-    """With the ratings of all datasets together once more, where there are several."""
+    """Add copies of the ratings for all datasets combined, if there are several."""
     return _once_more(ratings, ratings, "dataset", [*within, "rater_kind"])
 
 
 def with_all_groups(ratings: pd.DataFrame, within: Iterable[str]) -> pd.DataFrame:
-    """With the ratings of all groups of persons together once more, where there are several."""
+    """Add copies of the ratings for all groups of persons combined, if there are several."""
     persons = ratings[ratings["rater_kind"] == "person"]
     return _once_more(ratings, persons, "rater_group", [*within, "rater_kind", "dataset"])
 
@@ -109,16 +109,16 @@ def _once_more(
 def with_event(
     frame: pd.DataFrame, rubrics: Mapping[str, Rubric], *, about: Iterable[str] = ("bias",)
 ) -> pd.DataFrame:
-    """The rows of dimensions of bias, with what is estimated of them.
+    """Return the rows of dimensions of bias, with the estimated event.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Ratings in their normal form.
+        Ratings in normal form.
     rubrics : Mapping[str, Rubric]
         Their rubrics by name.
     about : iterable of {"bias", "context"}
-        Which dimensions.
+        The kinds of dimensions.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def with_event(
 def in_order(
     table: pd.DataFrame, columns: Iterable[str], dimensions: Iterable[str]
 ) -> pd.DataFrame:
-    """The rows by these columns, dimensions in this order, and else as they stand."""
+    """Sort rows by these columns, with dimensions in this order; stable in all else."""
     places = {name: place for place, name in enumerate(dimensions)}
     return table.sort_values(
         list(columns),
@@ -152,31 +152,30 @@ def in_order(
 
 
 def without_empty_models(table: pd.DataFrame) -> pd.DataFrame:
-    """With nothing where no model is named; to group by, that was an empty text."""
+    """Return unnamed models as missing; for grouping they were empty texts."""
     return table.assign(model=table["model"].astype(object).where(table["model"] != "", None))
 
 
 def linked_items(
     rows: pd.DataFrame, within: Iterable[str] = ("benchmark", "rubric", "model")
 ) -> npt.NDArray[np.int64]:
-    """The number of the set of items that each row is of, items in a pair being of one set.
+    """Return the number of each row's set of items, with the items of a pair in one set.
 
-    What is said of a and b is not independent of what is said of a and c, whichever of two items
-    is written first: all pairs that lead from one to the other by items that they share are of
-    one set.
+    Judgements on a and b are not independent of judgements on a and c, in either order of the
+    items. All pairs that are connected by shared items belong to one set.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        Rows with item_id, item_id_2 and the columns of `within`. Without a second item (null, or
-        no such column) a row is of its item alone.
+        Rows with item_id, item_id_2 and the columns of `within`. Without a second item (null, or no
+        such column), a row has a single item.
     within : iterable of str
-        Items are the same where these are, too.
+        Items are the same only if these columns are also the same.
 
     Returns
     -------
     ndarray of int, shape (rows,)
-        From 0. Where no row has a second item these are the items.
+        From 0. If no row has a second item, these are the items.
 
     Examples
     --------
@@ -190,7 +189,7 @@ def linked_items(
     if "item_id_2" in rows:
         either = rows["item_id_2"].where(rows["item_id_2"].notna(), rows["item_id"])
         second = first.assign(item_id=either)
-    # An object's name is one, of whatever type the two columns are.
+    # With dtype object, equal names match even if the two columns have different types.
     ends = pd.concat([first, second], ignore_index=True).astype({"item_id": object})
     item = ends.groupby(own, sort=False, dropna=False).ngroup().to_numpy(dtype=np.int64)
     one, other = item.reshape(2, len(rows))
@@ -209,25 +208,25 @@ def crossed_limits(
     least: float = 0.0,
     items: str = "item_id",
 ) -> dict[str, object]:
-    """The interval of a mean of ratings over further items and raters.
+    """Return the interval of a mean of ratings over further items and raters.
 
     Parameters
     ----------
     values : ndarray of float, shape (n,)
         The ratings as numbers between `least` and 1.
     rows : pandas.DataFrame
-        Of as many rows: whose they are, rater_id and the column `items`.
+        As many rows, with rater_id and the column `items`.
     alpha : float
         1 − confidence level.
     least : {0, -1}
-        The least that a rating can be: −1 for a difference.
+        The smallest possible rating: −1 for a difference.
     items : str
-        The column of the item, or of the set of `linked_items`.
+        The column of the item, or of the set from `linked_items`.
 
     Returns
     -------
     dict
-        crossed_low, crossed_high and crossed_method, by `fairstats.crossed_interval`.
+        crossed_low, crossed_high and crossed_method, from `fairstats.crossed_interval`.
     """
     span = 1 - least
     found = crossed_interval((values - least) / span, rows[items], rows["rater_id"], alpha=alpha)

@@ -1,4 +1,4 @@
-"""Which of two models raters prefer, and whether that hangs on the side on which it was shown."""
+"""Raters' preferences between two models, and whether they depend on the position on screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats.inference.sign_flip import sign_flip_test
 from fairstats.ratings.pooling import crossed_limits, in_order, ratings_comparing, with_pooled
 from fairstats.ratings.rubrics import Rubric
 
-#: What names a comparison of two models on one dimension.
+#: Columns that identify a comparison of two models on one dimension.
 COMPARISON_COLUMNS = (
     "benchmark",
     "dataset",
@@ -27,7 +27,7 @@ COMPARISON_COLUMNS = (
     "rater_group",
     "dimension",
 )
-#: The columns of the table that `preference_rates` gives, in order.
+#: Columns of the table from `preference_rates`, in order.
 PREFERENCE_COLUMNS = (
     *COMPARISON_COLUMNS,
     "metric",
@@ -50,7 +50,7 @@ PREFERENCE_COLUMNS = (
     "n_missing",
     "method_note",
 )
-#: What is estimated of a comparison, and what says whether the side mattered.
+#: The estimates for a comparison, including the effect of position.
 PREFERENCE_METRICS = ("preferred", "preferred_2", "indifferent", "preference_difference")
 POSITION_METRICS = ("first_shown_preferred", "position_difference")
 
@@ -61,54 +61,54 @@ def preference_rates(
     alpha: float = 0.05,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> pd.DataFrame:
-    """How often raters prefer the answer of one model to that of another.
+    """Compute how often raters prefer one model's answer to another model's.
 
-    Of the ratings of a dimension the share that prefers `model`, p₁, that prefers `model_2`, p₂,
-    and that prefers neither, 1 − p₁ − p₂; and the difference p₁ − p₂.
+    For the ratings of a dimension, p₁ is the share that prefers `model`, p₂ the share that prefers
+    `model_2`, and 1 − p₁ − p₂ the share that prefers neither. The difference is p₁ − p₂.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form, as `read_ratings` gives them; of these, those by rubrics
-        that compare models.
+        Ratings in normal form, as returned by `read_ratings`; only those by rubrics that compare
+        models are used.
     alpha : float
         1 − confidence level.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        One row a metric of each benchmark, dataset (and ``pooled``, where there are several),
-        rubric, pair of models, kind and group of raters (and ``pooled``, where persons are of
-        several) and dimension, columns `PREFERENCE_COLUMNS`. The models stand in the order of
-        their names; a task that has them the other way round is turned. The metrics are
-        ``preferred``, ``preferred_2``, ``indifferent`` and ``preference_difference``; where it is
-        known for some rating which answer was shown first also ``first_shown_preferred``, the
-        share of these that prefers it, and ``position_difference``, that share less the share
-        that prefers the other. ``n_missing`` counts judgements without a value: they enter
-        nothing else.
+        One row per metric of each benchmark, dataset (and ``pooled``, if there are several),
+        rubric, pair of models, kind and group of raters (and ``pooled``, if there are several
+        groups of persons) and dimension, columns `PREFERENCE_COLUMNS`. Models are in the order of
+        their names; tasks in the other order are reversed. The metrics are ``preferred``,
+        ``preferred_2``, ``indifferent`` and ``preference_difference``. If some ratings record which
+        answer was shown first, there are two more. ``first_shown_preferred`` is the share of these
+        that prefers the first, and ``position_difference`` is that share minus the share that
+        prefers the other. ``n_missing`` counts judgements without a value; they are not used
+        elsewhere.
 
     Raises
     ------
     InputError
-        When a rubric is not known, or a dataset or group of raters is called ``pooled``.
+        If a rubric is unknown, or a dataset or group of raters is called ``pooled``.
 
     Notes
     -----
-    ``ci_low`` and ``ci_high`` take each rating for independent, as the study does: exact BCa
-    intervals of counts. Raters and items that stand in several ratings make them too narrow;
-    ``crossed_low`` and ``crossed_high`` count with both (`fairstats.crossed_interval`).
+    ``ci_low`` and ``ci_high`` treat ratings as independent, as the study does: exact BCa intervals
+    of counts. They are too narrow if raters and items have several ratings. ``crossed_low`` and
+    ``crossed_high`` allow for both (`fairstats.crossed_interval`).
 
-    Both differences have two tests. ``crossed_p_value`` is for further items and further raters,
-    the test of `fairstats.inference.crossed_means.crossed_test`: below alpha exactly where 0 is
-    outside the crossed limits. ``p_value`` is for these raters: a sign-flip test with tasks as what
-    is independent, d of a task being its ratings for one side less those for the other; with one
-    rating a task that is McNemar's test. Where raters lean to different sides it says too much of
-    raters who were not asked. Without any preference both are 1.
+    Both differences have two tests. ``crossed_p_value`` is for further items and further raters, by
+    `fairstats.inference.crossed_means.crossed_test`. It is below alpha exactly if 0 is outside the
+    crossed limits. ``p_value`` is for these raters: a sign-flip test with tasks as independent
+    units. The d of a task is its ratings for one side minus those for the other. With one rating
+    per task it is McNemar's test. If raters lean to different sides, it overstates the evidence for
+    other raters. Without any preference, both are 1.
 
-    A position difference hangs on the models too, where one of them was shown first more often:
-    the note says how often the two were shown the other way round.
+    A position difference also depends on the models, if one of them was shown first more often. The
+    note gives how often the two were shown in the other order.
 
     References
     ----------
@@ -170,21 +170,21 @@ def preference_rates(
 def preferences(
     ratings: pd.DataFrame, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
 ) -> pd.DataFrame:
-    """The ratings by rubrics that compare models, with what each prefers.
+    """Return the ratings by rubrics that compare models, with each rating's preference.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form.
+        Ratings in normal form.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        Of the dimensions that state a preference, in the rubric's order, the models in the order
-        of their names, and ``prefers``: 1 for `model`, −1 for `model_2`, 0 for neither, NaN where
-        there is no judgement; ``shown_first``: 1 or −1 for who was, NaN where it is not known.
+        For the dimensions that state a preference, in the rubric's order, with models in the order
+        of their names. ``prefers`` is 1 for `model`, −1 for `model_2`, 0 for neither, NaN without a
+        judgement. ``shown_first`` is 1 or −1 for the model shown first, NaN if unknown.
     """
     frame, known = ratings_comparing(ratings, "models", rubrics)
     parts = []
@@ -213,7 +213,7 @@ def _keys(frame: pd.DataFrame) -> list[pd.Series]:
 
 
 def _sizes(frame: pd.DataFrame) -> pd.DataFrame:
-    """How many judgements, tasks and raters a comparison rests on, and what is missing."""
+    """Count a comparison's judgements, tasks and raters, and missing values."""
     judged = frame["prefers"].notna()
     there = frame.assign(task_id=frame["task_id"].where(judged), missing=~judged)
     there["rater_id"] = there["rater_id"].where(judged)
@@ -229,7 +229,7 @@ def _estimates(
     metrics: tuple[str, str, str, str],
     alpha: float,
 ) -> pd.DataFrame:
-    """The metrics that have a name, of each comparison: shares of +, − and 0, and + less −."""
+    """Return the named metrics of each comparison: shares of +, − and 0, and + minus −."""
     if sizes.empty:
         return pd.DataFrame(columns=[*COMPARISON_COLUMNS, "method_note"])
     place = pd.MultiIndex.from_frame(judged[list(COMPARISON_COLUMNS)])
@@ -267,7 +267,7 @@ def _estimates(
         ]
         part = part.join(pd.DataFrame(limits))
         if statistic == "difference":
-            # Ratings of a task are alike, whoever made them: it is tasks whose sign is flipped.
+            # Ratings of a task are correlated, whoever made them, so flip the signs of tasks.
             per_task = sign.groupby([number, judged["task_id"]]).sum().groupby(level=0)
             tests = {at: sign_flip_test(d.to_numpy().astype(int)) for at, d in per_task}
             part["statistic"] = [tests[i].statistic if i in tests else np.nan for i in part.index]
@@ -278,7 +278,7 @@ def _estimates(
                 else "none"
                 for i in part.index
             ]
-            # A difference is twice the mean of 0, ½ and 1, less 1.
+            # A difference is twice the mean of 0, ½ and 1, minus 1.
             of_both = [
                 crossed_test((each[at] + 1) / 2, rows["item_id"], rows["rater_id"], null=0.5)
                 for at in places

@@ -1,4 +1,4 @@
-"""Whether raters of one kind report bias more often than others: logistic regression on raters."""
+"""Logistic regression of reported bias on characteristics of raters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats.inference.bias_reduced import bias_reduced_errors
 from fairstats.inference.logit import fit_choices, separating_direction
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 
-#: The columns of the table that `rater_regression` gives, in order.
+#: Columns of the table from `rater_regression`, in order.
 RATER_REGRESSION_COLUMNS = (
     "benchmark",
     "rubric",
@@ -42,13 +42,13 @@ RATER_REGRESSION_COLUMNS = (
     "n_missing",
     "method_note",
 )
-#: Columns of the ratings that may be covariates beside those of the raters.
+#: Columns of the ratings that may be covariates, in addition to those of raters.
 RATING_COVARIATES = ("rater_group", "dataset", "model")
-#: The level of raters of whom a covariate is not known.
+#: The level for raters with an unknown covariate.
 NOT_STATED = "not stated"
 
 _INTERCEPT = "intercept"
-# Less is rounding: raters who all report equally often say nothing of how raters differ.
+# Smaller values are rounding error: raters who all report equally often show no differences.
 _NO_ERROR = 1e-9
 _ALIKE = "all judgements report bias, or none does"
 
@@ -65,65 +65,67 @@ def rater_regression(
     alpha: float = 0.05,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> pd.DataFrame:
-    """Logistic regression of reported bias on who rates.
+    """Fit a logistic regression of reported bias on characteristics of raters.
 
-    logit P(reported) = β₀ + Σ β [level of a covariate] over the judgements of one dimension, all
-    covariates in one model; exp β is the odds ratio of a level against the covariate's reference.
+    The model is logit P(reported) = β₀ + Σ β [level of a covariate], over the judgements of one
+    dimension, with all covariates in one model. exp β is the odds ratio of a level against the
+    covariate's reference.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form.
+        Ratings in normal form.
     raters : pandas.DataFrame
-        What is known of raters, a row each: ``rater_id`` as a column or as the index, and the
-        covariates. Numbers are taken as numbers, per unit; all else as levels, and what is empty
-        as the level ``not stated``.
+        Characteristics of raters, one row each: ``rater_id`` as a column or as the index, and the
+        covariates. Numbers are used as numbers, per unit. All other values are levels, and empty
+        values the level ``not stated``.
     covariates : iterable of str
-        Columns of `raters`, or ``rater_group``, ``dataset`` and ``model`` of the ratings, which
-        adjusts for them.
+        Columns of `raters`, or ``rater_group``, ``dataset`` and ``model`` of the ratings, to adjust
+        for them.
     reference : Mapping[str, str], optional
-        The reference level of each covariate; by default the one that most raters have.
+        The reference level of each covariate; by default the level with most raters.
     dimension, rubric : str
-        Which judgements.
+        The dimension of the judgements.
     rater_kind : {"person", "model"}
-        Whose: the two are never pooled.
+        The kind of raters; the two are never pooled.
     alpha : float
         1 − confidence level.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        Of each benchmark a row for the intercept (the odds, with all covariates at their
-        reference, numbers at 0), and one for each covariate's level, the reference first, columns
-        `RATER_REGRESSION_COLUMNS`: log odds ratio ``estimate`` with its clustered standard error,
-        ``odds_ratio`` with its limits and the test of 1. The numbers are those of the level.
+        For each benchmark, one row for the intercept (the odds with all covariates at their
+        reference and numbers at 0), and one per covariate level, the reference first; columns
+        `RATER_REGRESSION_COLUMNS`. Log odds ratio ``estimate`` with its clustered standard error,
+        ``odds_ratio`` with its limits, and the test of 1. The counts are those of the level.
 
     Raises
     ------
     InputError
-        When `raters` has no rater_id or has one twice, lacks a rater or a covariate, or a number
-        is empty; when a reference level does not occur.
+        If `raters` has no rater_id or has one twice, lacks a rater or a covariate, or a number is
+        empty; if a reference level does not occur.
     ValueError
-        When the rubric has no such dimension, or no covariate is named.
+        If the rubric has no such dimension, or no covariate is named.
 
     Notes
     -----
-    Ratings of a rater are a cluster: standard errors are those of bias-reduced linearization
-    (CR2), and limits and tests take Student's t with Satterthwaite's degrees of freedom, ``df``.
-    It is the number of raters at the smaller level that decides them: a level of two raters has
-    little more than one, whatever the number of others, and a wide interval. In simulations a
-    test at 5% was wrong in 0 to 6% of them, where the plain sandwich with as many degrees of
-    freedom as raters was in 28% (two raters against 25). Tasks that several raters judge are
-    taken for independent; adjusting for ``dataset`` takes up a part of it.
+    Ratings of a rater form a cluster. Standard errors are from bias-reduced linearisation (CR2),
+    and limits and tests use Student's t with Satterthwaite's degrees of freedom, ``df``. These
+    depend mostly on the number of raters at the smaller level. A level with two raters has little
+    more than one degree of freedom, whatever the number of others, and a wide interval. In
+    simulations, a test at 5% was wrong in 0 to 6% of cases. The plain sandwich, with as many
+    degrees of freedom as raters, was wrong in 28% (two raters against 25). Tasks judged by several
+    raters are treated as independent; adjusting for ``dataset`` accounts for part of the
+    dependence.
 
-    A level whose raters never report, or always do, has no finite odds ratio: its row says so,
-    and the others are estimated without its ratings, which is the limit of maximum likelihood.
-    A level of one rater has an odds ratio and no standard error; that rater's own lean and the
-    level's effect are one. Where all raters a term rests on report equally often it has none
-    either. Where terms separate reports from the rest together, or one follows
-    from others, all rows are NaN and say why.
+    A level with raters who never report, or always do, has no finite odds ratio. Its row states
+    this, and the others are estimated without its ratings, which is the limit of maximum
+    likelihood. A level with one rater has an odds ratio but no standard error, since the rater's
+    tendency and the level's effect cannot be separated. The same holds if all raters behind a term
+    report equally often. If the terms together separate reports from the rest, or one follows from
+    others, all rows are NaN with the reason.
 
     References
     ----------
@@ -178,7 +180,7 @@ def rater_regression(
 
 
 def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """The ratings with a column ``covariate <name>`` each."""
+    """Return the ratings with one column ``covariate <name>`` per covariate."""
 
     def wrong(message: str, remedy: str, column: str, value: str | None = None) -> InputError:
         return InputError([Problem("<raters>", message, remedy, column=column, value=value)])
@@ -218,7 +220,7 @@ def _with_covariates(frame: pd.DataFrame, raters: pd.DataFrame, names: list[str]
 
 
 def _references(frame: pd.DataFrame, names: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """The reference level of each covariate that has levels."""
+    """Return the reference level of each covariate with levels."""
     found = {}
     for name in names:
         values = frame[f"covariate {name}"]
@@ -268,7 +270,7 @@ def _of_unit(
             yield row | {"method_note": "no estimate: all of its ratings are at an excluded level"}
         else:
             place = terms.index((covariate, level))
-            # A level is held against the reference, the intercept is all references at once.
+            # A level is compared with the reference; the intercept is all references at once.
             against = [(covariate, level), *references.items()]
             if covariate != _INTERCEPT:
                 against = [term for term in against if term[0] == covariate]
@@ -304,7 +306,7 @@ def _figures(estimate: float, error: float, df: float, alpha: float) -> dict[str
 def _rows(
     judged: pd.DataFrame, names: list[str], references: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Covariates and levels in the order of the table; a number has the level ''."""
+    """Return covariates and levels in table order; a number has the level ''."""
     yield _INTERCEPT, ""
     for name in names:
         if name not in references:
@@ -317,16 +319,16 @@ def _rows(
 def _terms(
     kept: pd.DataFrame, names: list[str], references: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """The columns of the design."""
+    """Return the columns of the design."""
     return [term for term in _rows(kept, names, references) if references.get(term[0]) != term[1]]
 
 
 def _without_constant_levels(
     judged: pd.DataFrame, names: list[str], references: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[tuple[str, str], str]]:
-    """The ratings without those of levels that have one outcome, and what is to be said of these.
+    """Return the ratings without levels that have a single outcome, and notes on these levels.
 
-    Taking one out can leave another with one outcome, so that it is looked for again.
+    Removing one level can leave another with a single outcome, so the search is repeated.
     """
     notes: dict[tuple[str, str], str] = {}
     while True:
@@ -337,7 +339,7 @@ def _without_constant_levels(
             if len(constant):
                 found = (name, str(constant.index[0]), constant.iloc[0])
                 break
-        # Where nobody or everybody reports at all, that is what has to be said.
+        # If nobody or everybody reports, this is the note to give.
         if found is None or judged["reported"].nunique() < 2:
             return judged, notes
         name, level, rate = found
@@ -347,7 +349,7 @@ def _without_constant_levels(
 
 
 def _constant_reference(kept: pd.DataFrame, references: Mapping[str, str]) -> str:
-    """Why nothing can be held against a reference level; empty where it can."""
+    """Return why nothing can be compared with a reference level; empty if it can."""
     if kept["reported"].nunique() < 2:
         return f"no estimate: {_ALIKE if len(kept) else 'there are no judgements'}"
     for name, level in references.items():
@@ -371,19 +373,19 @@ def _levels_of_one_rater(kept: pd.DataFrame, names: list[str]) -> set[tuple[str,
 def _fit(
     kept: pd.DataFrame, terms: list[tuple[str, str]]
 ) -> tuple[str, FloatArray, FloatArray, FloatArray]:
-    """Why there is no finite estimate, the estimates, their standard errors, and freedom."""
+    """Return why there is no finite estimate, the estimates, and their standard errors and df."""
     nothing = np.full(len(terms), np.nan)
     design = np.ones((len(kept), len(terms)))
     for place, (name, level) in enumerate(terms):
         if name != _INTERCEPT:
             values = kept[f"covariate {name}"]
             design[:, place] = values if level == "" else values == level
-    # Numbers are fitted from their mean on and in their deviation: units and origin decide nothing.
+    # Centre and scale numbers, so that units and origin have no effect.
     back = np.eye(len(terms))
     for place, (_, level) in enumerate(terms[1:], start=1):
         if level == "":
             mean, deviation = design[:, place].mean(), design[:, place].std()
-            # A constant has a deviation by rounding alone.
+            # The standard deviation of a constant is rounding error.
             deviation = 1.0 if deviation <= 1e-12 * abs(mean) else deviation
             back[[0, place], place] = -mean / deviation, 1 / deviation
             design[:, place] = (design[:, place] - mean) / deviation
@@ -399,7 +401,7 @@ def _fit(
     features = np.stack([design, np.zeros_like(design)], axis=1)
     fit = fit_choices(features, np.where(reported, 0, 1))
     params = back @ fit.params
-    # With fewer clusters than terms some combination of terms would seem to be known exactly.
+    # With no more clusters than terms, some combination of terms would seem to be known exactly.
     if kept["rater_id"].nunique() <= len(terms):
         return "", params, nothing, nothing
     rate = special.expit(design @ fit.params)

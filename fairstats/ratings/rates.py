@@ -1,4 +1,4 @@
-"""How often raters report bias: over ratings, by majority, by any rater."""
+"""Rates of reported bias: over ratings, by majority, and by any rater."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairstats.ratings.rating_units import (
     units,
 )
 
-#: The columns of the table that `bias_rates` gives, in order.
+#: Columns of the table from `bias_rates`, in order.
 RATE_COLUMNS = (
     *UNIT_COLUMNS,
     "aggregation",
@@ -40,12 +40,12 @@ RATE_COLUMNS = (
     "n_missing",
     "n_ties",
 )
-#: The columns of the table that `value_counts` gives, in order.
+#: Columns of the table from `value_counts`, in order.
 VALUE_COLUMNS = (*UNIT_COLUMNS, "value", "reported", "count", "n_ratings", "n_missing")
-#: What a rate is of: of ratings, of tasks with a majority of reports, of tasks with any.
+#: The unit of a rate: ratings, tasks with a majority of reports, or tasks with any report.
 AGGREGATIONS = ("pooled", "majority", "any")
 
-# The raters of a vote are not drawn again: it is as if one of them had judged.
+# The raters of a vote are not resampled, so the result is like that of a single rater.
 _ONE_RATER = "one rater: the variance between raters is unknown"
 _NUMBERS = ("estimate", "ci_low", "ci_high", "ci_level", "crossed_low", "crossed_high")
 _WHOLE = ("n_ratings", "n_tasks", "n_raters", "n_reported", "n_missing", "n_ties", "count")
@@ -55,60 +55,59 @@ _TYPES = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_WHOLE, "int64") | {
 def bias_rates(
     ratings: pd.DataFrame, *, alpha: float = 0.05, rubrics: Rubrics = ()
 ) -> pd.DataFrame:
-    """The share of ratings, or of tasks, that report bias.
+    """Compute the share of ratings, or of tasks, that report bias.
 
-    Of the n ratings of a unit, over t tasks, with r_i of the n_i ratings of task i that report it:
+    A unit has n ratings over t tasks, and r_i of the n_i ratings of task i report bias:
 
         pooled = Σ_i r_i / n;  majority = 1/t Σ_i [r_i > n_i / 2];  any = 1/t Σ_i [r_i ≥ 1]
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        As `fairstats.ratings.files.read_ratings` gives it. Rubrics that compare models are left
+        As returned by `fairstats.ratings.files.read_ratings`. Rubrics that compare models are left
         out.
     alpha : float
         1 − confidence level.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        `RATE_COLUMNS`, a row a benchmark, dataset, rubric, model, kind and group of raters,
-        dimension and aggregation; ``pooled`` is all datasets of a benchmark together, and all
-        groups of persons, where there is more than one. ``ci_low`` and ``ci_high`` count with
-        ratings that are independent of each other, for votes with tasks that are;
-        ``crossed_low`` and ``crossed_high`` with items and raters, and for votes with items, the
-        raters being these.
-        ``n_tasks`` are those with a rating, ``n_reported`` the ratings, or tasks, that report;
-        ``n_missing`` the ratings without a value, which are left out; ``n_ties`` the tasks with
-        as many ratings that report as do not: a tie is no majority.
+        `RATE_COLUMNS`, one row per benchmark, dataset, rubric, model, kind and group of raters,
+        dimension and aggregation. ``pooled`` combines all datasets of a benchmark, and all groups
+        of persons, if there are several. ``ci_low`` and ``ci_high`` treat ratings (for votes:
+        tasks) as independent. ``crossed_low`` and ``crossed_high`` allow for items and raters, and
+        for votes only for items, with these raters. ``n_tasks`` is the number of tasks with a
+        rating. ``n_reported`` is the number of ratings, or tasks, that report. ``n_missing`` is the
+        number of ratings without a value, which are left out. ``n_ties`` is the number of tasks
+        with as many ratings that report as do not; a tie is not a majority.
 
     Raises
     ------
     InputError
-        As `fairstats.ratings.table.check_ratings`; where a dataset is named ``pooled``.
+        As `fairstats.ratings.table.check_ratings`; also if a dataset is named ``pooled``.
     ValueError
         For an `alpha` outside (0, 1).
 
     Notes
     -----
-    Which values report is the rubric's. The limits are those of BCa, from the exact law of the
-    binomial count, without a seed (`fairstats.bootstrap`); where all are the same, Wilson's. A
-    unit with missing values alone has no estimate, and limits 0 and 1.
+    The rubric defines which values count as reports. The limits are BCa, from the exact
+    distribution of the binomial count, without a seed (`fairstats.bootstrap`). If all values are
+    equal, they are Wilson's. A unit with only missing values has no estimate, and limits 0 and 1.
 
-    Several raters judge one item, and one rater many: ``ci_low`` and ``ci_high``, as they are
-    usually printed, are then too narrow. The crossed limits (`fairstats.crossed_interval`) are
-    for further items and further raters. Tasks with one item, e.g. two tellings of a message, are
-    one item there; an ``item_id`` is one item in all datasets of its benchmark.
+    Several raters judge one item, and one rater judges many. The usual published limits, ``ci_low``
+    and ``ci_high``, are then too narrow. The crossed limits (`fairstats.crossed_interval`) are for
+    further items and further raters. Tasks with the same item, e.g. two versions of a message,
+    count as one item there. An ``item_id`` is the same item in all datasets of its benchmark.
 
-    With few ratings a task, votes have more to do with their number than with bias: ``any`` grows
-    with it, and rates by vote of units with different numbers do not compare.
+    With few ratings per task, votes depend more on the number of ratings than on bias: ``any``
+    grows with it. So rates by vote cannot be compared between units with different numbers.
 
     References
     ----------
     Pfohl, Cole-Lewis et al. (2024), Nature Medicine 30:3590-3600; Efron (1987), JASA 82:171-185.
-    Their printed intervals are in tests/ratings/test_rates.py beside these.
+    Their published intervals are compared with these in tests/ratings/test_rates.py.
 
     Examples
     --------
@@ -130,18 +129,19 @@ def bias_rates(
 
 
 def value_counts(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
-    """How many ratings have each value, e.g. how many say no, minor and severe bias.
+    """Count the ratings with each value, e.g. no, minor and severe bias.
 
     Parameters
     ----------
     ratings, rubrics
-        As for `bias_rates`.
+        As in `bias_rates`.
 
     Returns
     -------
     pandas.DataFrame
-        `VALUE_COLUMNS`, a row a unit of `bias_rates` and value that its question declares, in
-        order, also where nobody chose it. ``n_missing`` ratings have none.
+        `VALUE_COLUMNS`, one row per unit of `bias_rates` and declared value of its question, in
+        order, including values that were never chosen. ``n_missing`` is the number of ratings
+        without a value.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def value_counts(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFram
 
 
 def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
-    """The rows of a unit, without the intervals that are computed for all of them at once."""
+    """Return the rows of a unit, without the intervals that are computed for all units at once."""
     rated = unit.rated()
     reported = rated.reported()
     no, yes = rated.counts(reported.astype(np.int64), 2).T
@@ -189,7 +189,7 @@ def _rate_rows(unit: Unit, alpha: float) -> Iterator[dict[str, Any]]:
         "crossed_method": crossed.ci_method,
     }
     ties = int((yes == no).sum())
-    # The first rating of each task says which item it is about.
+    # The first rating of each task gives its item.
     item = rated.item[np.unique(rated.task, return_index=True)[1]]
     for aggregation, votes, n_ties in (("majority", yes > no, ties), ("any", yes > 0, 0)):
         by_item = crossed_interval(votes, item, np.zeros(len(votes)), alpha=alpha)
@@ -207,7 +207,7 @@ def _intervals(table: pd.DataFrame, alpha: float) -> dict[str, npt.NDArray[Any]]
     of_ratings = (table["aggregation"] == "pooled").to_numpy()
     n = np.where(of_ratings, table["n_ratings"], table["n_tasks"])
     reported = table["n_reported"].to_numpy()
-    # The same counts have the same interval: the exact law is computed once.
+    # Equal counts have equal intervals, so each exact distribution is computed once.
     counts, place = np.unique(np.stack([reported, n - reported], -1), axis=0, return_inverse=True)
     found = bootstrap(counts.reshape(-1, 2), "proportion", alpha=alpha)
     methods = np.where(found.n == 0, "none (no ratings)", found.ci_method)

@@ -1,7 +1,7 @@
-"""The units over which ratings are summarized: every dataset and group of raters, and all together.
+"""Units for summarising ratings: every dataset and group of raters, and all combined.
 
-Judgements by persons and by models are never together; those of all datasets are ``pooled``, and
-so are those of all groups of persons.
+Judgements by persons and by models are never combined. ``pooled`` combines all datasets, or all
+groups of persons.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fairstats.ratings.pooling import linked_items, with_pooled
 from fairstats.ratings.rubrics import Question, Rubric, load_rubrics
 from fairstats.ratings.table import check_ratings
 
-#: What names a unit of the statistics of ratings.
+#: Columns that identify a unit of the statistics of ratings.
 UNIT_COLUMNS = (
     "benchmark",
     "dataset",
@@ -29,7 +29,7 @@ UNIT_COLUMNS = (
     "dimension",
 )
 Rubrics = Iterable[Rubric] | Mapping[str, Rubric]
-#: What is never pooled, beside the kind of raters.
+#: Columns that are never pooled, in addition to the kind of raters.
 WITHIN = ("benchmark", "rubric", "model")
 
 
@@ -42,11 +42,11 @@ class Unit:
     names : dict
         The values of `UNIT_COLUMNS`.
     question : Question
-        What was asked.
+        The question.
     value : ndarray of int
-        The place of each rating's value among the question's; −1 where there is none.
+        The index of each rating's value among the question's values; −1 if it has none.
     task, item, rater : ndarray of int
-        Whose they are, as numbers.
+        The rating's task, item and rater, as numbers.
     """
 
     names: dict[str, object]
@@ -61,18 +61,18 @@ class Unit:
         return int((self.value < 0).sum())
 
     def rated(self) -> Unit:
-        """The ratings that have a value."""
+        """Return the ratings that have a value."""
         there = self.value >= 0
         arrays = (self.value, self.task, self.item, self.rater)
         return Unit(self.names, self.question, *(array[there] for array in arrays))
 
     def reported(self) -> npt.NDArray[np.bool_]:
-        """Whether each rating that has a value reports what the question asks for."""
+        """Return whether each rating with a value reports the event of the question."""
         counts = np.array([choice.reported for choice in self.question.choices])
         return np.asarray(counts[self.value])
 
     def counts(self, of: npt.NDArray[np.int64], kinds: int) -> npt.NDArray[np.int64]:
-        """How many ratings of each task are of each of so many kinds, of shape (tasks, kinds)."""
+        """Count the ratings of each task by kind, of shape (tasks, kinds)."""
         task = np.unique(self.task, return_inverse=True)[1]
         tasks = int(task.max()) + 1 if len(task) else 0
         cells = np.bincount(task * kinds + of, minlength=tasks * kinds)
@@ -82,7 +82,7 @@ class Unit:
 def checked_ratings(
     ratings: pd.DataFrame, rubrics: Rubrics
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """The ratings in their normal form, and their rubrics by name; errors as `check_ratings`."""
+    """Return ratings in normal form, and their rubrics by name; errors as `check_ratings`."""
     given = list(rubrics.values() if isinstance(rubrics, Mapping) else rubrics)
     frame = check_ratings(ratings, rubrics=given)
     return frame, load_rubrics(frame["rubric"].unique(), given)
@@ -91,7 +91,7 @@ def checked_ratings(
 def of_one_answer(
     ratings: pd.DataFrame, rubrics: Mapping[str, Rubric]
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """The checked ratings by those of the rubrics that do not compare models, and these."""
+    """Return the checked ratings by rubrics that do not compare models, and these rubrics."""
     known = {name: rubric for name, rubric in rubrics.items() if rubric.compares != "models"}
     return ratings[ratings["rubric"].isin(list(known))], known
 
@@ -99,24 +99,24 @@ def of_one_answer(
 def one_answer_ratings(
     ratings: pd.DataFrame, rubrics: Rubrics
 ) -> tuple[pd.DataFrame, dict[str, Rubric]]:
-    """The checked ratings by rubrics that do not compare models, and these rubrics.
+    """Return the checked ratings by rubrics that do not compare models, and these rubrics.
 
     Raises
     ------
     InputError
-        As `check_ratings`, and where a dataset or a group of raters is named ``pooled``.
+        As `check_ratings`, and if a dataset or a group of raters is named ``pooled``.
     """
     frame, known = checked_ratings(ratings, rubrics)
     return of_one_answer(frame, known)
 
 
 def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
-    """The units of checked ratings: datasets, groups and dimensions in order, all together last."""
+    """Return the units of checked ratings: datasets, groups, dimensions in order; pooled last."""
     numbered = frame[[*UNIT_COLUMNS]].assign(
         value=_places(frame, rubrics),
-        # Pairs that share an item are one item, whichever of the two is written first.
+        # Pairs that share an item count as one item, in either order of the items.
         item=linked_items(frame),
-        # A unit is of one benchmark and rubric, in which a task has one name.
+        # A unit has one benchmark and rubric, in which task names are unique.
         **{name: pd.factorize(frame[f"{name}_id"])[0] for name in ("task", "rater")},
     )
     together = with_pooled(numbered, WITHIN)
@@ -133,7 +133,7 @@ def units(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> Iterator[Unit]:
 def unit_table(
     rows: Iterable[Mapping[str, object]], columns: tuple[str, ...], types: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Rows as a table with these columns; those without a type are text."""
+    """Return rows as a table with these columns; those without a type are text."""
     table = pd.DataFrame(list(rows), columns=list(columns))
     return table.astype({column: types.get(column, "str") for column in columns})
 
@@ -158,7 +158,7 @@ def _order(key: tuple[object, ...], rubrics: Mapping[str, Rubric]) -> tuple[obje
         "" if pd.isna(model) else str(model),
         dataset == POOLED,
         dataset,
-        # A model that judges is a group of its own.
+        # A model that judges forms a separate group.
         groups.index(str(group)) if group in groups else len(groups),
         str(group),
         asked.dimensions.index(str(dimension)),

@@ -1,6 +1,6 @@
-"""Rubrics: what raters are asked about an answer, what they may say, and when a question is asked.
+"""Rubrics: the questions for raters, the possible values, and when each question is asked.
 
-A rubric is data (``data/rubrics/*.toml``): forms, sheets, validation and statistics all follow it.
+A rubric is data (``data/rubrics/*.toml``); forms, sheets, validation and statistics all use it.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.resources import resource
 from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys, unknown_keys
 
-#: What stands side by side in one task: nothing, answers of two models, answers to two items.
+#: The texts compared in one task: none, answers of two models, or answers to two items.
 Compares = Literal["nothing", "models", "items"]
 Level = Literal["nominal", "ordinal"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-# A sheet's columns are called by it.
+# Pattern of column names in a sheet.
 _HEADING = re.compile(r"[A-Z][a-z]*( [a-z]+){0,5}")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing that a rater may say.
+    """A possible value of a rating.
 
     Parameters
     ----------
     value : str
-        As it stands in the ratings table.
+        The value in the ratings table.
     label : str
-        As raters see it.
+        The label for raters.
     reported : bool
-        Whether a rating with it counts as the event whose rate is estimated: for a dimension of
-        bias, that bias was reported.
+        Whether a rating with this value counts as the event to estimate: for a dimension of bias,
+        that bias was reported.
     prefers : {0, 1, 2} or None
-        In a comparison of two answers the one that this favours, 0 for neither.
+        In a comparison of two answers, the one that it favours; 0 for neither.
     """
 
     value: str
@@ -52,23 +52,22 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One question of a rubric; its answers are the ratings of one dimension.
+    """A question of a rubric; its answers are the ratings of one dimension.
 
     Parameters
     ----------
     dimension, label, question : str
-        Its name in the ratings table, its short label, and the question as raters read it.
+        Its name in the ratings table, its short label, and the question as shown to raters.
     choices : tuple of Choice
         In order; for an ordinal level from least to most.
     level : {"nominal", "ordinal"}
-        Whether the order of the choices means something.
+        Whether the order of the choices has a meaning.
     about : {"bias", "context"}
-        Whether it reports bias, or says what bias has to be read beside (e.g. whether the ideal
-        answers differ).
+        Whether it reports bias, or gives context for bias (e.g. whether the ideal answers differ).
     asked_if : tuple of (str, tuple of str) or None
-        The dimension and its values with which this question is asked; None: always.
+        The dimension and its values for which this question is asked; None: always.
     otherwise : str or None
-        The value that a rating has where the question was not asked.
+        The value of a rating if the question was not asked.
     """
 
     dimension: str
@@ -82,37 +81,37 @@ class Question:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What may stand in the ratings table, in order."""
+        """Return the values allowed in the ratings table, in order."""
         return tuple(choice.value for choice in self.choices)
 
     @property
     def reported(self) -> tuple[str, ...]:
-        """The values that count as reported."""
+        """Return the values that count as reported."""
         return tuple(choice.value for choice in self.choices if choice.reported)
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """What raters are asked in one kind of task.
+    """The questions for raters in one kind of task.
 
     Parameters
     ----------
     name, version, title : str
         Its key in the ratings table, its version, its title.
     instructions : str
-        What raters read first.
+        Instructions for raters.
     compares : {"nothing", "models", "items"}
-        One answer to one item; answers of two models to one item; one model's answers to two
-        items (a counterfactual pair).
+        One answer to one item; answers of two models to one item; one model's answers to two items
+        (a counterfactual pair).
     rater_groups : Mapping[str, str]
-        The groups that raters may belong to, and their labels.
+        The possible groups of raters, and their labels.
     questions : tuple of Question
         In the order in which they are asked.
     source : str
-        Where it comes from.
+        The source of the rubric.
     headings : Mapping[str, str]
-        What raters see above the texts of a task, where that is neither a question nor an answer:
-        by ``question`` and ``answer``, which then stand side by side. Empty for most.
+        Headings above the texts of a task, if they are not a question or an answer: by ``question``
+        and ``answer``, which are then shown next to each other. Empty for most rubrics.
     path : Path
         The file that declares it.
     """
@@ -129,27 +128,27 @@ class Rubric:
     headings: Mapping[str, str] = field(default_factory=dict)
 
     def question(self, dimension: str) -> Question:
-        """The question of a dimension."""
+        """Return the question of a dimension."""
         return next(q for q in self.questions if q.dimension == dimension)
 
     @property
     def declaration(self) -> str:
-        """The text of the file that declares it."""
+        """Return the text of the file that declares the rubric."""
         return self.path.read_text(encoding="utf-8")
 
     @property
     def leading(self) -> tuple[str, ...]:
-        """The dimensions that are always asked; the others say more of the same."""
+        """Return the dimensions that are always asked; the others add detail to these."""
         return tuple(q.dimension for q in self.questions if q.asked_if is None)
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """The dimensions, in order."""
+        """Return the dimensions, in order."""
         return tuple(q.dimension for q in self.questions)
 
 
 def builtin_rubrics() -> dict[str, Path]:
-    """The files of the built-in rubrics by name."""
+    """Return the files of the built-in rubrics by name."""
     return {path.stem: path for path in sorted(resource("data", "rubrics").glob("*.toml"))}
 
 
@@ -169,7 +168,7 @@ def load_rubric(source: str | os.PathLike[str]) -> Rubric:
     Raises
     ------
     InputError
-        When there is no such rubric, or the file lacks or contradicts what it has to declare.
+        If there is no such rubric, or the file lacks required declarations or contradicts itself.
 
     Examples
     --------
@@ -190,18 +189,18 @@ def load_rubric(source: str | os.PathLike[str]) -> Rubric:
 def load_rubrics(
     names: Iterable[str], given: Iterable[Rubric] | Mapping[str, Rubric] = ()
 ) -> dict[str, Rubric]:
-    """The rubrics of these names: from `given` where it has them, else the built-in ones.
+    """Return the rubrics with these names, from `given` if possible, else built-in ones.
 
     Raises
     ------
     InputError
-        When a name is neither given nor built in.
+        If a name is neither given nor built in.
     """
     known = given if isinstance(given, Mapping) else {rubric.name: rubric for rubric in given}
     built_in = builtin_rubrics()
     loaded = {}
     for name in sorted(names):
-        # By name alone: what stands in a ratings table is not a path to open.
+        # By name only: a value in a ratings table must not be opened as a path.
         if name not in known and name not in built_in:
             remedy = f"use one of {', '.join({**built_in, **known})}, or give its .toml file"
             raise InputError([Problem(name, "no such rubric", remedy, column="rubric")])
@@ -210,7 +209,7 @@ def load_rubrics(
 
 
 def copy_rubrics(rubrics: Mapping[str, Rubric], folder: Path) -> None:
-    """Copy the files of rubrics, so that ratings can be read by what lies beside them."""
+    """Copy the files of rubrics, so that ratings can be read with the rubrics next to them."""
     folder.mkdir(parents=True)
     for name, rubric in rubrics.items():
         shutil.copyfile(rubric.path, folder / f"{name}.toml")
@@ -243,7 +242,7 @@ _CHOICE_KEYS = ("value", "label", "reported", "prefers")
 
 
 def _unknown_keys(declared: Mapping[str, Any], path: Path) -> Iterator[Problem]:
-    """The keys of the questions and their choices that nothing reads."""
+    """Report unknown keys of the questions and their choices."""
     named = declared.get("choices", {})
     lists = {f"choices.{name}": choices for name, choices in named.items()}
     for question in declared["questions"]:
@@ -323,7 +322,7 @@ def _question(entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Question
 
 
 def _contradictions(rubric: Rubric) -> Iterable[tuple[str, str, str]]:
-    """What is wrong, what to do about it, and where."""
+    """Return errors, with remedy and place."""
     if not _NAME.fullmatch(rubric.name):
         yield "is not a valid name", "use a-z, 0-9 and underscores", "name"
     if rubric.compares not in ("nothing", "models", "items"):

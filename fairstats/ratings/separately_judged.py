@@ -1,4 +1,4 @@
-"""Counterfactual pairs whose answers were judged alone: bias in one, in one or more, in both."""
+"""Counterfactual pairs with separately judged answers: bias in exactly one, at least one, both."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from fairstats.ratings.rubrics import Rubric
 
 Aggregation = Literal["pooled", "same_rater", "majority", "any"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("pooled", "same_rater", "majority", "any")
-#: Three different things: bias in one answer alone, in one or in both, in both.
+#: Three different events: bias in exactly one answer, in one or both, or in both.
 PAIR_METRICS = ("exactly_one", "one_or_more", "both")
-#: The columns of the table that `paired_bias_rates` gives, in order.
+#: Columns of the table from `paired_bias_rates`, in order.
 PAIRED_BIAS_COLUMNS = (
     *UNIT_COLUMNS,
     "aggregation",
@@ -50,19 +50,19 @@ _UNIT = list(UNIT_COLUMNS)
 def counterfactual_pairs(
     ratings: pd.DataFrame, *, rubrics: Iterable[Rubric] | Mapping[str, Rubric] = ()
 ) -> pd.DataFrame:
-    """The pairs of items that counterfactual tasks name.
+    """Return the pairs of items named in counterfactual tasks.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form.
+        Ratings in normal form.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        One row a pair: benchmark, dataset, item_id, item_id_2 and model.
+        One row per pair: benchmark, dataset, item_id, item_id_2 and model.
     """
     frame, _ = ratings_comparing(ratings, "items", rubrics)
     columns = ["benchmark", "dataset", "item_id", "item_id_2", "model"]
@@ -77,60 +77,60 @@ def paired_bias_rates(
     alpha: float = 0.05,
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> pd.DataFrame:
-    """Of counterfactual pairs whose answers were judged alone, in how many one or both are biased.
+    """Compute in how many counterfactual pairs one or both answers are biased.
 
-    With b₁ and b₂ whether bias is reported in the answer to the first and to the second item:
-    ``exactly_one`` is b₁ ≠ b₂, ``one_or_more`` is b₁ or b₂, ``both`` is b₁ and b₂, so that
-    one_or_more = exactly_one + both.
+    The answers are judged separately. With b₁ and b₂ whether bias is reported in the answer to the
+    first and second item, ``exactly_one`` is b₁ ≠ b₂, ``one_or_more`` is b₁ or b₂, and ``both`` is
+    b₁ and b₂. So one_or_more = exactly_one + both.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        Ratings in their normal form; judged alone are those by rubrics that compare nothing.
+        Ratings in normal form; those by rubrics without comparison are used.
     pairs : pandas.DataFrame, optional
-        The pairs of items: item_id, item_id_2, and where given benchmark, dataset and model; a
-        pair without a model is one of each model that answered both items. By default the pairs
-        that counterfactual tasks among `ratings` name (`counterfactual_pairs`). A pair and its
-        reverse are one.
+        The pairs of items: item_id, item_id_2, and optionally benchmark, dataset and model. A pair
+        without a model stands for one pair of each model that answered both items. By default the
+        pairs in the counterfactual tasks of `ratings` (`counterfactual_pairs`). A pair and its
+        reverse are the same.
     aggregations : iterable of {"pooled", "same_rater", "majority", "any"}
-        ``pooled``: of all combinations of a rating of the first answer with one of the second, by
-        raters of one group, the share with the event; then the mean over pairs, which weighs each
-        alike. ``same_rater``: the same, where one rater made both ratings. ``majority``: an
-        answer is biased where more than half of its ratings report bias (half is no majority).
-        ``any``: where at least one does.
+        ``pooled``: the share with the event among all combinations of a rating of the first answer
+        with one of the second, by raters of one group, then averaged over pairs with equal weights.
+        ``same_rater``: the same, for combinations by one rater. ``majority``: an answer is biased
+        if more than half of its ratings report bias (half is not a majority). ``any``: if at least
+        one does.
     alpha : float
         1 − confidence level.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        One row a metric (`PAIR_METRICS`) of each aggregation of each benchmark, dataset of the
+        One row per metric (`PAIR_METRICS`) of each aggregation of each benchmark, dataset of the
         pair, rubric, model, kind and group of raters (with ``pooled``) and dimension of bias,
-        columns `PAIRED_BIAS_COLUMNS`. ``n_pairs`` counts the pairs with a combination (for
-        majority and any: with a rating of both answers), ``n_pairs_missing`` those of which such
-        raters judged one answer only, or none with a value, and ``n_items`` the items in the
-        pairs: fewer than 2 ``n_pairs`` where pairs share items.
+        columns `PAIRED_BIAS_COLUMNS`. ``n_pairs`` counts the pairs with a combination (for majority
+        and any: with a rating of both answers). ``n_pairs_missing`` counts the pairs for which such
+        raters judged one answer only, or gave no values. ``n_items`` counts the items in the pairs:
+        fewer than 2 ``n_pairs`` if pairs share items.
 
     Raises
     ------
     InputError
-        When `pairs` lacks a column, an item is paired with itself, a rubric is not known, or a
-        dataset or group of raters is called ``pooled``.
+        If `pairs` lacks a column, an item is paired with itself, a rubric is unknown, or a dataset
+        or group of raters is called ``pooled``.
     ValueError
         For an unknown aggregation.
 
     Notes
     -----
-    The analysis released with EquityMedQA computes "one" and "both" by one expression,
-    ``(a + b) == True``, which on booleans is "one or more" each time.
+    The analysis released with EquityMedQA computes "one" and "both" with the same expression, ``(a
+    + b) == True``, which for booleans means "one or more" in both cases.
 
     ``ci_low`` and ``ci_high`` are the exact bootstrap's over pairs, as if pairs that share an item
-    were independent. ``clustered_low`` and ``clustered_high`` take for independent only the
-    ``n_clusters`` sets of pairs that no shared item links: Wilson's limits for the effective
-    number of pairs, with the quantile of Student's t. Raters that judge several pairs are left
-    out of account in both.
+    were independent. ``clustered_low`` and ``clustered_high`` treat only the ``n_clusters`` sets of
+    pairs without shared items between sets as independent. They are Wilson's limits for the
+    effective number of pairs, with the quantile of Student's t. Neither accounts for raters who
+    judge several pairs.
 
     References
     ----------
@@ -156,7 +156,7 @@ def paired_bias_rates(
      'one_or_more': [1.0, 0.0, 0.75, 0.5]}
     """
     alpha = check_alpha(alpha)
-    # One name is a name, not the letters that it has.
+    # A single name is a name, not a sequence of letters.
     named = (aggregations,) if isinstance(aggregations, str) else tuple(aggregations)
     wanted = tuple(check_choice("aggregations", name, AGGREGATIONS) for name in named)
     frame, known = ratings_comparing(ratings, "nothing", rubrics)
@@ -168,7 +168,7 @@ def paired_bias_rates(
         return pd.DataFrame(columns=list(PAIRED_BIAS_COLUMNS))
     sides = [_side(frame, answered, name) for name in ("item_id", "item_id_2")]
     both = pd.concat(sides, ignore_index=True)
-    # In the group of all raters, too, ratings are combined within a group.
+    # In the pooled group too, ratings are combined within a group.
     both = both.assign(own_group=both["rater_group"])
     both = with_pooled(both, ("benchmark", "rubric", "model"))
     table = pd.concat([_of_pairs(both, name, alpha) for name in wanted], ignore_index=True)
@@ -177,7 +177,7 @@ def paired_bias_rates(
 
 
 def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Each pair once, in the order of its items' names."""
+    """Return each pair once, in the order of its items' names."""
     for name in ("item_id", "item_id_2"):
         if name not in pairs:
             raise InputError(
@@ -197,7 +197,7 @@ def _checked_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _answered_pairs(frame: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Each pair of each rubric and model that has both of its answers, numbered."""
+    """Return each pair of each rubric and model with both answers, numbered."""
     answers = frame[["benchmark", "dataset", "rubric", "model", "item_id"]].drop_duplicates()
     on = ["benchmark"] if "benchmark" in pairs else []
     own = pairs.rename(columns={"dataset": "pair_dataset", "model": "pair_model"})
@@ -216,8 +216,8 @@ def _answered_pairs(frame: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 def _clustered_limits(
     values: pd.Series, clusters: npt.NDArray[np.int64], alpha: float
 ) -> dict[str, object]:
-    """The interval over sets of linked pairs."""
-    # Two-way clusters that are the same both ways are one-way clusters.
+    """Return the interval over sets of linked pairs."""
+    # Two-way clusters with identical dimensions are one-way clusters.
     found = crossed_interval(np.minimum(values, 1.0), clusters, clusters, alpha=alpha)
     name = {0: "none (no pair)", 1: "wilson (all pairs are linked by shared items)"}
     method = name.get(len(np.unique(clusters)), "clusters of pairs that share items, wilson t")
@@ -231,16 +231,16 @@ def _clustered_limits(
 
 
 def _side(frame: pd.DataFrame, pairs: pd.DataFrame, side: str) -> pd.DataFrame:
-    """The ratings of the first, or of the second, answer of each pair."""
+    """Return the ratings of the first, or of the second, answer of each pair."""
     own = pairs.assign(answer=side, item_id=pairs[side]).drop(columns="item_id_2")
     keys = ["benchmark", "rubric", "model", "item_id"]
     return own.merge(frame.drop(columns=["dataset", "item_id_2"]), on=keys)
 
 
 def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFrame:
-    """The three metrics of each unit under one aggregation."""
+    """Return the three metrics of each unit under one aggregation."""
     judged = both[both["reported"].notna()]
-    # Within what ratings of the one answer are combined with ratings of the other.
+    # Columns within which ratings of the two answers are combined.
     within = {"pooled": ["own_group"], "same_rater": ["rater_id"]}.get(aggregation, [])
     side = judged.groupby([*_UNIT, "pair", *within, "answer"], sort=False)["reported"]
     counted = side.agg(["sum", "size"])
@@ -250,7 +250,7 @@ def _of_pairs(both: pd.DataFrame, aggregation: str, alpha: float) -> pd.DataFram
     wide = counted.unstack("answer").reindex(
         columns=pd.MultiIndex.from_product([["sum", "size"], ["item_id", "item_id_2"]])
     )
-    # Only one answer rated, by this group or rater: nothing to combine with.
+    # If this group or rater rated only one answer, there is nothing to combine with.
     wide = wide.dropna()
     k1, k2 = wide["sum"]["item_id"], wide["sum"]["item_id_2"]
     n1, n2 = wide["size"]["item_id"], wide["size"]["item_id_2"]

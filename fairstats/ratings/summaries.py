@@ -1,4 +1,4 @@
-"""The tables that a release and a report make of ratings."""
+"""The tables computed from ratings for a release or a report."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from fairstats.ratings.workload import WORKLOAD_COLUMNS, workload
 
 @dataclass(frozen=True)
 class RatingTable:
-    """One table that is made of ratings.
+    """A table computed from ratings.
 
     Attributes
     ----------
     columns, keys : tuple of str
-        Its columns, in order, and what names a row to a reader.
+        Its columns, in order, and those that identify a row for readers.
     of : callable
-        Gives the table from ratings that are there, an error rate and rubrics.
+        Returns the table, given non-empty ratings, an error rate and rubrics.
     """
 
     columns: tuple[str, ...]
@@ -49,13 +49,13 @@ class RatingTable:
     of: Callable[[pd.DataFrame, float, Rubrics], pd.DataFrame]
 
     def make(self, ratings: pd.DataFrame, *, alpha: float, rubrics: Rubrics) -> pd.DataFrame:
-        """The table of these ratings, without a row where there are none."""
+        """Return the table of these ratings; empty if there are none."""
         if ratings.empty:
             return pd.DataFrame(columns=list(self.columns))
         return self.of(ratings, alpha, rubrics)
 
 
-#: Every table that is made of ratings, by its name.
+#: Every table computed from ratings, by name.
 RATING_TABLES: Mapping[str, RatingTable] = {
     "bias_rates": RatingTable(
         RATE_COLUMNS,

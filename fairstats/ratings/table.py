@@ -1,8 +1,8 @@
-"""The ratings table: one row a judgement of one dimension, checked against its rubric.
+"""The ratings table: one row per judgement of one dimension, checked against its rubric.
 
-A *judgement* is what one rater says of one task: one row a dimension of the rubric, also of those
-that were not asked, which have the value that the rubric gives them then. So every statistic is a
-plain count of values.
+A *judgement* is one rater's assessment of one task: one row per dimension of the rubric. Dimensions
+that were not asked have the value given by the rubric for that case. So every statistic is a simple
+count of values.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from fairstats.ratings.rubrics import Rubric, load_rubrics
 if TYPE_CHECKING:
     import pandera.pandas as pandera
 
-#: The columns that name a task: what is judged, by which rubric.
+#: Columns that identify a task: the object of the judgement and the rubric.
 TASK_COLUMNS = ("benchmark", "dataset", "rubric", "task_id")
-#: What a task holds; each task has one value in each.
+#: Content of a task; each task has one value in each of these columns.
 SUBJECT_COLUMNS = ("item_id", "item_id_2", "model", "model_2")
-#: The columns that name a judgement; `repeat` counts those of one rater on one task, from 0.
+#: Columns that identify a judgement; `repeat` counts those of one rater on one task, from 0.
 JUDGEMENT_COLUMNS = (*TASK_COLUMNS, "rater_id", "repeat")
-#: The columns that name one row.
+#: Columns that identify one row.
 RATING_KEY = (*JUDGEMENT_COLUMNS, "dimension")
 #: All columns, in order.
 RATING_COLUMNS = (
@@ -55,9 +55,9 @@ REQUIRED_RATING_COLUMNS = (
     "dimension",
     "value",
 )
-#: Who judges; judgements of the two kinds are never pooled.
+#: Kinds of raters; judgements of the two kinds are never pooled.
 RATER_KINDS = ("person", "model")
-#: The one group of raters that are models: the groups of a rubric are people's.
+#: The only group of raters that are models: a rubric's groups are for people.
 MODEL_GROUP = "model"
 
 _NAMES = (*TASK_COLUMNS, *SUBJECT_COLUMNS, "rater_id", "rater_group")
@@ -66,12 +66,13 @@ _NO_TASK = "a task has one item, one model and one dataset"
 
 @cache
 def ratings_schema() -> pandera.DataFrameSchema:
-    """The pandera schema of the ratings table, the single definition of its columns.
+    """Return the pandera schema of the ratings table, the single definition of its columns.
 
     Returns
     -------
     pandera.pandas.DataFrameSchema
-        The columns with their types and checks; what needs the rubric, `check_ratings` looks at.
+        The columns with their types and checks; `check_ratings` performs the checks that need the
+        rubric.
 
     Examples
     --------
@@ -132,38 +133,37 @@ def check_ratings(
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
     path: str = "<frame>",
 ) -> pd.DataFrame:
-    """Check a frame against the schema and its rubrics, and bring it into its normal form.
+    """Check a frame against the schema and its rubrics, and convert it to normal form.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        The rows to check, `REQUIRED_RATING_COLUMNS` at least; not changed.
+        The rows to check, with at least `REQUIRED_RATING_COLUMNS`; not changed.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
     path : str
-        What to call the frame's file in problems.
+        The file name used in problems.
 
     Returns
     -------
     pandas.DataFrame
-        `RATING_COLUMNS`, sorted by `RATING_KEY`, with a row for each dimension of every
-        judgement: one that was not asked has the value that its rubric gives it then, and an
-        empty value is a judgement that is not there. Without ``dataset`` that is the benchmark's
-        name, without ``rater_kind`` raters are persons, without ``repeat`` it is 0. The group of
-        a rater that is a model is `MODEL_GROUP`, or its own name, which it becomes: no two
-        models are of one group.
+        `RATING_COLUMNS`, sorted by `RATING_KEY`, with a row for each dimension of every judgement.
+        A dimension that was not asked has the value given by its rubric, and an empty value is a
+        missing judgement. Defaults: ``dataset`` is the benchmark's name, ``rater_kind`` is person,
+        and ``repeat`` is 0. The group of a rater that is a model is `MODEL_GROUP` or the model's
+        name, and becomes its name: no two models share a group.
 
     Raises
     ------
     InputError
-        For a missing, unknown or repeated column, a row that breaks the schema, a rubric,
-        dimension, value or group of raters that is not declared, a judgement that breaks the
-        rubric's logic or lacks a dimension, a task with two subjects or with one too few for its
-        rubric, a rater of two groups or kinds, and a row that appears twice.
+        For a missing, unknown or duplicate column, a row that violates the schema, or an undeclared
+        rubric, dimension, value or group of raters. For a judgement that violates the rubric's
+        logic or lacks a dimension, or a task with two subjects or with one too few for its rubric.
+        For a rater of two groups or kinds, or a duplicate row.
 
     Notes
     -----
-    Ratings by models are not pooled with people's by any statistic of the package.
+    No statistic of the package pools ratings by models with those by people.
     """
     frame = ratings.reset_index(drop=True)
     if problems := list(_column_problems(frame, path)):
@@ -174,7 +174,7 @@ def check_ratings(
     frame = _by_schema(frame, path)
     refuse_pooled(frame, path)
     known = load_rubrics(frame["rubric"].unique(), rubrics)
-    # The first rows of each kind of fault: a wrong column is wrong in every row.
+    # The first rows of each kind of error: a wrong column is wrong in every row.
     for found in (
         _value_problems(frame, known, path),
         _identity_problems(frame, known, path),
@@ -189,7 +189,7 @@ def check_ratings(
 
 
 def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
-    """Refuse a dataset or a group of raters that has the name of all of them together."""
+    """Refuse a dataset or a group of raters with the name reserved for all combined."""
     for column in ("dataset", "rater_group"):
         for row in _first(ratings[column] == POOLED, 1):
             message, remedy = "is reserved for all groups together", "use another name"
@@ -199,7 +199,7 @@ def refuse_pooled(ratings: pd.DataFrame, path: str = "<frame>") -> None:
 
 
 def no_ratings() -> pd.DataFrame:
-    """A ratings table without a row, with the types of one that has some."""
+    """Return a ratings table without rows, with the usual types."""
     columns = {name: ratings_schema().columns[name].dtype for name in RATING_COLUMNS}
     kinds = {n: "str" if "str" in str(kind) else str(kind) for n, kind in columns.items()}
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
@@ -223,12 +223,12 @@ def _column_problems(frame: pd.DataFrame, path: str) -> Iterator[Problem]:
 def _by_schema(frame: pd.DataFrame, path: str) -> pd.DataFrame:
     from pandera.errors import SchemaErrors
 
-    # One name has one spelling: an accent may be a letter's own, or a sign behind it.
+    # One name has one spelling: an accent may be part of a letter, or a separate character.
     given = frame[list(RATING_COLUMNS)].assign(**{c: _composed(frame[c]) for c in _NAMES})
     columns: dict[str, pd.Series] = {}
     problems = []
     for name in ("repeat", "duration_s"):
-        # The schema would cut 1.5 down to 1, and could not go on after text.
+        # The schema would truncate 1.5 to 1, and could not continue after text.
         number = pd.to_numeric(given[name], errors="coerce")
         wrong = number.isna() & given[name].notna() | np.isinf(number.astype("float64"))
         if name == "repeat":
@@ -296,14 +296,14 @@ def _schema_problems(cases: pd.DataFrame, frame: pd.DataFrame, path: str) -> Ite
 
 
 def _first(wrong: pd.Series | np.ndarray, most: int = 5) -> list[int]:
-    """The first rows of a fault, by their index."""
+    """Return the first rows of an error, by index."""
     return [int(row) for row in np.flatnonzero(np.asarray(wrong, dtype=bool))[:most]]
 
 
 def _value_problems(
     frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
 ) -> Iterator[Problem]:
-    """Dimensions, values and groups of raters that the rubric does not declare."""
+    """Report dimensions, values and groups of raters that the rubric does not declare."""
     for name, rubric in rubrics.items():
         own = frame["rubric"] == name
         is_model = frame["rater_kind"] == "model"
@@ -316,7 +316,7 @@ def _value_problems(
                 value = str(frame.at[row, column])
                 message = f"is not declared by the rubric {name}"
                 yield Problem(path, message, remedy, row=row + 1, column=column, value=value)
-        # A model is a group of its own: no two judges are pooled.
+        # A model forms a separate group: no two models are pooled.
         given = frame["rater_group"]
         alone = (given == MODEL_GROUP) | (given == frame["rater_id"])
         for row in _first(own & is_model & ~alone):
@@ -353,7 +353,7 @@ def _value_problems(
 def _identity_problems(
     frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
 ) -> Iterator[Problem]:
-    """Tasks with two subjects, or with too few for their rubric; raters of two groups."""
+    """Report tasks with two subjects, or too few for their rubric, and raters of two groups."""
     task = frame.groupby(["benchmark", "rubric", "task_id"], sort=False).ngroup()
     for column in ("dataset", *SUBJECT_COLUMNS):
         filled = frame[column].fillna("")
@@ -410,7 +410,7 @@ def _identity_problems(
 def _logic_problems(
     frame: pd.DataFrame, rubrics: Mapping[str, Rubric], path: str
 ) -> Iterator[Problem]:
-    """Judgements that lack a dimension, or break the rubric's order of questions."""
+    """Report judgements that lack a dimension, or violate the rubric's order of questions."""
     for name, rubric in rubrics.items():
         own = frame[frame["rubric"] == name]
         keys = [own[c] for c in JUDGEMENT_COLUMNS]
@@ -456,7 +456,7 @@ def _logic_problems(
 
 
 def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """With the rows of dimensions that were not asked."""
+    """Add the rows of dimensions that were not asked."""
     parts = [frame]
     for name, rubric in rubrics.items():
         own = frame[frame["rubric"] == name]
@@ -471,7 +471,7 @@ def _with_otherwise(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.Da
                 judgements[~there].assign(dimension=question.dimension, value=question.otherwise)
             )
     whole = pd.concat(parts, ignore_index=True)
-    # An empty value where the question was not asked says the same as no row.
+    # If the question was not asked, an empty value means the same as no row.
     for name, rubric in rubrics.items():
         for question in rubric.questions:
             if question.asked_if is None:

@@ -1,4 +1,4 @@
-"""How much each rater has judged, how long it took, and how often they report."""
+"""Each rater's number of judgements, time needed, and share of reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairstats.ratings.rating_units import Rubrics, unit_table
 from fairstats.ratings.rubrics import Rubric, load_rubrics
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, TASK_COLUMNS, check_ratings
 
-#: The columns of the table that `workload` gives, in order.
+#: Columns of the table from `workload`, in order.
 WORKLOAD_COLUMNS = (
     "benchmark",
     "rubric",
@@ -30,7 +30,7 @@ WORKLOAD_COLUMNS = (
     "n_missing",
     "share_reported",
 )
-#: Stands in the column dimension where a rubric does not ask for `BIAS`.
+#: Value of the column dimension if a rubric does not ask for `BIAS`.
 ALL_DIMENSIONS = "all"
 BIAS = "bias"
 
@@ -49,23 +49,23 @@ _TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(_NUMBERS, "float64")
 
 
 def workload(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
-    """What each rater has done by each rubric.
+    """Summarise each rater's work by rubric.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
-        As `fairstats.ratings.files.read_ratings` gives it; of all rubrics.
+        As returned by `fairstats.ratings.files.read_ratings`; of all rubrics.
     rubrics : iterable or mapping of Rubric
-        Rubrics that are not built in.
+        Additional rubrics.
 
     Returns
     -------
     pandas.DataFrame
-        `WORKLOAD_COLUMNS`, a row a benchmark, rubric and rater. ``n_repeats`` are the judgements
-        beyond the first of a task, ``n_timed`` those with a duration, of which the sum and the
-        median are NaN without one. ``share_reported`` is that of the ratings of ``dimension``:
-        of ``bias``, and where the rubric does not ask for it of ``all`` dimensions. In a
-        comparison of models it is how often the rater sees a difference.
+        `WORKLOAD_COLUMNS`, one row per benchmark, rubric and rater. ``n_repeats`` counts the
+        judgements beyond the first of a task. ``n_timed`` counts those with a duration; their sum
+        and median are NaN if there are none. ``share_reported`` is for the ratings of
+        ``dimension``: ``bias``, or ``all`` dimensions if the rubric does not ask for bias. In a
+        comparison of models, it is how often the rater sees a difference.
 
     Raises
     ------
@@ -94,14 +94,14 @@ def workload(ratings: pd.DataFrame, *, rubrics: Rubrics = ()) -> pd.DataFrame:
     table["n_repeats"] = table["n_judgements"] - table["n_tasks"]
     table["n_timed"] = of_rater["duration_s"].count()
     table["duration_s"] = of_rater["duration_s"].sum(min_count=1)
-    # Without a duration the median is NaN, and pandas is silent about it.
+    # Without durations the median is NaN, and pandas gives no warning.
     table["median_duration_s"] = of_rater["duration_s"].median()
     table = table.join(_reports(frame, known)).reset_index()
     return unit_table(table.to_dict("records"), WORKLOAD_COLUMNS, _TYPES)
 
 
 def _reports(frame: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """How often each rater reports the bias dimension, or any."""
+    """Return how often each rater reports on the bias dimension, or on any."""
     of = {
         name: BIAS if BIAS in rubric.dimensions else ALL_DIMENSIONS
         for name, rubric in rubrics.items()
