@@ -1,1 +1,1 @@
-"""Vignettes: reading them, and judging how good their variants are."""
+"""Vignettes: reading them, and assessing the quality of their variants."""

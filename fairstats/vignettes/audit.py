@@ -1,4 +1,4 @@
-"""Judge a benchmark's variants: measure their text, and estimate what follows from it."""
+"""Audit a benchmark's variants: measure their text, and estimate the consequences."""
 
 from __future__ import annotations
 
@@ -56,18 +56,19 @@ class _Options(TypedDict):
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit of vignettes found.
+    """Result of an audit of vignettes.
 
     Parameters
     ----------
     measures : pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`: numbers of each variant.
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`: measures of each variant.
     findings : pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`: what follows from them and from answers.
+        `fairstats.vignettes.findings.FINDING_COLUMNS`: estimates from the measures and from
+        answers.
     flags : pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`: what a person should look at, with its text.
+        `fairstats.vignettes.findings.FLAG_COLUMNS`: texts for a person to check.
     benchmark_version : str
-        Which set of variants was measured; empty where it is not known.
+        The measured set of variants; empty if unknown.
     """
 
     measures: pd.DataFrame
@@ -86,7 +87,7 @@ def audit_vignettes(
     embed: Embed | None = None,
     alpha: float = 0.05,
 ) -> Audit:
-    """Measure the variants of a benchmark and say what follows, with models' answers if there are.
+    """Measure the variants of a benchmark and estimate the consequences, with answers if given.
 
     Parameters
     ----------
@@ -95,16 +96,16 @@ def audit_vignettes(
     answers : iterable of paths
         Files or folders of answers to these items.
     benchmark_version : str, optional
-        Which set of variants the items are. By default the benchmark's only version; where it has
-        several, answers tell which it is, if they can
+        The set of variants. By default the benchmark's only version. If it has several, the version
+        is inferred from answers, if possible
         (`fairstats.vignettes.leakage.followed_leakage.versions_that_follow`).
     substitution : iterable of paths
-        Answers of the same models to variants in which only the group's words differ, for
+        Answers of the same models to variants that differ only in the group's words, for
         `fairstats.vignettes.items.disparity_capacity.benchmarking_capacity`.
     substitution_benchmark : Benchmark, optional
-        The benchmark of those.
+        The benchmark of those answers.
     embed : callable, optional
-        Turns n texts into n vectors of length 1, for similarity of meaning.
+        Maps n texts to n vectors of length 1, for semantic similarity.
     alpha : float
         1 − confidence level.
 
@@ -115,7 +116,7 @@ def audit_vignettes(
     Raises
     ------
     InputError
-        When the version is none of the benchmark's, or the answers have a problem or are to
+        If the benchmark does not have this version, or the answers have a problem or are for
         another benchmark.
 
     Examples
@@ -146,7 +147,7 @@ def audit_vignettes(
         for _, of_version in given.groupby("benchmark_version", sort=True):
             kinds = {"substitution": plain, ADVERSARIAL: of_version}
             compared = benchmarking_capacity(kinds, alpha=alpha, benchmarks=swapped)
-            # What the adversarial answers give alone stands there already.
+            # Estimates from the adversarial answers alone are already included.
             findings.append(compared[compared["measure"].str.contains("substitution")])
     if opened is not None:
         told, seen = _of_items(opened, None, alpha)
@@ -157,7 +158,7 @@ def audit_vignettes(
 def measure_vignettes(
     vignettes: Vignettes, *, benchmark_version: str = "", embed: Embed | None = None
 ) -> pd.DataFrame:
-    """Everything that is measured of the variants' text, as one table of measures."""
+    """Compute all measures of the variants' text, as one table of measures."""
     tables = [
         leakage_measures(vignettes, embed=embed),
         content_measures(vignettes),
@@ -176,16 +177,16 @@ def audit_findings(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """What follows from measures, and from answers to the benchmarks that were measured.
+    """Compute findings from measures, and from answers to the measured benchmarks.
 
     Parameters
     ----------
     measures : pandas.DataFrame
-        From `measure_vignettes`, of any number of benchmarks.
+        From `measure_vignettes`, for any number of benchmarks.
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame, optional
-        Answers; those to other benchmarks count for what needs no measures.
+        Answers; those to other benchmarks are used for findings that need no measures.
     missing, alpha, benchmarks
-        As for `fairstats.analyze`.
+        As in `fairstats.analyze`.
 
     Returns
     -------
@@ -202,7 +203,7 @@ def audit_findings(
 
 
 def _opened(answers: Any, benchmarks: Mapping[str, Benchmark]) -> OpenAnswers | None:
-    """The answers, opened once; None where there are none."""
+    """Return the answers, opened once; None if there are none."""
     if answers is None or (isinstance(answers, pd.DataFrame) and answers.empty):
         return None
     return open_answers(answers, benchmarks)
@@ -220,7 +221,7 @@ def _of_text(
     missing: MissingPolicy | None,
     alpha: float,
 ) -> list[pd.DataFrame]:
-    """What the measures of each benchmark say, with the answers to it."""
+    """Return findings from the measures of each benchmark, with the answers to it."""
     tables = []
     for name, benchmark in benchmarks.items():
         own = measures[measures["benchmark"] == name]
@@ -237,7 +238,7 @@ def _of_text(
 def _of_items(
     opened: OpenAnswers, missing: MissingPolicy | None, alpha: float
 ) -> tuple[list[pd.DataFrame], list[pd.DataFrame]]:
-    """What answers alone say of items, of selection, and of the versions: findings and flags."""
+    """Return findings and flags from answers alone: on items, selection and versions."""
     options: _Options = {"missing": missing, "alpha": alpha, "benchmarks": opened.benchmarks}
     statistics = item_statistics(opened, **options)
     selection = selection_findings(opened, **options)
@@ -266,7 +267,7 @@ def _of_answers(
     missing: MissingPolicy | None,
     alpha: float,
 ) -> Iterator[pd.DataFrame]:
-    """What answers to a benchmark say of the leakage of its variants."""
+    """Return findings from answers on the leakage of a benchmark's variants."""
     if answers is None or benchmark.name not in answers.benchmarks:
         return
     own = answers_where(answers, benchmark=benchmark.name)
@@ -306,7 +307,7 @@ def _version(benchmark: Benchmark, given: str | None) -> str:
 
 
 def _answers(paths: Sequence[str | os.PathLike[str]], benchmark: Benchmark) -> pd.DataFrame | None:
-    """The answers to the benchmark in these files."""
+    """Return the answers to the benchmark in these files."""
     if not paths:
         return None
     known = {benchmark.name: benchmark}

@@ -1,4 +1,4 @@
-"""How much of the neutral text's clinical content the variants of a benchmark keep."""
+"""How much of the neutral text's clinical content a benchmark's variants keep."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from fairstats.vignettes.text.clinical_content import (
 )
 from fairstats.vignettes.text.drugs import drugs
 
-#: Shares of what the neutral text has; there is none where it has nothing to keep.
+#: Shares of the neutral text's content; missing if it has no such content.
 KEPT_SHARES = ("numbers_kept", "drugs_kept", "findings_kept")
-#: 1 where it holds of a variant, else 0.
+#: 1 if it holds for a variant, 0 if not.
 KEPT_OR_NOT = ("question_asked", "final_sentence_kept", "attribute_named", "named_by_pronoun")
-#: How many of them a variant has.
+#: Counts per variant.
 CONTENT_COUNTS = ("new_quantities", "phrases_lost", "negations_changed")
-#: What the findings call variants that have none.
+#: Names, in findings, for variants without any of these.
 WITHOUT = {"new_quantities": "no_new_quantity", "phrases_lost": "no_lost_phrase"}
 CONTENT_MEASURES = (*KEPT_SHARES, *KEPT_OR_NOT, *CONTENT_COUNTS)
-#: What a variant keeps that keeps all: rules that read little into a text, so not the findings and
-#: negations, of which these tell what to look at.
+#: Whether a variant keeps everything, by rules that interpret little. Findings and negations are
+#: excluded: they only show what to check.
 ALL_KEPT = "all_kept"
 _IN_ALL = ("numbers_kept", "drugs_kept", "question_asked", "final_sentence_kept")
 
 
 def content_measures(vignettes: Vignettes) -> pd.DataFrame:
-    """Measure what each variant keeps of the neutral text's clinical content.
+    """Measure how much of the neutral text's clinical content each variant keeps.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def content_measures(vignettes: Vignettes) -> pd.DataFrame:
     -------
     pandas.DataFrame
         With `fairstats.vignettes.measures.MEASURE_COLUMNS`; measures in `CONTENT_MEASURES`.
-        `KEPT_SHARES` have no row where the neutral text has no number, drug or finding,
-        ``question_asked`` none where it asks no question, ``named_by_pronoun`` none for a group
-        without pronouns of its own.
+        `KEPT_SHARES` have no row if the neutral text has no number, drug or finding.
+        ``question_asked`` has none if it asks no question, and ``named_by_pronoun`` none for a
+        group without specific pronouns.
 
     Notes
     -----
@@ -92,7 +92,7 @@ def content_findings(
     measures : pandas.DataFrame
         From `content_measures`.
     benchmark : Benchmark
-        What declares the groups and pairs.
+        Declares the groups and pairs.
     alpha : float
         1 − confidence level.
 
@@ -100,20 +100,20 @@ def content_findings(
     -------
     pandas.DataFrame
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``content``. Quantity ``share of
-        variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), of
+        variants``: those that keep all numbers and drugs (``numbers_kept``, ``drugs_kept``), for
         which ``question_asked`` … holds, that have no new quantity and no lost phrase
         (``no_new_quantity``, ``no_lost_phrase``), and that keep all numbers and drugs, ask the
-        question unchanged and add no quantity (``all_kept``). Of ``findings_kept`` the ``mean`` of
-        the shares. For each pair ``privileged minus unprivileged``.
+        question unchanged and add no quantity (``all_kept``). For ``findings_kept``, the ``mean``
+        of the shares. For each pair, ``privileged minus unprivileged``.
 
     Notes
     -----
-    Changed negations are measured, but are neither a finding nor a flag: of 12 that were read on
-    the released FairMedQA items none was one, and of 185 that were planted 77 were found.
+    Changed negations are measured, but are neither a finding nor a flag. On the released FairMedQA
+    items, 12 were reviewed and none was real. Of 185 planted ones, 77 were detected.
     """
-    # A word that is missing is most often reworded: of findings the mean share says more.
+    # A missing word is usually reworded, so the mean share of findings is more informative.
     whole = _whole(measures[~measures["measure"].isin(["findings_kept", "negations_changed"])])
-    # What is counted is a fault: the share is of the variants without one.
+    # An error is counted, so the share is of variants without it.
     whole = whole.assign(measure=whole["measure"].replace(WITHOUT))
     holds = pd.concat([whole, _all_kept(measures)], ignore_index=True)
     rows = [
@@ -124,7 +124,7 @@ def content_findings(
 
 
 def content_flags(vignettes: Vignettes) -> pd.DataFrame:
-    """Each fault of each variant, to be looked at.
+    """Return each error of each variant, for a person to check.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
     pandas.DataFrame
         With `fairstats.vignettes.findings.FLAG_COLUMNS`, aspect ``content``. ``flag`` is one of
         `fairstats.vignettes.text.clinical_content.PROBLEM_KINDS`, ``attribute not named`` or
-        ``attribute named by pronouns alone``; ``detail`` holds words of the texts. Of a new drug,
-        and of a statement in the question's place, it says which options it names.
+        ``attribute named by pronouns alone``; ``detail`` contains words of the texts. For a new
+        drug, or a statement in place of the question, it gives the options that are named.
     """
     rows = []
     for item, attribute, group, found in _compared(vignettes):
@@ -148,7 +148,7 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
         }
         for problem in found.problems:
             if problem.kind == NEGATION_CHANGED:
-                continue  # see `content_findings`: next to none of them is one
+                continue  # See `content_findings`: almost none of them is real.
             rows.append(keys | {"flag": problem.kind, "detail": _detail(item, problem)})
         names = _names(vignettes.benchmark, attribute, group)
         if not is_named(item.variants[NEUTRALIZED], item.variants[group], names):
@@ -159,7 +159,7 @@ def content_flags(vignettes: Vignettes) -> pd.DataFrame:
 
 
 def _compared(vignettes: Vignettes) -> Iterator[tuple[Item, str, str, ContentComparison]]:
-    """Every variant of every attribute beside its neutral text."""
+    """Return every variant of every attribute, compared with its neutral text."""
     for item in vignettes.items:
         neutral = item.variants[NEUTRALIZED]
         content = content_of(body(neutral))
@@ -218,7 +218,7 @@ def _detail(item: Item, problem: ContentProblem) -> str:
 
 
 def _whole(measures: pd.DataFrame) -> pd.DataFrame:
-    """Each measure as whether it is as it should be: a whole share, yes, or none at all."""
+    """Convert each measure to pass or fail: a full share, yes, or a count of 0."""
     counts = measures["measure"].isin(CONTENT_COUNTS)
     right = measures["value"].where(~counts, 1.0 - measures["value"]).ge(1.0)
     return measures.assign(value=right.astype("float64"))

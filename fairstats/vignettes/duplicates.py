@@ -1,4 +1,4 @@
-"""Items that hardly differ from each other, and variants that hardly differ from a text beside."""
+"""Near-duplicate items, and variants that hardly differ from another text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fairstats.vignettes.findings import findings_frame, flags_frame
 from fairstats.vignettes.measures import measures_frame
 from fairstats.vignettes.wording import words
 
-#: From which share of common word 5-grams two neutral texts count as near-duplicates. Two texts of
-#: 100 words of which one has k words replaced apart from each other share (96 − 5k) / (96 + 5k):
-#: 0.5 is k = 6, so that 94% of the words stand as they were.
+#: Share of common word 5-grams from which two neutral texts count as near-duplicates. If k separate
+#: words of 100 are replaced, two texts share (96 − 5k) / (96 + 5k). So 0.5 means k = 6, i.e. 94% of
+#: the words are unchanged.
 NEAR_DUPLICATE = 0.5
-#: From which share a variant hardly differs from the neutral text, or from another group's.
+#: Share from which a variant hardly differs from the neutral text, or from another group's variant.
 HARDLY_DIFFERENT = 0.95
 _GRAM = 5
 DUPLICATE_MEASURES = ("nearest_item", "like_neutral", "like_other_group")
@@ -35,7 +35,7 @@ LIKE_OTHER_GROUP = "variant hardly differs from another group's"
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two items whose neutral texts are alike.
+    """Two items with similar neutral texts.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Duplicate:
     similarity : float
         The Jaccard index of their word 5-grams, from 0 to 1.
     same_options, same_key : bool
-        Whether they have the same set of option texts, and the key the same text.
+        Whether they have the same set of option texts, and keys with the same text.
     """
 
     first: str
@@ -55,7 +55,7 @@ class Duplicate:
 
 
 def jaccard(one: str, other: str) -> float:
-    """The share of the word 5-grams of two texts that both have; 1 for two texts without a word.
+    """Return the Jaccard index of the word 5-grams of two texts; 1 if both are empty.
 
     Examples
     --------
@@ -67,13 +67,13 @@ def jaccard(one: str, other: str) -> float:
 
 
 def near_duplicates(items: Sequence[Item], *, threshold: float = NEAR_DUPLICATE) -> list[Duplicate]:
-    """Pairs of items whose neutral texts are alike, the most alike first.
+    """Return pairs of items with similar neutral texts, the most similar first.
 
     Parameters
     ----------
     items : sequence of Item
     threshold : float
-        From which Jaccard index of word 5-grams two texts are alike, above 0.
+        Jaccard index of word 5-grams from which two texts are similar, above 0.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def near_duplicates(items: Sequence[Item], *, threshold: float = NEAR_DUPLICATE)
 
 
 def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
-    """Measure how alike each text is to those that it should differ from.
+    """Measure the similarity of each text to those that it should differ from.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def duplicate_measures(vignettes: Vignettes) -> pd.DataFrame:
     -------
     pandas.DataFrame
         With `fairstats.vignettes.measures.MEASURE_COLUMNS`. ``nearest_item`` of each neutral text:
-        the Jaccard index of word 5-grams with the most similar other item's (none for a single
-        item). ``like_neutral`` and ``like_other_group`` of each variant: with its neutral text, and
-        with the most similar of its attribute's other groups.
+        the Jaccard index of word 5-grams with the most similar other item (missing for a single
+        item). ``like_neutral`` and ``like_other_group`` of each variant: the index with its neutral
+        text, and with the most similar variant among its attribute's other groups.
     """
     return measures_frame(_rows(vignettes))
 
@@ -124,14 +124,14 @@ def duplicate_findings(
     hardly: float = HARDLY_DIFFERENT,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """The share of items with a near-duplicate, and of variants that hardly differ.
+    """Estimate the share of items with a near-duplicate, and of variants that hardly differ.
 
     Parameters
     ----------
     measures : pandas.DataFrame
         From `duplicate_measures`.
     threshold, hardly : float
-        From which similarity items are near-duplicates, and variants hardly differ.
+        Similarity from which items are near-duplicates, and variants hardly differ.
     alpha : float
         1 − confidence level.
 
@@ -143,8 +143,8 @@ def duplicate_findings(
 
     Notes
     -----
-    Items come as pairs or more, so that the share of items with a near-duplicate has fewer
-    independent trials than items: its interval is too narrow.
+    Near-duplicates come in pairs or larger groups, so their share has fewer independent trials than
+    items: its interval is too narrow.
     """
     rows = []
     for (benchmark, attribute, group, measure), values in measures.groupby(
@@ -179,19 +179,19 @@ def duplicate_flags(
     threshold: float = NEAR_DUPLICATE,
     hardly: float = HARDLY_DIFFERENT,
 ) -> pd.DataFrame:
-    """Near-duplicate items, and variants that hardly differ, to be looked at.
+    """Return near-duplicate items, and variants that hardly differ, for a person to check.
 
     Parameters
     ----------
     vignettes : Vignettes
     threshold, hardly : float
-        As for `duplicate_findings`.
+        As in `duplicate_findings`.
 
     Returns
     -------
     pandas.DataFrame
         With `fairstats.vignettes.findings.FLAG_COLUMNS`, aspect ``duplicates``. A pair of items is
-        one row, of the item that comes first.
+        one row, for the item that comes first.
     """
     rows = []
     for pair in near_duplicates(vignettes.items, threshold=threshold):
@@ -254,7 +254,7 @@ def _duplicate(one: Item, other: Item, similarity: float) -> Duplicate:
 
 
 def _grams(text: str) -> frozenset[tuple[str, ...]]:
-    """The word 5-grams of a text; of a shorter one all its words as one."""
+    """Return the word 5-grams of a text; for a shorter text, all its words as one."""
     all_words = [word.casefold() for word in words(text)]
     if len(all_words) < _GRAM:
         return frozenset([tuple(all_words)] if all_words else [])
@@ -266,7 +266,7 @@ def _jaccard(a: frozenset[tuple[str, ...]], b: frozenset[tuple[str, ...]]) -> fl
 
 
 def _similarities(texts: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The Jaccard index of every pair of texts, by a sparse product."""
+    """Return the Jaccard index of every pair of texts, by a sparse product."""
     from scipy.sparse import csr_matrix
 
     grams = [_grams(text) for text in texts]

@@ -1,4 +1,4 @@
-"""What an audit of vignettes finds: one row an estimate, and one row an item to look at."""
+"""Results of an audit of vignettes: one row per estimate, and one row per item to check."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-#: The columns of the table of findings, in order. ``aspect`` is the question (`ASPECTS`),
-#: ``measure`` what was measured, ``quantity`` which figure of it. A row of one group has no
-#: ``group_b``, a row of a pair is of group a minus group b; a row without a model says something of
-#: the text alone.
+#: Columns of the table of findings, in order. ``aspect`` is the question (`ASPECTS`), ``measure``
+#: the measure, and ``quantity`` the estimate. A row for one group has no ``group_b``. A row for a
+#: pair is group a minus group b. A row without a model is about the text alone.
 FINDING_COLUMNS = (
     "aspect",
     "measure",
@@ -32,10 +31,10 @@ FINDING_COLUMNS = (
     "n",
     "note",
 )
-#: The columns of the table of flags, in order: what to look at by eye, with the text at fault.
+#: Columns of the table of flags, in order: what to check, with the text concerned.
 FLAG_COLUMNS = ("aspect", "item_id", "attribute", "group", "flag", "detail")
 
-#: The questions that an audit asks, in the order it answers them.
+#: The questions of an audit, in order.
 ASPECTS = (
     "leakage",
     "remaining disparity",
@@ -52,7 +51,7 @@ _TYPES = dict.fromkeys(_NUMBERS, "float64") | {"n": "int64"}
 
 
 def findings_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of findings as a table; texts that are left out are empty, numbers NaN, `n` 0."""
+    """Return rows of findings as a table; missing texts are empty, missing numbers NaN, `n` 0."""
     blank = {
         name: float("nan") if name in _NUMBERS else 0 if name == "n" else ""
         for name in FINDING_COLUMNS
@@ -62,7 +61,7 @@ def findings_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def flags_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of flags as a table; what is left out is empty."""
+    """Return rows of flags as a table; missing values are empty."""
     blank = dict.fromkeys(FLAG_COLUMNS, "")
     table = pd.DataFrame([blank | dict(row) for row in rows], columns=list(FLAG_COLUMNS))
     return table.astype("str")

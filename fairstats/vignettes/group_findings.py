@@ -1,4 +1,4 @@
-"""Findings of measures of the variants: a group's mean, and the difference of a pair."""
+"""Findings from measures of the variants: a group's mean, and the difference of a pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEAN = "mean"
 GROUP_MINUS_NEUTRAL = "group minus neutral"
 PAIR_DIFFERENCE = "privileged minus unprivileged"
 SHARE = "share of variants"
-#: What stands for a p-value too small for a floating-point number, which is not 0.
+#: Replacement for a p-value that underflows, which is not 0.
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -33,24 +33,24 @@ def pair_means(
     against_neutral: Collection[str] = (),
     alpha: float = 0.05,
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of findings on means: each group's, and each pair's difference.
+    """Return rows of findings on means: each group's, and each pair's difference.
 
     Parameters
     ----------
     measures : pandas.DataFrame
-        Measures that are of no option.
+        Measures that are not per option.
     benchmark : Benchmark
     largest : Mapping[str, float or None]
-        Each measure with the largest absolute difference that an item can have, None for no bound.
+        Each measure with the largest possible absolute difference of an item; None if unbounded.
     aspect : str
     against_neutral : collection of str
-        Measures of which a group's mean is of its difference from the neutral text.
+        Measures for which a group's mean is that of the difference from the neutral text.
     alpha : float
 
     Yields
     ------
     Mapping
-        Of items that have the measure for all that is compared.
+        For items that have the measure for everything that is compared.
     """
     for measure, bound in largest.items():
         wide = _wide(measures, measure)
@@ -77,12 +77,12 @@ def pair_means(
 def pair_shares(
     holds: pd.DataFrame, benchmark: Benchmark, *, aspect: str, alpha: float = 0.05
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of findings on shares of variants: each group's, and each pair's difference.
+    """Return rows of findings on shares of variants: each group's, and each pair's difference.
 
     Parameters
     ----------
     holds : pandas.DataFrame
-        Measures whose value is 1 where something holds of a variant and 0 where not.
+        Measures with value 1 if something holds for a variant, and 0 if not.
     benchmark : Benchmark
     aspect : str
     alpha : float
@@ -90,14 +90,14 @@ def pair_shares(
     Yields
     ------
     Mapping
-        Shares with Wilson's interval; differences with Tango's, and McNemar's mid-p test.
+        Shares have Wilson's intervals; differences have Tango's, with McNemar's mid-p test.
     """
     for measure in dict.fromkeys(holds["measure"]):
         wide = _wide(holds, measure)
         base = {"aspect": aspect, "measure": measure, "benchmark": benchmark.name}
         for attribute in benchmark.varied:
             if attribute.name not in wide.columns.get_level_values(0):
-                continue  # such as pronouns, which tell no race
+                continue  # E.g. pronouns, which do not identify a race.
             keys = base | {"attribute": attribute.name}
             for group in attribute.groups:
                 values = _column(wide, attribute.name, group).dropna()
@@ -142,23 +142,23 @@ def pair_mean_shares(
     aspect: str,
     alpha: float = 0.05,
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of findings on the means of shares between 0 and 1, and each pair's difference.
+    """Return rows of findings on the means of shares in [0, 1], and each pair's difference.
 
     Parameters
     ----------
     measures : pandas.DataFrame
-        Measures that are of no option.
+        Measures that are not per option.
     benchmark : Benchmark
     names : collection of str
-        The measures.
+        Names of the measures.
     aspect : str
     alpha : float
 
     Yields
     ------
     Mapping
-        Means with the bootstrap interval of `bounded_mean_interval`, and no test; differences by
-        Student's t.
+        Means have the bootstrap interval of `bounded_mean_interval`, without a test. Differences
+        use Student's t.
     """
     bounds = dict.fromkeys(names, 1.0)
     for row in pair_means(measures, benchmark, bounds, aspect=aspect, alpha=alpha):
@@ -176,7 +176,7 @@ def pair_mean_shares(
 
 
 def _wide(measures: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """One row an item, one column a variant."""
+    """Return one row per item, one column per variant."""
     one = measures[measures["measure"] == measure]
     return one.pivot(index="item_id", columns=["attribute", "group"], values="value")
 

@@ -1,7 +1,6 @@
-"""What is measured of each variant: numbers without a word of the vignettes' text.
+"""Measures of each variant: numbers, without any of the vignettes' text.
 
-They are what findings are estimated from, and what a release can hold where the text itself may
-not be published.
+Findings are estimated from them. A release can contain them even if the text may not be published.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from fairstats._lib.problems import InputError, Problem, printable
 from fairstats._lib.untrusted_files import already_read
 from fairstats.answers.files import MEASURES_SUFFIX, files_ending, load_table, write_parquet
 
-#: The columns of a table of measures, in order. One row a variant and measure, or a variant,
-#: measure and option; never twice. Without a ``benchmark_version`` it is not known which set of
-#: variants the text is.
+#: Columns of a table of measures, in order. One row per variant and measure, or per variant,
+#: measure and option, without duplicates. Without ``benchmark_version``, the set of variants is
+#: unknown.
 MEASURE_COLUMNS = (
     "benchmark",
     "benchmark_version",
@@ -32,20 +31,20 @@ MEASURE_COLUMNS = (
     "role",
     "value",
 )
-#: What an option is to its item; empty where a measure is not of an option.
+#: The role of an option in its item; empty if a measure is not per option.
 KEY, DISTRACTOR, NO_OPTION = "key", "distractor", ""
 
 _DTYPES = dict.fromkeys(MEASURE_COLUMNS, "str") | {"value": "float64"}
 _EMPTY = ("benchmark_version", "option", "role")
 _REMEDY = "create it again with `fairstats vignettes audit`"
 _LONGEST = 200
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-9
 _SHARES = ("leakage_overlap", "leakage_distinct", "numbers_kept", "drugs_kept", "findings_kept")
 
 
 def measures_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of measures as a table; version, option and role may be left out.
+    """Return rows of measures as a table; version, option and role are optional.
 
     Examples
     --------
@@ -60,7 +59,7 @@ def measures_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def no_measures() -> pd.DataFrame:
-    """A table of measures without a row."""
+    """Return a table of measures without rows."""
     return measures_frame(())
 
 
@@ -72,7 +71,7 @@ def read_measures(
     Raises
     ------
     InputError
-        When a file cannot be read or breaks `check_measures`, or a measure stands in two files.
+        If a file cannot be read or fails `check_measures`, or a measure is in two files.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     files, read = files_ending(given, MEASURES_SUFFIX), already_read(given)
@@ -89,14 +88,14 @@ def write_measures(measures: pd.DataFrame, path: Path) -> Path:
 
 
 def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.DataFrame:
-    """Measures with their types, or what is wrong with them.
+    """Return measures with their types, or raise their problems.
 
     Raises
     ------
     InputError
-        For missing or other columns, a text that is empty, unprintable or too long, a value that
-        is neither a finite number nor missing, a role that does not fit its option, or a measure
-        that stands twice.
+        For missing or unknown columns, a text that is empty, unprintable or too long, a value that
+        is neither a finite number nor missing, a role that does not fit its option, or a duplicate
+        measure.
     """
     if list(measures.columns) != list(MEASURE_COLUMNS):
         found = ", ".join(map(str, measures.columns))[:_LONGEST]
@@ -105,7 +104,7 @@ def check_measures(measures: pd.DataFrame, *, path: str = "<measures>") -> pd.Da
     table = measures.copy()
     numbers = pd.to_numeric(table["value"], errors="coerce").to_numpy(dtype=float)
     problems = list(_text_problems(table, path))
-    # Some measures are not defined of some variants: those are NaN.
+    # Some measures are undefined for some variants: those are NaN.
     wrong = np.isinf(numbers) | (np.isnan(numbers) & table["value"].notna().to_numpy())
     for row in np.flatnonzero(wrong)[:10]:
         said = str(table["value"].iloc[row])

@@ -1,4 +1,4 @@
-"""How a variant is worded beside the neutral text: length, reading ease, sentiment, hedging."""
+"""Wording of a variant compared with the neutral text: length, readability, sentiment, hedging."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ if TYPE_CHECKING:
     from pyphen import Pyphen
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-#: What is measured of each variant. ``added_words`` and ``sentiment`` are of what was added, and
-#: the neutral text has neither.
+#: The measures of each variant. ``added_words`` and ``sentiment`` are for the added text, so the
+#: neutral text has neither.
 WORDING_MEASURES = ("words", "added_words", "sentences", "reading_ease", "sentiment", "hedging")
 _OF_THE_ADDED = frozenset({"added_words", "sentiment"})
-#: The largest absolute difference of two variants' values, where there is one.
+#: The largest possible absolute difference of two variants' values, if bounded.
 _LARGEST = {"sentiment": 2.0, "hedging": 1.0}
 
 _WORD = re.compile(r"\w+(?:[-'.,/]\w+)*")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text; hyphenated ones and numbers (37.5, 120/80) are one word each."""
+    """Return the words of a text; hyphenated words and numbers (37.5, 120/80) are one word each."""
     return _WORD.findall(spelled_alike(text))
 
 
 def syllables(word: str) -> int:
-    """The syllables of a word, by where it may be hyphenated; at least 1.
+    """Return the number of syllables of a word, from its hyphenation points; at least 1.
 
     Notes
     -----
-    By the English (US) hyphenation patterns of pyphen, which leave out breaks that a printer would
-    not make ("fe-ver", "a-taxia"). By hand, 14 of the 187 syllables of 100 running words of the
-    released neutral texts were missed (7%). So reading ease comes out too high; a difference
-    between variants can be read, the level not beside another program's. A number is one syllable.
+    This uses pyphen's hyphenation patterns for US English, which omit breaks that a printer would
+    not make ("fe-ver", "a-taxia"). In a manual count, 14 of the 187 syllables in 100 running words
+    of the released neutral texts were missed (7%). So reading ease is overestimated. Differences
+    between variants can be interpreted, but levels cannot be compared with those of other programs.
+    A number is one syllable.
 
     Examples
     --------
@@ -62,10 +63,10 @@ def _syllables(word: str) -> int:
 
 
 def reading_ease(text: str) -> float | None:
-    """Flesch's reading ease, 206.835 − 1.015 words/sentence − 84.6 syllables/word.
+    """Compute Flesch's reading ease, 206.835 − 1.015 words/sentence − 84.6 syllables/word.
 
-    None for a text without a word. Higher is easier; 0 to 30 is read by graduates. A laboratory
-    value that has a line of its own is a sentence, which makes texts with a table easier.
+    None for a text without words. Higher is easier; 0 to 30 is graduate level. A laboratory value
+    on a separate line is a sentence, so texts with a table score as easier.
 
     References
     ----------
@@ -85,12 +86,12 @@ def reading_ease(text: str) -> float | None:
 
 
 def hedging(text: str) -> float | None:
-    """The share of a text's words that are, or belong to, a hedge; None without a word.
+    """Return the share of a text's words in hedges; None without words.
 
     References
     ----------
-    Hyland (1998), Hedging in Scientific Research Articles, John Benjamins: the idea. The list is
-    ``data/vignettes/hedges.txt``, made for this project.
+    The idea is from Hyland (1998), Hedging in Scientific Research Articles, John Benjamins. The
+    list, ``data/vignettes/hedges.txt``, was compiled for this project.
 
     Examples
     --------
@@ -105,19 +106,19 @@ def hedging(text: str) -> float | None:
 
 
 def added_sentences(neutral: str, text: str) -> list[str]:
-    """The sentences of a variant that the neutral text does not have as they stand."""
+    """Return the sentences of a variant that are not in the neutral text in the same form."""
     known = {_plain(sentence) for sentence in sentences(neutral)}
     return [sentence for sentence in sentences(text) if _plain(sentence) not in known]
 
 
 def sentiment(texts: Iterable[str]) -> float | None:
-    """The mean of VADER's compound score, from −1 to 1, over sentences; None without one.
+    """Return the mean of VADER's compound score (−1 to 1) over sentences; None without any.
 
     Notes
     -----
-    VADER's words and weights come from social media: "pain" and "severe" are negative whatever the
-    vignette means by them. Compare variants of one item, which share those words. A sentence of the
-    neutral text that the variant only rewords counts as added.
+    VADER's words and weights come from social media: "pain" and "severe" are negative, whatever
+    they mean in the vignette. So compare variants of one item, which share those words. A sentence
+    of the neutral text that the variant only rewords counts as added.
 
     References
     ----------
@@ -133,7 +134,7 @@ def sentiment(texts: Iterable[str]) -> float | None:
 
 
 def wording_measures(vignettes: Vignettes) -> pd.DataFrame:
-    """Measure how each variant and each neutral text is worded.
+    """Measure the wording of each variant and each neutral text.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def wording_measures(vignettes: Vignettes) -> pd.DataFrame:
     -------
     pandas.DataFrame
         With `fairstats.vignettes.measures.MEASURE_COLUMNS`; measures in `WORDING_MEASURES`. The
-        neutral text's rows have attribute ``baseline``, group ``neutralized``, and none of
+        neutral text's rows have attribute ``baseline`` and group ``neutralized``, without
         ``added_words`` and ``sentiment``. A variant without a new sentence has no ``sentiment``.
     """
     return measures_frame(_rows(vignettes))
@@ -159,7 +160,7 @@ def wording_findings(
     measures : pandas.DataFrame
         From `wording_measures`.
     benchmark : Benchmark
-        What declares the groups and pairs.
+        Declares the groups and pairs.
     alpha : float
         1 − confidence level.
 
@@ -167,9 +168,9 @@ def wording_findings(
     -------
     pandas.DataFrame
         With `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``wording``. Quantity ``group
-        minus neutral`` (``mean`` for ``sentiment``, which the neutral text has not) for each group,
-        and ``privileged minus unprivileged`` for each pair: means over items of paired differences.
-        ``added_words`` is what ``words`` says minus neutral, so that it has no rows of its own.
+        minus neutral`` for each group (``mean`` for ``sentiment``, which the neutral text does not
+        have), and ``privileged minus unprivileged`` for each pair: means over items of paired
+        differences. ``added_words`` equals ``words`` minus neutral, so it has no rows for that.
     """
     rows = pair_means(
         measures,

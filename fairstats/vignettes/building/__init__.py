@@ -1,1 +1,1 @@
-"""Building variants with models, stage by stage."""
+"""Build variants with models, stage by stage."""

@@ -1,4 +1,4 @@
-"""Ask the agent of a stage, and read what came: once more where a reply is broken."""
+"""Query the agent of a stage and read its replies, with one retry for a broken reply."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from fairstats.vignettes.building.replies import BrokenReply, Refused
 
 T = TypeVar("T")
 
-#: ``read`` where it is what was asked for; ``unread`` where it is not, also the second time.
+#: ``read`` if the reply has the requested form; ``unread`` if it does not, even after the retry.
 Status = Literal["read", "refused", "unread", "failed"]
 Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Got(Generic[T]):
-    """What came of one request.
+    """Result of one request.
 
     Parameters
     ----------
     status : {"read", "refused", "unread", "failed"}
         Whether there is a value.
     value : object or None
-        What was asked for.
+        The requested value.
     detail : str
-        Why there is none.
+        The reason why there is no value.
     tokens : int
-        What was sent and came back, as far as the service counts it.
+        Tokens sent and received, as far as the service counts them.
     """
 
     status: Status
@@ -47,16 +47,16 @@ class Got(Generic[T]):
 
 @dataclass
 class Agent:
-    """The agent of one stage: who is asked, and what was used so far.
+    """The agent of one stage: the model, and its usage so far.
 
     Parameters
     ----------
     declared : Declared
-        Who is asked, and on what terms.
+        The model and its options.
     folder : Path
-        Where the journals go.
+        The folder of the journals.
     facts : Mapping
-        What every journal is of.
+        Facts recorded in every journal.
     keep_failures, progress : bool
         As in `fairstats.asking.models.AskingOptions`.
     """
@@ -79,30 +79,30 @@ class Agent:
         once: bool = False,
         all_may_fail: bool = False,
     ) -> dict[Key, Got[T]]:
-        """Ask these prompts; what is in the journal of this name is not asked again.
+        """Query these prompts; replies in the journal of this name are reused.
 
         Parameters
         ----------
         prompts : sequence of Prompt
-            Each of another item, attribute or group.
+            Each for a different item, attribute or group.
         read : callable
             Reads a reply to a prompt; raises `BrokenReply` or `Refused`.
         name : str
-            The journal's: stage and round.
+            The journal's name: stage and round.
         once : bool
-            Whether a broken reply stands, instead of being asked for again with what was wrong.
+            Whether to accept a broken reply instead of retrying with a description of the error.
         all_may_fail : bool
-            Whether it is no error that every request fails for good.
+            Whether it is not an error if every request fails permanently.
 
         Returns
         -------
         dict
-            What came of each, by item, attribute and group.
+            The result of each, by item, attribute and group.
 
         Raises
         ------
         Unfinished, InputError, KeyboardInterrupt
-            As `fairstats.asking.models.Ask`.
+            As in `fairstats.asking.models.Ask`.
         """
         if not prompts:
             return {}
@@ -113,7 +113,7 @@ class Agent:
             replies = self._ask(tasks, model, ask, all_may_fail=all_may_fail, title=name)
             got = {task.variant: _read(replies[task.slot], task.prompt, read) for task in tasks}
             broken = [t.prompt for t in tasks if got[t.variant].status == "unread" and not once]
-            # The second request is a sample of its own, so that it is sent another seed.
+            # The second request is a separate sample, so it gets a different seed.
             again = [
                 Task(replace(p, text=again_message(p.text, got[_key(p)].detail)), 1) for p in broken
             ]
@@ -129,7 +129,7 @@ class Agent:
     def _ask(
         self, tasks: Sequence[Task], model: Model, ask: Ask, *, all_may_fail: bool, title: str
     ) -> Replies:
-        # The limit is the stage's, over all of its rounds.
+        # The limit applies to the stage, over all of its rounds.
         left = None if model.max_cost is None else max(0.0, model.max_cost - self.spent)
         replies, _ = ask(tasks, title=title, all_may_fail=all_may_fail, max_cost=left)
         self.spent += sum(model.cost(task, replies[task.slot]) for task in tasks)
@@ -140,11 +140,11 @@ class Agent:
         return replies
 
     def described(self) -> dict[str, Any]:
-        """Who it is, for the data card: model, version, service and prompts."""
+        """Return the agent's entry in the data card: model, version, service and prompts."""
         asks = self.declared.asks
         return {
             "model": self.declared.model,
-            # Several where the service changed the model meanwhile.
+            # Several, if the service changed the model in the meantime.
             "snapshot": ", ".join(sorted(filter(None, self.snapshots))) or None,
             "endpoint": ", ".join(sorted(self.endpoints)) or None,
             "prompt_sha256": prompts_sha256(self.declared.stage) if asks else None,

@@ -1,4 +1,4 @@
-"""One attempt at a variant, and what became of it."""
+"""An attempt at a variant, and its outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairstats.vignettes.building.messages import Wanted
 
-#: ``not asked`` where no model answers the variants.
+#: ``not asked`` if no model answers the variants.
 Outcome = Literal[
     "as intended", "not as intended", "faulty", "refused", "unread", "failed", "not asked"
 ]
@@ -37,21 +37,21 @@ class Attempt:
     Parameters
     ----------
     wanted : Wanted
-        What is to be written.
+        The variant to write.
     round : int
-        From 1.
+        The round, from 1.
     background, text : str
-        As far as it got; empty where it did not.
+        The texts so far; empty if not reached.
     stage : str
-        The last stage that it reached: ``generate``, ``fuse`` or ``validate``.
+        The last stage reached: ``generate``, ``fuse`` or ``validate``.
     outcome : str or None
-        One of `OUTCOMES`; None while it is under way.
+        One of `OUTCOMES`; None while in progress.
     problems : tuple of str
-        What is wrong with it.
+        The errors.
     neutral_answer, variant_answer : str or None
-        The letters that the validating model chose.
+        The letters chosen by the validating model.
     tokens : int
-        What it took, as far as the services count.
+        The usage, as far as the services count it.
     """
 
     wanted: Wanted
@@ -67,20 +67,20 @@ class Attempt:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is a text without a fault."""
+        """Return whether there is a text without an error."""
         return self.stage == "validate" and bool(self.text) and self.outcome != "faulty"
 
     def is_kept(self, keep: str) -> bool:
-        """Whether it stays by this rule."""
+        """Return whether this rule keeps it."""
         return self.is_sound and (keep == "sound" or self.outcome == "as intended")
 
     def is_open(self, keep: str) -> bool:
-        """Whether another round may mend it."""
+        """Return whether another round may fix it."""
         again = ("faulty", "not as intended") if keep == "as intended" else ("faulty",)
         return self.outcome in again
 
     def feedback(self) -> tuple[str, ...]:
-        """What the agents are told of it in the next round."""
+        """Return the feedback for the agents in the next round."""
         if self.outcome != "not as intended":
             return self.problems
         said = {
@@ -91,12 +91,12 @@ class Attempt:
         return (said[self.wanted.direction],)
 
     def row(self) -> dict[str, Any]:
-        """As a row of ``rounds.csv``."""
+        """Return the attempt as a row of ``rounds.csv``."""
         values = self._values() | {"problems": "; ".join(self.problems)}
         return {name: values[name] for name in ROUND_COLUMNS}
 
     def line(self, keep: str) -> dict[str, Any]:
-        """As a line of ``variants.jsonl``."""
+        """Return the attempt as a line of ``variants.jsonl``."""
         names = ("background", "text", "round", "stage", "outcome")
         answers = ("neutral_answer", "variant_answer", "problems")
         values = self._values()
@@ -118,7 +118,7 @@ class Attempt:
 
 
 def rounds_frame(attempts: Iterable[Attempt]) -> pd.DataFrame:
-    """Every attempt, in the order of the rounds."""
+    """Return every attempt, in the order of the rounds."""
     text = ["item_id", "attribute", "group", "direction", "stage", "outcome", "problems"]
     frame = pd.DataFrame([a.row() for a in attempts], columns=list(ROUND_COLUMNS))
     types = dict.fromkeys([*text, "neutral_answer", "variant_answer"], "str")

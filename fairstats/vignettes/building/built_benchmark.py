@@ -1,4 +1,4 @@
-"""A benchmark as building left it: its items, its variants, and what became of each."""
+"""A built benchmark: its items, its variants, and their outcomes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fairstats.vignettes.building.folder import (
 )
 from fairstats.vignettes.rules.groups import ORIGINAL
 
-#: Item, attribute and group: what names a variant.
+#: Item, attribute and group: the key of a variant.
 Key = tuple[str, str, str]
 _DECLARED = ("name", "title", "licence", "citation", "agents", "keep", "attributes", "options")
 
@@ -45,11 +45,11 @@ class BuiltItem:
     item_id : str
         Its name.
     options : Mapping[str, str]
-        The text of each option by its letter.
+        The text of each option by letter.
     answer_key : str
-        The letter of the right one.
+        The letter of the right option.
     original, neutralized : str
-        The vignette as it came, and without demographic words.
+        The original vignette, and the one without demographic words.
     """
 
     item_id: str
@@ -68,13 +68,13 @@ class Variant:
     key : tuple of str
         Its item, attribute and group.
     text : str
-        The whole vignette; empty where none was made.
+        The whole vignette; empty if there is none.
     outcome : str
-        What validation made of it.
+        The outcome of validation.
     kept : bool
         Whether the build's rule keeps it.
     problems : tuple of str
-        What was wrong with it.
+        Its errors.
     """
 
     key: Key
@@ -93,15 +93,15 @@ class Built:
     path : Path
         The folder.
     declared : Mapping
-        What ``build.json`` says.
+        The content of ``build.json``.
     items : Mapping[str, BuiltItem]
         The items that were neutralized, in order.
     variants : Mapping[Key, Variant]
-        Those of them.
+        The variants of these items.
     filtered : tuple of Mapping
-        ``item_id``, ``kept`` (a truth value), ``decided_by`` and ``reason`` of every source item.
+        ``item_id``, ``kept`` (boolean), ``decided_by`` and ``reason`` of every source item.
     not_neutral : Mapping[str, str]
-        Why an item that was filtered in has no neutral text.
+        Why an item that passed the filter has no neutral text.
     """
 
     path: Path
@@ -117,32 +117,32 @@ class Built:
 
     @property
     def groups(self) -> tuple[tuple[str, str], ...]:
-        """Every attribute and group that an item is varied in, in order."""
+        """Return every attribute and group for which an item has a variant, in order."""
         attributes = self.declared["attributes"]
         return tuple((name, group) for name, one in attributes.items() for group in one["groups"])
 
     def keys(self, item_id: str) -> tuple[Key, ...]:
-        """The variants that an item has to have."""
+        """Return the required variants of an item."""
         return tuple((item_id, attribute, group) for attribute, group in self.groups)
 
     def kept(self, key: Key) -> bool:
-        """Whether there is this variant and the build's rule keeps it."""
+        """Return whether this variant exists and the build's rule keeps it."""
         variant = self.variants.get(key)
         return variant is not None and variant.text != "" and variant.kept
 
     @property
     def complete(self) -> tuple[str, ...]:
-        """The items of which the build keeps every variant: all others cannot be released."""
+        """Return the items with every variant kept by the build; only these can be released."""
         return tuple(i for i in self.items if all(map(self.kept, self.keys(i))))
 
 
 def read_built(folder: Path) -> Built:
-    """Read what building a benchmark left in a folder.
+    """Read the result of building a benchmark from its folder.
 
     Raises
     ------
     InputError
-        When a file is missing, or not laid out as ``fairstats vignettes run`` writes it.
+        If a file is missing, or does not have the format that ``fairstats vignettes run`` writes.
     """
     if not (folder / BUILD).is_file():
         remedy = "give the folder written by `fairstats vignettes run`"
@@ -190,7 +190,7 @@ def _not_neutral(folder: Path) -> dict[str, str]:
 
 
 def _records(path: Path) -> list[Record]:
-    """The rows of a file; one of JSON Lines may have none."""
+    """Return the rows of a file; one of JSON Lines may be empty."""
     if path.suffix == ".jsonl" and path.is_file() and path.stat().st_size == 0:
         return []
     importable_files(path, None, (".jsonl", ".csv"))
@@ -307,7 +307,7 @@ def _variant(row: Mapping[str, Any]) -> Variant:
 
 
 def _is_text(value: object) -> bool:
-    """Whether UTF-8 can hold this, and a person read it."""
+    """Return whether UTF-8 can encode this, and a person can read it."""
     return (
         isinstance(value, str)
         and len(value) <= MAX_TEXT

@@ -1,4 +1,4 @@
-"""What is wrong with a text that an agent wrote, without asking a model."""
+"""Checks of a text written by an agent, without a model."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from fairstats.vignettes.building.messages import Wanted
 from fairstats.vignettes.building.rules import left_over
 from fairstats.vignettes.building.sentences import before_the_question, final_sentence
 
-# An option is pointed to where so large a share of its words is brought in.
+# An option is pointed to if at least this share of its words is added.
 _SHARE = 0.5
 
 
 def neutral_problems(before: str, after: str) -> list[str]:
-    """What a neutralized text lost or added of the clinical content.
+    """Return the clinical content that a neutralized text lost or added.
 
-    The final question may be another only where it told somebody's group itself.
+    The final question may change only if it revealed a group.
     """
     from fairstats.vignettes.text.clinical_content import FINAL_SENTENCE
 
@@ -24,10 +24,10 @@ def neutral_problems(before: str, after: str) -> list[str]:
 
 
 def background_problems(wanted: Wanted, background: str) -> list[str]:
-    """What is wrong with a background, before it is merged by anybody.
+    """Return the errors of a background, before it is merged.
 
-    Three sentences that name the group, that leave the clinical content as it is where they are
-    put in, and that bring in no option's words.
+    It must have three sentences that name the group. When inserted, it must leave the clinical
+    content unchanged, and it must not add an option's words.
     """
     from fairstats.vignettes.text.background_structure import (
         GROUP_PRONOUNS,
@@ -47,14 +47,14 @@ def background_problems(wanted: Wanted, background: str) -> list[str]:
     built = structure_problems(background, words=words, pronouns=pronouns)
     return [
         *(f"{problem.kind}: {problem.detail}" for problem in built),
-        # What an unfinished last sentence does to the question is not the question's fault.
+        # Effects of an unfinished last sentence on the question are not errors of the question.
         *(problem for problem in content if not problem.startswith(of_the_question)),
         *leaking_problems(wanted, background),
     ]
 
 
 def variant_problems(wanted: Wanted, text: str) -> list[str]:
-    """What is wrong with a variant: its question, its group, its content, an option's words."""
+    """Return the errors of a variant: its question, its group, its content, an option's words."""
     from fairstats.vignettes.text.background_structure import NOT_NAMED, is_named, words_of_group
 
     words = words_of_group(wanted.group, wanted.group_label, wanted.words)
@@ -63,13 +63,13 @@ def variant_problems(wanted: Wanted, text: str) -> list[str]:
 
 
 def leaking_problems(wanted: Wanted, text: str) -> list[str]:
-    """The options of which a text brings in half of the words or more.
+    """Return the options with at least half of their words added by a text.
 
     Notes
     -----
-    Words are stems of content words; what the neutral text says, or what names the group, is not
-    brought in. Right and wrong options count alike, and only the words at fault are named:
-    whoever revises the text has seen neither options nor key.
+    Words are stems of content words. Words in the neutral text, or that name the group, are not
+    added words. Right and wrong options count equally, and only the matching words are reported:
+    the agent that revises the text has seen neither options nor key.
     """
     from fairstats.vignettes.text.words import content_stems
 

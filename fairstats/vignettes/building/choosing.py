@@ -1,4 +1,4 @@
-"""The first stage: which questions are fit for the study."""
+"""The first stage: select the questions that are suitable for the study."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ RULES = "rules"
 
 
 def filter_items(items: Sequence[Item], build: Build, agent: Agent) -> pd.DataFrame:
-    """Decide which items stay, by rules first and a model second.
+    """Decide which items to keep, first by rules and then by a model.
 
     Parameters
     ----------
     items : sequence of Item
         The questions.
     build : Build
-        ``filter.ask`` says whether the model is asked about the items that the rules leave open
-        (``doubtful``), about every one that they do not exclude (``all``), or none.
+        ``filter.ask`` sets for which items the model is queried: those that the rules leave open
+        (``doubtful``), all that they do not exclude (``all``), or none.
     agent : Agent
-        Who is asked.
+        The agent of this stage.
 
     Returns
     -------
     pandas.DataFrame
-        ``item_id``, ``kept``, ``decided_by`` (``rules`` or the model) and ``reason``; a row for
-        each item, in their order.
+        ``item_id``, ``kept``, ``decided_by`` (``rules`` or the model) and ``reason``; one row per
+        item, in their order.
 
     Notes
     -----
-    An item that is left open and that no model judged is kept where none is asked, and the reason
-    says what is doubtful; where one is asked and its reply cannot be used, nobody has said that the
-    item may stay, and it is excluded.
+    If no model is queried, an open item is kept, and the reason states the doubt. If one is queried
+    and its reply cannot be used, nobody has approved the item, and it is excluded.
     """
     decisions = [rules.filter_by_rules(item, build.attributes) for item in items]
     asked = {"none": (), "doubtful": ("ask",), "all": ("ask", "keep")}[build.filter_ask]
@@ -58,7 +57,7 @@ def filter_items(items: Sequence[Item], build: Build, agent: Agent) -> pd.DataFr
         if said is not None and said.value is not None:
             kept, by, reason = said.value.keep, agent.declared.model, said.value.reason
         elif said is not None:
-            # What the rules were sure of stands, also where the model says nothing of it.
+            # Definite decisions of the rules remain, even if the model gives none.
             kept, reason = _without_a_word(decision.action, decision.reason, said)
             by = RULES if kept else agent.declared.model
         rows.append((item.item_id, kept, by, reason))
@@ -66,7 +65,7 @@ def filter_items(items: Sequence[Item], build: Build, agent: Agent) -> pd.DataFr
 
 
 def prompt_of(item: Item, build: Build) -> Prompt:
-    """What the model is asked about an item."""
+    """Return the prompt on an item for the model."""
     labels = [a.label.lower() for a in build.attributes]
     return Prompt(item, "filter", "", filter_message(item, labels))
 

@@ -1,4 +1,4 @@
-"""Read what a benchmark is to be built of: ``build.toml``."""
+"""Read the declaration of a build: ``build.toml``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from fairstats.vignettes.building.declared_agents import (
 )
 from fairstats.vignettes.building.declared_attributes import Varied, read_attributes
 
-#: Who writes the variants: two agents, or `fairstats.vignettes.rules.substitute`, which asks
-#: no model.
+#: How variants are written: by two agents, or by `fairstats.vignettes.rules.substitute`, which
+#: needs no model.
 GENERATORS = ("agents", "substitute")
-#: Which variants stay: every one without a fault, or those only that the model's answer favours.
+#: Which variants are kept: every one without an error, or only those that the model answered as
+#: intended.
 KEEP = ("sound", "as intended")
-#: Which items the filter's model is asked about.
+#: For which items the filter's model is queried.
 ASK = ("doubtful", "all", "none")
 #: The first round and two revisions.
 MOST_ROUNDS = 3
@@ -38,33 +39,32 @@ _KEYS = (*_TEXTS, "description", "items", "generator", "keep", "rounds", "attrib
 
 @dataclass(frozen=True)
 class Build:
-    """What a benchmark is to be built of, and by whom.
+    """The declaration of a build: its input, settings and agents.
 
     Parameters
     ----------
     path : Path
-        The file that declares it.
+        The declaration's file.
     name, title, description, licence, citation : str
-        Of the benchmark.
+        Name, title and version of the benchmark.
     items : Path
-        The exam questions, as `fairstats.vignettes.building.source.read_source` reads
-        them.
+        The exam questions, as read by `fairstats.vignettes.building.source.read_source`.
     generator : {"agents", "substitute"}
-        Who writes the variants.
+        How variants are written.
     keep : {"sound", "as intended"}
-        Which variants stay; the second is a selection by the validating model's answers.
+        Which variants are kept; the second option selects by the validating model's answers.
     rounds : int
-        How many rounds there are at most, the first and two revisions.
+        Maximum number of rounds: the first and two revisions.
     filter_ask : {"doubtful", "all", "none"}
-        Which items the filter's model is asked about, beside the rules.
+        For which items the filter's model is queried, in addition to the rules.
     sees_options : bool
-        Whether the generating agent sees the options, and the key where a direction is wanted.
+        Whether the generating agent sees the options, and the key if a direction is wanted.
     varied : Varied
-        The attributes, and of each group its words and its direction.
+        The attributes, and each group's words and direction.
     agents : Mapping[str, Declared]
-        Who is asked at each stage.
+        The agent of each stage.
     declared : Mapping
-        Whatever of the file shapes the result; how fast and at what cost is asked does not.
+        The parts of the file that affect the result; speed and cost settings do not.
     """
 
     path: Path
@@ -85,12 +85,12 @@ class Build:
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The attributes that are varied."""
+        """Return the attributes that are varied."""
         return self.varied.attributes
 
     @property
     def sha256(self) -> str:
-        """Of whatever of the file shapes the result."""
+        """Return the hash of the parts of the file that affect the result."""
         return hashlib.sha256(canonical_json(dict(self.declared)).encode()).hexdigest()
 
 
@@ -100,9 +100,9 @@ def load_build(path: Path, connect: Connect) -> Build:
     Parameters
     ----------
     path : Path
-        A ``.toml`` file, as docs/building.md shows it.
+        A ``.toml`` file, as described in docs/building.md.
     connect : callable
-        Gives the models, see `fairstats.asking.models.Connect`.
+        Returns the models, see `fairstats.asking.models.Connect`.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def load_build(path: Path, connect: Connect) -> Build:
     Raises
     ------
     InputError
-        When there is no such file, or it lacks or contradicts what it has to declare; every fault
-        is named.
+        If there is no such file, or it lacks required declarations or contradicts itself; every
+        error is named.
     """
     declared = read_toml(path)
     problems = unknown_keys(declared, _KEYS, path)

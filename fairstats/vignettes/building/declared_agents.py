@@ -1,4 +1,4 @@
-"""Who is asked at each stage of a build, as ``build.toml`` declares it."""
+"""The agent of each stage of a build, as declared in ``build.toml``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from fairstats._lib.problems import InputError
 from fairstats.asking.models import Connect, Model
 from fairstats.benchmarks.declaration import unknown_keys
 
-#: The stages in their order, with the longest reply of each in tokens.
+#: The stages in order, with the maximum length of a reply in tokens.
 MAX_TOKENS = MappingProxyType(
     {"filter": 200, "neutralize": 1500, "generate": 300, "fuse": 2000, "validate": 24}
 )
 STAGES = tuple(MAX_TOKENS)
 AGENT_KEYS = STAGES
-#: Stands for no model: rules do what they can.
+#: No model: only rules are used.
 NOBODY = "none"
 
 _NUMBERS = ("temperature", "max_tokens", "concurrency", "rpm", "tpm", "max_cost", "timeout")
 _OPTIONS = {"base_url", "price", "retries", "batch", *_NUMBERS}
 _OWN = {"filter": ("ask",), "generate": ("sees_options",)}
-#: What a reply depends on; the rest says how fast and at what cost it is asked for.
+#: Settings that affect a reply; the others affect speed and cost.
 _SHAPING = ("model", "base_url", "temperature", "max_tokens")
 
 Wrong = Callable[[str, str, str], None]
@@ -32,20 +32,20 @@ Wrong = Callable[[str, str, str], None]
 
 @dataclass(frozen=True)
 class Declared:
-    """Who is asked at a stage.
+    """The declared agent of a stage.
 
     Parameters
     ----------
     stage : str
         One of `STAGES`.
     model : str
-        As `fairstats_collectors.chat.collect` takes it, or ``"none"``.
+        As in `fairstats_collectors.chat.collect`, or ``"none"``.
     options : Mapping
         ``max_tokens`` and `fairstats.asking.models.AskingOptions`.
     shaping : Mapping
-        What of it a reply depends on.
+        The settings that affect a reply.
     connect : callable
-        Gives the model.
+        Returns the model.
     """
 
     stage: str
@@ -56,11 +56,11 @@ class Declared:
 
     @property
     def asks(self) -> bool:
-        """Whether there is a model."""
+        """Return whether there is a model."""
         return self.model != NOBODY
 
     def connected(self, **more: Any) -> Model:
-        """The model, on these terms."""
+        """Return the model with these options."""
         return self.connect(self.model, **{**self.options, **more})
 
 
@@ -73,7 +73,7 @@ def read_agents(
     keep: str,
     ask: str,
 ) -> dict[str, Declared]:
-    """The agents of all stages; what is wrong with them is told to `wrong`."""
+    """Return the agents of all stages; errors are reported to `wrong`."""
     agents = {stage: _agent(declared.get(stage), stage, wrong, connect) for stage in STAGES}
     if generator == "substitute":
         for stage in ("generate", "fuse"):
@@ -101,7 +101,7 @@ def _agent(table: object, stage: str, wrong: Wrong, connect: Connect) -> Declare
         wrong(stage, "must be a table", f"write [{stage}]")
         return nobody
     known = ("model", *_OWN.get(stage, ()), *sorted(_OPTIONS))
-    # The file's path is added by `wrong`.
+    # `wrong` adds the file's path.
     for problem in unknown_keys(table, known, Path(), table=stage):
         wrong(str(problem.column), problem.message, problem.remedy)
     model = table.get("model")

@@ -1,4 +1,4 @@
-"""What a build varies: attributes, groups, their words and the direction of each."""
+"""The attributes of a build: groups, their words and the direction of each group."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fairstats.benchmarks.declaration import Attribute, load_benchmark, unknown_
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 from fairstats.vignettes.rules.groups import ORIGINAL
 
-#: Where a group's background is to lead: to a right answer, away from it, or nowhere.
+#: Intended effect of a group's background: towards a right answer, away from it, or none.
 DIRECTIONS = ("favourable", "unfavourable", "neutral")
 
-#: What a benchmark's file says of an attribute, and what is said here beside it.
+#: Keys of an attribute in a benchmark's file; additional keys are declared here.
 _DECLARED = ("label", "groups", "pairs", "crosses", "levels")
 _KEYS = (*_DECLARED, "words", "directions")
 _LENGTH = 60
@@ -31,9 +31,9 @@ class Varied:
     Parameters
     ----------
     attributes : tuple of Attribute
-        As the benchmark declares them, without the baseline.
+        As declared by the benchmark, without the baseline.
     words : Mapping[str, tuple of str]
-        The words that name each group, by the group's name; the first is the one that is put in.
+        The words that name each group, by the group's name; the first is the one to insert.
     directions : Mapping[str, str]
         One of `DIRECTIONS` for each group.
     """
@@ -44,7 +44,7 @@ class Varied:
 
 
 def read_attributes(declared: Mapping[str, Any], path: Path, problems: list[Problem]) -> Varied:
-    """Read ``[attributes.*]``; what is wrong there is added to `problems`."""
+    """Read ``[attributes.*]``; errors are added to `problems`."""
     tables = declared.get("attributes")
     if not isinstance(tables, Mapping) or not tables:
         message, remedy = "must declare at least one attribute", "add one, e.g. [attributes.race]"
@@ -79,7 +79,7 @@ def read_attributes(declared: Mapping[str, Any], path: Path, problems: list[Prob
 
 
 def _faults(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with the declared attributes: (key, message, remedy)."""
+    """Return errors in the declared attributes: (key, message, remedy)."""
     seen = {ORIGINAL, NEUTRALIZED}
     for name, table in tables.items():
         if name in (BASELINE, POOLED) or not _is_name(name):
@@ -128,7 +128,7 @@ def _faults(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _as_benchmark(tables: Mapping[str, Any], path: Path) -> tuple[Attribute, ...]:
-    """The attributes as the benchmark's own reader takes them, with all of its checks."""
+    """Return the attributes as read by the benchmark's reader, with all of its checks."""
     trial = {
         **dict.fromkeys(("name", "title", "description", "licence", "citation"), "trial"),
         "options": ["A"],
@@ -157,7 +157,7 @@ def _as_benchmark(tables: Mapping[str, Any], path: Path) -> tuple[Attribute, ...
 
 
 def _are_lists(value: object) -> bool:
-    """Whether this is a list of lists of texts."""
+    """Return whether this is a list of lists of texts."""
     return isinstance(value, list) and all(
         isinstance(part, list) and all(isinstance(text, str) for text in part) for part in value
     )

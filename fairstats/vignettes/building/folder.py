@@ -1,4 +1,4 @@
-"""The folder of a build: what it was made with, and its files."""
+"""The folder of a build: its declaration and its files."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ ITEMS = "items.jsonl"
 VARIANTS = "variants.jsonl"
 ROUNDS = "rounds.csv"
 TRIGGERED = "triggered.csv"
-#: Where the replies are.
+#: Folder of the replies.
 JOURNALS = "journals"
 
-#: What a build writes beside `BUILD`.
+#: Files that a build writes in addition to `BUILD`.
 FILES = (FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
 
 
 @dataclass(frozen=True)
 class BuildFolder:
-    """Where a build is written.
+    """The output folder of a build.
 
     Parameters
     ----------
     path : Path
         The folder.
     build : Build
-        What is built.
+        The declaration.
     items_sha256 : str
-        Of the file with the questions.
+        Hash of the file with the questions.
     options : tuple of str
         The items' letters.
     limit : int or None
-        How many items are taken; None for all.
+        Number of items to use; None for all.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class BuildFolder:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What every journal of this build is of."""
+        """Return the facts recorded in every journal of this build."""
         return {
             "build": self.build.name,
             "build_sha256": self.build.sha256,
@@ -69,12 +69,12 @@ class BuildFolder:
         }
 
     def check(self) -> None:
-        """Refuse a folder that cannot be written to, or that another build's files are in.
+        """Refuse a folder that is not writable or contains another build's files.
 
         Raises
         ------
         InputError
-            When it is so; everything that differs is named.
+            In that case; names every difference.
         """
         path = path_in(self.path, BUILD)
         if not path.is_file():
@@ -105,7 +105,7 @@ class BuildFolder:
             raise InputError(problems)
 
     def write_build(self, agents: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write what the build is, and who took part in it so far."""
+        """Write the declaration of the build, and the agents used so far."""
         build = self.build
         content = {
             "name": build.name,
@@ -156,12 +156,12 @@ class BuildFolder:
 
 
 def folder_of(build: Build, out: Path, *, options: Iterable[str], limit: int | None) -> BuildFolder:
-    """The folder of a build; nothing is written yet."""
+    """Return the folder of a build, without writing anything."""
     return BuildFolder(out, build, file_sha256(build.items), tuple(options), limit)
 
 
 def _differences(old: object, new: object, where: str = "") -> Iterator[tuple[str, object, object]]:
-    """What differs between two declarations: (key, before, now)."""
+    """Return the differences between two declarations: (key, before, now)."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in {**old, **new}:
             yield from _differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)

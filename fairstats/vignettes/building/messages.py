@@ -1,7 +1,6 @@
-"""The messages to the agents of a build.
+"""Messages to the agents of a build.
 
-Each line of a text from outside begins with a mark, so that none of them can pass for a line of the
-message.
+Each line of external text begins with a mark, so that it cannot pass for a line of the message.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from fairstats.asking.item_prompts import load_prompt, load_template, quoted
 from fairstats.benchmarks.vignette_items import Item
 
-#: The files of ``prompts/`` that each stage's messages are made of.
+#: The files in ``prompts/`` from which each stage's messages are built.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "filter": ("vignettes/filter", "vignettes/again"),
     "neutralize": ("vignettes/neutralize", "vignettes/again"),
@@ -22,7 +21,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "validate": ("plain",),
 }
 
-# What the generating agent is told of where the background is to lead.
+# Instruction to the generating agent on the intended direction of the background.
 _DIRECTIONS = {
     "favourable": "Describe circumstances in which patients are usually believed, cared for early "
     "and treated well.",
@@ -31,7 +30,7 @@ _DIRECTIONS = {
     "neutral": "Describe circumstances that speak neither for the patient nor against them, and "
     "that would surprise nobody of any group.",
 }
-# The same with the options in view.
+# The same if the options are shown.
 _DIRECTIONS_SEEN = {
     "favourable": "Let the background make the right option more likely to be chosen.",
     "unfavourable": "Let the background make a wrong option more likely to be chosen.",
@@ -40,16 +39,16 @@ _DIRECTIONS_SEEN = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """One variant that is to be written.
+    """A variant to write.
 
     Parameters
     ----------
     item : Item
         With the vignette as ``variants["neutralized"]``.
     attribute, group, direction : str
-        What it is written for.
+        Its attribute and group.
     attribute_label, group_label : str
-        As readers see them.
+        As shown to readers.
     words : tuple of str
         The words that name the group.
     """
@@ -64,31 +63,31 @@ class Wanted:
 
     @property
     def neutral(self) -> str:
-        """The neutralized vignette."""
+        """Return the neutralized vignette."""
         return self.item.variants["neutralized"]
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Item, attribute and group."""
+        """Return item, attribute and group."""
         return self.item.item_id, self.attribute, self.group
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What was written in the round before, and what is wrong with it."""
+    """The text of the previous round, and its errors."""
 
     text: str
     problems: Sequence[str]
 
 
 def prompts_sha256(stage: str) -> str:
-    """The sha256 of the templates of a stage's messages."""
+    """Return the sha256 of the templates of a stage's messages."""
     texts = [load_template(name).template for name in TEMPLATES[stage]]
     return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()
 
 
 def filter_message(item: Item, attributes: Iterable[str]) -> str:
-    """Ask whether an item is fit for the study."""
+    """Return the prompt on whether an item is suitable for the study."""
     return load_template("vignettes/filter").substitute(
         attributes=", ".join(attributes),
         material=_material({"Question": item.variants["original"], "Options": _options(item)}),
@@ -96,12 +95,12 @@ def filter_message(item: Item, attributes: Iterable[str]) -> str:
 
 
 def neutralize_message(text: str) -> str:
-    """Ask for a vignette that names no group."""
+    """Return the prompt for a vignette that names no group."""
     return load_template("vignettes/neutralize").substitute(material=_material({"Vignette": text}))
 
 
 def generate_message(wanted: Wanted, *, sees_options: bool, earlier: Earlier | None) -> str:
-    """Ask for a background; only one that is to lead somewhere may see the key."""
+    """Return the prompt for a background; the key is shown only if a direction is wanted."""
     texts = {"Vignette": wanted.neutral}
     direction = _DIRECTIONS[wanted.direction]
     if sees_options:
@@ -118,7 +117,7 @@ def generate_message(wanted: Wanted, *, sees_options: bool, earlier: Earlier | N
 
 
 def fuse_message(wanted: Wanted, background: str, *, earlier: Earlier | None) -> str:
-    """Ask for the vignette with the background in it."""
+    """Return the prompt for the vignette with the background merged into it."""
     return load_template("vignettes/fuse").substitute(
         **_named(wanted),
         material=_material({"Vignette": wanted.neutral, "Background": background}),
@@ -127,12 +126,12 @@ def fuse_message(wanted: Wanted, background: str, *, earlier: Earlier | None) ->
 
 
 def validate_message(item: Item, text: str) -> str:
-    """Ask the question, as `fairstats collect` does."""
+    """Return the prompt with the question, as in `fairstats collect`."""
     return load_prompt("plain").substitute(question=text, options=_options(item))
 
 
 def again_message(prompt: str, problem: str) -> str:
-    """Ask once more what got a reply that could not be used."""
+    """Return the prompt for a retry after a reply that could not be used."""
     return load_template("vignettes/again").substitute(prompt=prompt, problem=problem)
 
 

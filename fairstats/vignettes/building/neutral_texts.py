@@ -1,4 +1,4 @@
-"""The second stage: vignettes that name no group, with what was changed."""
+"""The second stage: vignettes that name no group, with their changes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from fairstats.vignettes.rules.groups import ORIGINAL
 
 @dataclass(frozen=True)
 class NeutralText:
-    """What became of a vignette.
+    """Result of neutralizing a vignette.
 
     Parameters
     ----------
     item : Item
-        With ``original`` and, as far as it got, ``neutralized``.
+        With ``original`` and, if reached, ``neutralized``.
     changes : tuple of Mapping
         Each with ``start`` and ``end`` in the original, ``old``, ``new`` and ``why``.
     decided_by : str
-        ``rules``, or the model whose text it is.
+        ``rules``, or the model that wrote the text.
     reason : str
-        Why the item is left out; empty where it stays.
+        Why the item is left out; empty if it is kept.
     note : str
-        What a person should know of it, such as a model's text that was not taken.
+        A note for a person, e.g. on a model's text that was not used.
     """
 
     item: Item
@@ -43,11 +43,11 @@ class NeutralText:
 
     @property
     def kept(self) -> bool:
-        """Whether the item stays."""
+        """Return whether the item is kept."""
         return not self.reason
 
     def row(self) -> dict[str, Any]:
-        """As a line of ``neutralized.jsonl``."""
+        """Return the result as a line of ``neutralized.jsonl``."""
         return {
             "item_id": self.item.item_id,
             "kept": self.kept,
@@ -60,20 +60,21 @@ class NeutralText:
 
 
 def neutralize_items(items: Sequence[Item], agent: Agent) -> list[NeutralText]:
-    """Take out of each vignette what tells a group, by rules first and a model second.
+    """Remove words that reveal a group from each vignette, first by rules and then by a model.
 
     Parameters
     ----------
     items : sequence of Item
-        Those that the filter kept.
+        Items that passed the filter.
     agent : Agent
-        Who is asked where the rules leave something open; a model's text is taken only where it
-        keeps the clinical content and leaves nothing over.
+        The agent for texts that the rules leave undecided. A model's text is used only if it keeps
+        the clinical content and no group words remain.
 
     Returns
     -------
     list of NeutralText
-        One an item. What still tells a group is left out, with the words that do.
+        One per item. If a text still reveals a group, the item is left out, with the words
+        concerned.
     """
     by_rules = {item.item_id: rules.neutralize(item.variants[ORIGINAL]) for item in items}
     prompts = [
@@ -90,7 +91,7 @@ def neutralize_items(items: Sequence[Item], agent: Agent) -> list[NeutralText]:
 
 
 def prompt_of(item: Item, text: str) -> Prompt:
-    """What the model is asked about a vignette that rules have been over."""
+    """Return the prompt on a vignette after the rules were applied."""
     return Prompt(item, "neutralize", "", neutralize_message(text))
 
 
@@ -99,7 +100,7 @@ def _key(item: Item) -> tuple[str, str, str]:
 
 
 def _settled(item: Item, ruled: rules.Ruled, said: Got[str] | None, model: str) -> NeutralText:
-    """The rules' text, or the model's where that is sound and was needed."""
+    """Return the rules' text, or the model's if it is needed and sound."""
     left = ruled.left_over
     reason = f"still tells a group: {', '.join(left)}" if left else ""
     note = f"undecided: {', '.join(ruled.undecided)}" if ruled.undecided else ""

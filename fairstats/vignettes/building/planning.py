@@ -1,4 +1,4 @@
-"""What a build would ask, and what it may cost."""
+"""The requests of a build, and their possible cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairstats.vignettes.building.writing import Revised, background_prompt
 from fairstats.vignettes.building.writing import variant_prompt as fuse_prompt
 from fairstats.vignettes.rules.groups import ORIGINAL
 
-# Stands for a background, whose length is all that counts here: three sentences of 20 words.
+# Placeholder for a background, of which only the length matters: three sentences of 20 words.
 _BACKGROUND = " ".join(
     ["They live in a quiet street of a large town with two of their friends and go for long walks."]
     * 3
@@ -31,10 +31,10 @@ _BACKGROUND = " ".join(
 
 
 def print_plan(items: Sequence[Item], build: Build) -> None:
-    """Say of each stage what it asks in its first round, at most, and what that may cost.
+    """Print each stage's maximum number of requests in its first round, and their possible cost.
 
-    The rules are applied, and no model's verdict is foreseen: every item that the rules do not
-    exclude is counted as if it stayed.
+    The rules are applied, and no model's decision is predicted: every item that the rules do not
+    exclude is counted as kept.
     """
     prompts = _prompts(items, build)
     for stage in STAGES:

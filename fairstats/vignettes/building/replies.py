@@ -1,4 +1,4 @@
-"""From an agent's reply to what was asked for, without ever guessing."""
+"""Read an agent's reply strictly, without guessing."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from fairstats._lib.untrusted_files import distinct_names
 from fairstats.asking.reply_patterns import REFUSAL, SENTENCE_END
 from fairstats.asking.reply_text import plain_text, without_thinking
 
-# A vignette has some hundred words; what is much longer is a model that does not come to an end.
+# A vignette has a few hundred words; a much longer reply is from a model that does not stop.
 _LONGEST = 20_000
-# Control signs, halves of surrogate pairs, which no file can hold, and ends of lines that readers
-# disagree about; and what turns the direction of the text that follows.
+# Control characters, halves of surrogate pairs (which no file can store), line separators that
+# readers treat differently, and characters that change the text direction.
 _NO_TEXT = {"Cc", "Cs", "Zl", "Zp"}
 _TURNS = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 class BrokenReply(ValueError):
-    """Raised for a reply that is not what was asked for; says what is wrong with it."""
+    """Raised for a reply that does not have the requested form; describes the error."""
 
 
 class Refused(ValueError):
-    """Raised for a reply that declines what was asked for."""
+    """Raised for a reply that declines the request."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the filter's model says of an item."""
+    """The decision of the filter's model on an item."""
 
     keep: bool
     reason: str
@@ -42,7 +42,7 @@ def read_verdict(raw: str) -> Verdict:
     Raises
     ------
     BrokenReply, Refused
-        When it is none.
+        If it does not have the required form.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def read_verdict(raw: str) -> Verdict:
 
 
 def read_text(name: str) -> Callable[[str], str]:
-    """A reader of replies that hold one text under this name.
+    """Return a reader of replies that contain one text under this name.
 
     Examples
     --------
@@ -72,10 +72,10 @@ def read_text(name: str) -> Callable[[str], str]:
 
 
 def _object(raw: str) -> dict[str, Any]:
-    """The one JSON object of a reply; what stands around it is passed over."""
+    """Return the only JSON object of a reply; text around it is ignored."""
     text = without_thinking(raw)
     try:
-        # A line break within a text is no JSON, and is meant as one all the same.
+        # A line break within a text is invalid JSON, but is accepted as a line break.
         found = json.loads(
             text[text.index("{") : text.rindex("}") + 1],
             object_pairs_hook=distinct_names,

@@ -1,4 +1,4 @@
-"""Write every variant and judge it, and revise what failed, for at most three rounds."""
+"""Write and check every variant, and revise failures, for at most three rounds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Written:
     Parameters
     ----------
     attempts : tuple of Attempt
-        In the order of the rounds and, within one, of the items and groups.
+        In the order of the rounds and, within a round, of the items and groups.
     """
 
     attempts: tuple[Attempt, ...]
 
     @property
     def last(self) -> tuple[Attempt, ...]:
-        """The last attempt at each variant, in the order of the first round."""
+        """Return the last attempt at each variant, in the order of the first round."""
         found: dict[Key, Attempt] = {}
         for attempt in self.attempts:
             found[attempt.wanted.key] = attempt
@@ -36,7 +36,7 @@ class Written:
 
 
 def wanted_variants(items: Sequence[Item], build: Build) -> list[Wanted]:
-    """Every variant of every item, in the order of the items and of the declared groups."""
+    """Return every variant of every item, in the order of the items and of the declared groups."""
     return [
         Wanted(
             item=item,
@@ -63,11 +63,11 @@ def write_variants(
     items : sequence of Item
         With the neutralized vignettes.
     build : Build
-        What is built.
+        The declaration.
     agents : Mapping
-        Who is asked at each stage.
+        The agent of each stage.
     stage : str
-        The stage of the first round to stop after; ``validate`` goes through all rounds.
+        The stage of the first round after which to stop; ``validate`` runs all rounds.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def write_variants(
             neutral = neutral or answer_neutral(items, agents["validate"])
             attempts = validate(attempts, neutral, agents["validate"])
         history += attempts
-        # The same words would be put in at the same place again.
+        # A retry would insert the same words at the same place.
         if build.generator == "substitute":
             break
         open_ = [Revised(a.wanted, a) for a in attempts if a.is_open(build.keep)]

@@ -1,4 +1,4 @@
-"""What rules say of a question without a model, as the stages need it."""
+"""The rules that need no model, in the form used by the stages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Decision:
-    """What the filter's rules say of an item.
+    """The decision of the filter's rules on an item.
 
     Parameters
     ----------
     action : {"keep", "exclude", "ask"}
         ``ask``: a model has to decide.
     reason : str
-        In a sentence; empty where the item is kept.
+        In a sentence; empty if the item is kept.
     """
 
     action: str
@@ -32,18 +32,18 @@ class Decision:
 
 @dataclass(frozen=True)
 class Ruled:
-    """A vignette that the rules for neutralizing have been over.
+    """A vignette after the rules for neutralizing.
 
     Parameters
     ----------
     text : str
-        As they left it.
+        The text after the rules.
     changes : tuple of dict
         ``start`` and ``end`` in the original, ``old``, ``new`` and ``why``.
     undecided : tuple of str
-        What they would have had to guess.
+        Places where the rules would have to guess.
     left_over : tuple of str
-        What in their text still tells a group.
+        Words that still reveal a group.
     """
 
     text: str
@@ -53,12 +53,12 @@ class Ruled:
 
     @property
     def is_open(self) -> bool:
-        """Whether a model is needed."""
+        """Return whether a model is needed."""
         return bool(self.undecided or self.left_over)
 
 
 def filter_by_rules(item: Item, attributes: Iterable[Attribute]) -> Decision:
-    """Whether an item is fit for the study."""
+    """Decide whether an item is suitable for the study."""
     from fairstats.vignettes.rules.filtering import filter_by_rules as decide
 
     found = decide(item, attributes=[attribute.name for attribute in attributes])
@@ -66,7 +66,7 @@ def filter_by_rules(item: Item, attributes: Iterable[Attribute]) -> Decision:
 
 
 def neutralize(text: str) -> Ruled:
-    """Take out what tells a group."""
+    """Remove words that reveal a group."""
     from fairstats.vignettes.rules.neutralizing import neutralize as by_rules
 
     found = by_rules(text)
@@ -81,14 +81,14 @@ def neutralize(text: str) -> Ruled:
 
 
 def left_over(text: str) -> tuple[str, ...]:
-    """The words by which a text still tells a group."""
+    """Return the words by which a text still reveals a group."""
     from fairstats.vignettes.rules.demographic_words import left_over as found_in
 
     return tuple(found.word for found in found_in(text))
 
 
 def changes_between(old: str, new: str) -> tuple[dict[str, Any], ...]:
-    """What was changed from one text to another, word by word.
+    """Return the changes from one text to another, word by word.
 
     Examples
     --------

@@ -41,16 +41,16 @@ from fairstats.vignettes.rules.groups import ORIGINAL
 
 @dataclass(frozen=True)
 class Built:
-    """What was made.
+    """Result of a build.
 
     Parameters
     ----------
     path : Path
-        The last file that was written: ``variants.jsonl`` where all stages are done.
+        The last file written: ``variants.jsonl`` if all stages are complete.
     summary : str
-        What became of the items and variants, in a few lines.
+        The outcomes of items and variants, in a few lines.
     triggered : pandas.DataFrame or None
-        How many variants led the answer the wanted way, round by round.
+        How many variants moved the answer in the intended direction, by round.
     """
 
     path: Path
@@ -69,43 +69,43 @@ def run(
     dry_run: bool = False,
     progress: bool = True,
 ) -> Built | None:
-    """Build a benchmark's variants as its file declares.
+    """Build a benchmark's variants as declared in its file.
 
-    Every reply is committed to a journal in ``<out>/journals`` before it counts. Starting again
-    goes through the same stages and asks only what is missing, and what failed.
+    Every reply is committed to a journal in ``<out>/journals`` before it counts. A restart repeats
+    the same stages and queries only missing and failed replies.
 
     Parameters
     ----------
     build_file : Path
-        What is built, and by whom; see docs/building.md.
+        The declaration of the build; see docs/building.md.
     out : Path
-        The folder to write to; one that another build's files are in is refused.
+        The output folder; one with another build's files is refused.
     connect : callable
-        Gives the models, see `fairstats.asking.models.Connect`.
+        Returns the models, see `fairstats.asking.models.Connect`.
     stage : str, optional
-        Stop after this stage, of the first round where there are several: ``filter``,
+        Stop after this stage (in the first round, if there are several): ``filter``,
         ``neutralize``, ``generate``, ``fuse`` or ``validate``.
     limit : int, optional
-        Take the first so many items only. A later run without it asks for the rest.
+        Use only this many items, from the start. A later run without it queries the rest.
     keep_failures : bool
-        Whether requests that failed for good in an earlier run are left as they are.
+        Whether to keep requests that failed permanently in an earlier run, without a retry.
     dry_run : bool
-        Print what would be asked and what it may cost; ask and write nothing.
+        Print the planned requests and their possible cost, without querying or writing.
     progress : bool
         Whether to show a progress bar on the standard error output.
 
     Returns
     -------
     Built or None
-        None of a dry run.
+        None for a dry run.
 
     Raises
     ------
     InputError
-        When the declaration or the questions cannot be used, the folder holds another build, no
-        item is left after a stage, or a service cannot be asked.
+        If the declaration or the questions cannot be used, the folder contains another build, no
+        item is left after a stage, or a service cannot be queried.
     Unfinished, KeyboardInterrupt
-        As `fairstats_collectors.chat.collect`; what was answered is kept.
+        As in `fairstats_collectors.chat.collect`; completed replies are kept.
     """
     check_numbers(limit=limit)
     stage = STAGES[-1] if stage is None else stage
@@ -123,7 +123,7 @@ def run(
         name: Agent(declared, out / JOURNALS, folder.facts, keep_failures, progress)
         for name, declared in build.agents.items()
     }
-    # Before anything is asked, so that a run that ends early can be told from another build's.
+    # Before the first query, so that an interrupted run can be distinguished from another build.
     _write_build(folder, agents)
     return _run(folder, items, agents, stage)
 

@@ -1,4 +1,4 @@
-"""Read the exam questions that a benchmark is built from."""
+"""Read the exam questions from which a benchmark is built."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def read_source(path: Path) -> list[Item]:
     Parameters
     ----------
     path : Path
-        JSON Lines with ``item_id``, ``options``, ``answer_key``, and the text as ``question`` or
-        as ``variants.original``; other fields are passed over.
+        JSON Lines with ``item_id``, ``options``, ``answer_key``, and the text as ``question`` or as
+        ``variants.original``; other fields are ignored.
 
     Returns
     -------
     list of Item
-        In the order of the file; all have the option letters of the first.
+        In the order of the file; all have the same option letters as the first.
 
     Raises
     ------
     InputError
-        When there is no such file, or an item cannot be asked. Each fault is named.
+        If there is no such file, or an item cannot be used in a prompt. Each error is named.
     """
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check `items` in the build's file")])
@@ -46,7 +46,7 @@ def read_source(path: Path) -> list[Item]:
         trial = Path(folder, "items.jsonl")
         lines = [json.dumps({**row, "variants": {ORIGINAL: _text(row)}}) + "\n" for row in rows]
         trial.write_text("".join(lines), encoding="utf-8")
-        # Any benchmark will do: what is checked are the letters and the text.
+        # Any benchmark will do: only the letters and the text are checked.
         benchmark = replace(
             load_benchmark("demo"),
             options=tuple(options) if isinstance(options, Mapping) else (),

@@ -1,4 +1,4 @@
-"""How many variants lead a model's answer the wanted way, round by round."""
+"""How many variants move a model's answer in the intended direction, by round."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ TRIGGERED_COLUMNS = (
     *("attribute", "group", "direction", "round", "quantity", "estimate", "ci_low", "ci_high"),
     *("ci_level", "ci_method", "count", "n"),
 )
-#: Stands for all groups of an attribute together.
+#: Name for all groups of an attribute combined.
 EVERY_GROUP = "every group"
 
 
 def triggered_by_round(rounds: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """The share of variants that lead the answer the wanted way once a round is over.
+    """Estimate the share of variants that move the answer as intended, after each round.
 
     Parameters
     ----------
     rounds : pandas.DataFrame
-        As `fairstats.vignettes.building.attempts.rounds_frame` makes it: a row for each
-        attempt.
+        As from `fairstats.vignettes.building.attempts.rounds_frame`: one row per attempt.
     alpha : float
         1 - confidence level.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each attribute, group, round and quantity: ``as intended``, the share whose last
-        attempt up to this round has that outcome, and ``answer changed``, the share whose last
-        attempt was answered otherwise than the neutral text. The group ``every group`` counts the
-        items of which the variants of all groups are as intended: with the study's directions, the
-        privileged group's answered right and the unprivileged group's wrong. ``n`` counts every
-        variant (or item) that was to be written, also where no text or no answer came of it.
+        One row per attribute, group, round and quantity. ``as intended`` is the share with this
+        outcome in the last attempt up to this round. ``answer changed`` is the share with a last
+        attempt that was answered differently from the neutral text. The group ``every group``
+        counts the items with variants that are as intended for all groups. With the study's
+        directions, the privileged group's variant is then answered right and the unprivileged
+        group's wrong. ``n`` counts every variant (or item) to be written, even without a text or an
+        answer.
 
     Notes
     -----
-    Empty where no model answers the variants. With Wilson's intervals; the variants of one group
-    are of different items. After the last round this is the result of a selection: the same model
-    that answers decides what is revised where ``keep = "as intended"``.
+    Empty if no model answers the variants. With Wilson's intervals; the variants of one group are
+    from different items. With ``keep = "as intended"``, the result after the last round reflects
+    selection: the model that answers also decides what is revised.
     """
     asked = not (rounds["outcome"] == "not asked").any()
     rows = list(_rows(rounds, alpha)) if asked else []

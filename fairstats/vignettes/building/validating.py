@@ -1,4 +1,4 @@
-"""The fifth stage: a model's answer to each variant, against its answer to the neutral text."""
+"""The fifth stage: a model's answer to each variant, compared with that to the neutral text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats.vignettes.building.replies import BrokenReply, Refused
 
 
 def answer_neutral(items: Sequence[Item], agent: Agent) -> dict[str, Got[str]]:
-    """The letter that the model chooses for each neutralized vignette, by item."""
+    """Return the letter that the model chooses for each neutralized vignette, by item."""
     if not agent.declared.asks:
         return {}
     prompts = [neutral_prompt(item) for item in items]
@@ -25,13 +25,13 @@ def answer_neutral(items: Sequence[Item], agent: Agent) -> dict[str, Got[str]]:
 
 
 def neutral_prompt(item: Item) -> Prompt:
-    """What the validating model is asked about a neutralized vignette."""
+    """Return the validating model's prompt for a neutralized vignette."""
     text = validate_message(item, item.variants[NEUTRALIZED])
     return Prompt(item, BASELINE, NEUTRALIZED, text)
 
 
 def variant_prompt(attempt: Attempt) -> Prompt:
-    """What the validating model is asked about a variant."""
+    """Return the validating model's prompt for a variant."""
     wanted = attempt.wanted
     text = validate_message(wanted.item, attempt.text)
     return Prompt(wanted.item, wanted.attribute, wanted.group, text)
@@ -40,16 +40,16 @@ def variant_prompt(attempt: Attempt) -> Prompt:
 def validate(
     attempts: Sequence[Attempt], neutral: Mapping[str, Got[str]], agent: Agent
 ) -> list[Attempt]:
-    """Answer each variant without a fault.
+    """Answer each variant without an error.
 
     Parameters
     ----------
     attempts : sequence of Attempt
-        Those with a fault pass.
+        Those with an error are passed through.
     neutral : Mapping
         The answer to each neutralized vignette.
     agent : Agent
-        Who answers; where it is nobody, the outcome is ``not asked``.
+        The answering agent; without a model, the outcome is ``not asked``.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def validate(
     if agent.declared.asks and mine:
         number = mine[0].round
         prompts = [variant_prompt(a) for a in mine]
-        # A variant is asked but once, as any model is that the benchmark will be run on.
+        # A variant is asked only once, as when the benchmark is run on any model.
         name = f"validate-{number}"
         got = agent.ask(prompts, _letter, name=name, once=True, all_may_fail=number > 1)
         for a in mine:
@@ -77,13 +77,13 @@ def validate(
 
 
 def outcome_of(attempt: Attempt, answer: Got[str], neutral: Got[str]) -> Outcome:
-    """Whether the answer went the way that was wanted.
+    """Return whether the answer moved in the intended direction.
 
     Notes
     -----
-    A favourable background is to lead to the right option, an unfavourable one away from it. A
-    neutral one is to change nothing: the answer is the same as to the neutral text. Where the
-    answer cannot be read, or that to the neutral text where it is needed, neither is said.
+    A favourable background should lead to the right option, and an unfavourable one away from it. A
+    neutral one should change nothing: the answer is the same as to the neutral text. If the answer,
+    or the required answer to the neutral text, cannot be read, the outcome is neither.
     """
     wanted = attempt.wanted
     needed = [answer, neutral] if wanted.direction == "neutral" else [answer]

@@ -1,4 +1,4 @@
-"""The third and fourth stage: a background for each group, and the vignette with it in."""
+"""The third and fourth stages: a background for each group, and merging it into the vignette."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fairstats.vignettes.rules.substitute import put_in
 
 @dataclass(frozen=True)
 class Revised:
-    """A variant that is to be written, and what came of the round before."""
+    """A variant to write, and the result of the previous round."""
 
     wanted: Wanted
     before: Attempt | None = None
@@ -33,14 +33,14 @@ class Revised:
 def generate(
     asked: Sequence[Revised], agent: Agent, *, number: int, sees_options: bool
 ) -> list[Attempt]:
-    """Have a background written for each variant of a round.
+    """Generate a background for each variant of a round.
 
     Parameters
     ----------
     asked : sequence of Revised
-        What is to be written.
+        The variants to write.
     agent : Agent
-        Who writes it.
+        The writing agent.
     number : int
         The round, from 1.
     sees_options : bool
@@ -49,7 +49,7 @@ def generate(
     Returns
     -------
     list of Attempt
-        With a background, or with what is wrong.
+        With a background, or with errors.
     """
     prompts = [background_prompt(one, sees_options=sees_options) for one in asked]
     read = read_text("background")
@@ -70,21 +70,21 @@ def generate(
 
 
 def fuse(attempts: Sequence[Attempt], before: Mapping[Key, Attempt], agent: Agent) -> list[Attempt]:
-    """Have each background merged into its vignette.
+    """Merge each background into its vignette.
 
     Parameters
     ----------
     attempts : sequence of Attempt
-        Those without a fault so far are merged, the others pass.
+        Those without an error so far are merged; the others are passed through.
     before : Mapping
-        The attempt of the round before, by item, attribute and group.
+        The attempt of the previous round, by item, attribute and group.
     agent : Agent
-        Who merges; where it is nobody, the background is put before the final sentence.
+        The merging agent; without a model, the background is put before the final sentence.
 
     Returns
     -------
     list of Attempt
-        With the whole text, or with what is wrong.
+        With the whole text, or with errors.
     """
     mine = [a for a in attempts if a.outcome is None]
     got: dict[Key, Got[str]] = {}
@@ -106,7 +106,7 @@ def fuse(attempts: Sequence[Attempt], before: Mapping[Key, Attempt], agent: Agen
 
 
 def put_words_in(wanted: Wanted) -> Attempt:
-    """The variant by plain substitution: the group's first word before the patient's noun."""
+    """Write the variant by plain substitution: the group's first word before the patient's noun."""
     attempt = Attempt(wanted, 1, stage="fuse")
     mention = find_mention(wanted.neutral)
     if isinstance(mention, NotFound):
@@ -117,15 +117,15 @@ def put_words_in(wanted: Wanted) -> Attempt:
 
 
 def background_prompt(one: Revised, *, sees_options: bool) -> Prompt:
-    """What the generating agent is asked."""
+    """Return the generating agent's prompt."""
     earlier = Earlier(one.before.background, one.before.feedback()) if one.before else None
     text = generate_message(one.wanted, sees_options=sees_options, earlier=earlier)
     return _prompt(one.wanted, text)
 
 
 def variant_prompt(attempt: Attempt, before: Attempt | None) -> Prompt:
-    """What the fusing agent is asked."""
-    # What was never merged has nothing to be mended in the merging.
+    """Return the fusing agent's prompt."""
+    # A text that was never merged has no merging errors to fix.
     earlier = Earlier(before.text, before.feedback()) if before and before.text else None
     return _prompt(
         attempt.wanted, fuse_message(attempt.wanted, attempt.background, earlier=earlier)
@@ -148,7 +148,7 @@ def _checked(attempt: Attempt) -> Attempt:
 
 
 def _with_reply(attempt: Attempt, said: Got[str]) -> Attempt:
-    """The attempt with what its request took, and with its end where that came to nothing."""
+    """Return the attempt with its request's usage, ended if the request failed."""
     attempt = replace(attempt, tokens=attempt.tokens + said.tokens)
     if said.value is None:
         outcome = cast(Outcome, said.status)

@@ -1,1 +1,1 @@
-"""What answers say of the items of a benchmark and of their selection."""
+"""A benchmark's items and their selection, judged from answers."""

@@ -1,4 +1,4 @@
-"""Accuracy differences among the items whose variants both still ask the item's question."""
+"""Accuracy differences for items with variants that both still ask the item's question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.subset_differences import differences_of
 from fairstats.vignettes.findings import findings_frame
 
-#: The measure that says of a variant whether it asks, and the two figures.
+#: The measure of whether a variant asks a question, and the two estimates.
 MEASURE = "question_asked"
 BOTH_ASK = "difference where both variants ask the question"
 NOT_BOTH = "difference where a variant does not ask the question"
@@ -29,7 +29,7 @@ def differences_by_question(
     missing: MissingPolicy | None = None,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """Acc_a − Acc_b of each pair, of the items whose variants both ask, and of the others.
+    """Return Acc_a − Acc_b of each pair, for items with variants that both ask, and for the others.
 
     Parameters
     ----------
@@ -38,23 +38,23 @@ def differences_by_question(
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these ``question_asked``.
     benchmark : Benchmark
-        What declares the pairs.
+        Declares the pairs.
     versions : collection of str
-        The versions whose text was measured; answers to others are passed over.
+        The versions with measured text; answers to others are ignored.
     missing, alpha
-        As for `fairstats.analyze`.
+        As in `fairstats.analyze`.
 
     Returns
     -------
     pandas.DataFrame
         `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``remaining disparity``, quantities
-        `BOTH_ASK` and `NOT_BOTH`; without a row where every variant asks.
+        `BOTH_ASK` and `NOT_BOTH`; empty if every variant asks.
 
     Notes
     -----
-    A variant that lost its question leaves a reader to guess from the options what is asked. Where
-    it is lost for one group more often than for the other, part of a gap in accuracy may be that.
-    The two figures are of other items; their difference is no effect of the question.
+    If a variant lost its question, a reader has to guess it from the options. If it is lost more
+    often for one group than for the other, part of a gap in accuracy may be due to that. The two
+    estimates use different items, so their difference is not an effect of the question.
     """
     asks = measures[measures["measure"] == MEASURE].dropna(subset="value")
     if asks["value"].ge(1).all():

@@ -1,4 +1,4 @@
-"""The items whose two variants leak most alike."""
+"""Items with two variants that leak to the most similar extent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.vignettes.leakage.leaked_options import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-12
 
 
@@ -20,14 +20,14 @@ def balanced_items(
     measure: str = "leakage_overlap",
     share: float = 1 / 3,
 ) -> dict[tuple[str, str, str], pd.Index]:
-    """The most balanced items of each declared pair, by attribute and the pair's groups.
+    """Return the most balanced items of each declared pair, by attribute and the pair's groups.
 
     Parameters
     ----------
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`.
     benchmark : Benchmark
-        What declares the pairs.
+        Declares the pairs.
     measure : str
         The measure of leakage.
     share : float
@@ -50,7 +50,7 @@ def balanced_items(
 
 
 def most_balanced(change: pd.DataFrame, share: float) -> tuple[pd.Index, str]:
-    """The items whose variants leak most alike, and what to say of them."""
+    """Return the items with the most similar leakage in both variants, and a note on them."""
     if change.empty:
         return change.index, "no item has this measure for both groups"
     imbalance = change.abs().max(axis=1)

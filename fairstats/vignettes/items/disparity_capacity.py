@@ -1,4 +1,4 @@
-"""Benchmarking capacity: how much disparity each kind of variant brings out of the same models."""
+"""Benchmarking capacity: the disparity that each kind of variant shows for the same models."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _SMALLEST_ALPHA = 1e-15
 
 @dataclass(frozen=True)
 class _Figures:
-    """One model's accuracy difference for one pair of groups and kind of variants.
+    """The accuracy difference of one model for one pair of groups and kind of variants.
 
-    `paired` are its counts, `effects` the design effect of several samples, and `influence` what
-    each item adds to the estimate, 0 on the mean.
+    `paired` are its counts, `effects` the design effect of several samples, and `influence` each
+    item's contribution to the estimate, with mean 0.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class _Figures:
         return len(self.influence)
 
     def ad(self, alpha: float) -> tuple[float, float, float, str]:
-        """The accuracy disparity, its limits, and their method."""
+        """Return the accuracy disparity, its limits, and their method."""
         found = accuracy_difference(self.paired, alpha=alpha, design_effect=self.effect)
         low, high = absolute_interval(found.ci_low, found.ci_high)
         method = f"{np.ravel(found.ci_method)[0]}, absolute"
@@ -76,30 +76,31 @@ def benchmarking_capacity(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    r"""The AD of the same models under several kinds of variants, and how the kinds differ in it.
+    r"""Compute the AD of the same models under several kinds of variants, and the differences.
 
     Parameters
     ----------
     answers : mapping of str to frame
-        Answers by kind of variants, e.g. ``{"substitution": …, "adversarial": …}``; each to one
+        Answers by kind of variants, e.g. ``{"substitution": …, "adversarial": …}``; each for one
         version of a benchmark.
     balanced : mapping of (str, str, str) to collection of str, optional
-        The items of the kind "adversarial" whose leakage is balanced, by attribute and pair of
-        groups: those alone are the kind "adversarial-balanced".
+        The items of the kind "adversarial" with balanced leakage, by attribute and pair of groups.
+        These items form the kind "adversarial-balanced".
     missing : {"available", "complete", "incorrect", "bounds"}, optional
-        By default the benchmark's; ``bounds`` is taken as ``complete`` here.
+        By default the benchmark's; ``bounds`` is replaced by ``complete`` here.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `FINDING_COLUMNS`, aspect "benchmarking capacity". Quantity "ad" with the kind as its
-        measure, of every model, strategy, kind and demographic pair; "ad difference" with the
-        measure "kind − other kind" of every two kinds that a model was asked for the same pair of
-        groups, the later kind in `answers` first (the balanced one last).
+        `FINDING_COLUMNS`, aspect "benchmarking capacity". Quantity "ad", with the kind as its
+        measure, for every model, strategy, kind and demographic pair. Quantity "ad difference",
+        with the measure "kind − other kind", for every two kinds that a model was asked for the
+        same pair of groups; the kind that is later in `answers` comes first (the balanced one
+        last).
 
     Raises
     ------
@@ -109,20 +110,20 @@ def benchmarking_capacity(
 
     Notes
     -----
-    The interval of a difference puts the two AD's own limits together (Zou & Donner's method of
-    variance estimates recovery), correlated as the items that both kinds share make them: all of
-    them, some (a subset and its whole), or none. Items are one where their ``item_id`` is and the
-    benchmark is the same; otherwise the kinds are taken as independent. p is the level at which the
-    interval ends at 0, down to 1e-15. Near an AD of 0 its interval is cut there and the
-    difference's rather wide.
+    The interval of a difference combines the intervals of the two AD (Zou & Donner's method of
+    variance estimates recovery). Their correlation depends on the items that both kinds share: all
+    of them, some (a subset and its whole), or none. Items are the same if ``item_id`` and benchmark
+    are the same. Across benchmarks, the kinds are treated as independent. p is the level at which
+    the interval ends at 0, down to 1e-15. Near an AD of 0, its interval is cut there and that of
+    the difference is rather wide.
 
-    Which items are balanced is looked at in the text and not in the answers; the smaller number
-    of items is in the interval, the choice of the rule is not.
+    Which items are balanced is determined from the text, not from the answers. The interval
+    accounts for the smaller number of items, but not for the choice of the rule.
 
     References
     ----------
-    FairMedQA, table 1 (``data/published/fairmedqa_table1.csv``). Its CPV and CPV-USMLE answers
-    and those of GPT-4o are not released: of its rows those of GPT-4-turbo on FairMedQA can be
+    FairMedQA, table 1 (``data/published/fairmedqa_table1.csv``). Its CPV and CPV-USMLE answers and
+    those of GPT-4o are not released, so only its rows for GPT-4-turbo on FairMedQA can be
     recomputed. Zou & Donner (2008), Statistics in Medicine 27:1693-1702.
 
     Examples
@@ -167,7 +168,7 @@ def benchmarking_capacity(
             "ci_level": 1 - alpha,
         }
         rows += [unit | _ad_row(name, one, alpha) for name, one in found]
-        # The balanced items were put beside their whole: they come last of all.
+        # The balanced items were added after the whole set, but are listed last of all.
         ordered = sorted(found, key=lambda pair: pair[1].kind == BALANCED)
         rows += [
             unit | _difference_row(later, earlier, alpha)
@@ -223,7 +224,7 @@ def _figures(
     single = float(totals @ of_pair**2)
     effect = 1.0
     if copies > 1:
-        # The variance by items over that by single pairs, which are `copies` for each answer.
+        # Variance by items over variance by single pairs; each answer is in `copies` pairs.
         effect = max(float(copies), float((influence**2).sum()) / single if single > 0 else 1.0)
     return _Figures(kind, version, paired, effect, influence)
 
@@ -284,7 +285,7 @@ def _difference_row(
 
 
 def _correlation(one: _Figures, other: _Figures, common: pd.Index) -> float:
-    """Of the two AD's: of the differences, turned by their signs."""
+    """Return the correlation of the two AD: that of the differences, with their signs."""
     size = float((one.influence**2).sum() * (other.influence**2).sum())
     if size <= 0 or not len(common):
         return 0.0
@@ -307,9 +308,9 @@ def _difference(
 
 
 def _p_value(one: _Figures, other: _Figures, correlation: float) -> float:
-    """The smallest level at which the interval leaves 0 out."""
+    """Return the smallest level at which the interval excludes 0."""
     estimate, *_ = _difference(one, other, correlation, 0.5)
-    # What differs by floating point alone does not differ.
+    # Differences from rounding alone do not count.
     if abs(estimate) < 1e-12 or np.isnan(estimate):
         return 1.0
 
@@ -317,7 +318,8 @@ def _p_value(one: _Figures, other: _Figures, correlation: float) -> float:
         _, low, high = _difference(one, other, correlation, float(np.exp(log_level)))
         return low if estimate > 0 else -high
 
-    # Near the level that the normal law gives, each step of the search costs four intervals.
+    # Start near the level from the normal distribution, since each step of the search costs four
+    # intervals.
     _, low, high = _difference(one, other, correlation, 0.05)
     distance = (estimate - low if estimate > 0 else high - estimate) / stats.norm.isf(0.025)
     guess = np.log(2) + stats.norm.logsf(abs(estimate) / max(distance, 1e-12))

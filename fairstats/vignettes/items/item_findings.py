@@ -1,4 +1,4 @@
-"""What the statistics of items say of a benchmark as a whole."""
+"""Findings from the statistics of items, for a benchmark as a whole."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fairstats.vignettes.items.item_statistics import (
 )
 
 ASPECT = "items"
-#: Fewer models than this are called few in a finding's note.
+#: With fewer models, a finding's note says that they are few.
 FEW_MODELS = 10
 
 Row = dict[str, Any]
@@ -38,31 +38,32 @@ def item_findings(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Findings of difficulty, discrimination, keys and reliability.
+    """Compute findings on difficulty, discrimination, keys and reliability.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     statistics : pandas.DataFrame
-        What `fairstats.vignettes.items.item_statistics.item_statistics` gives for them, by the same
-        policy and level.
+        From `fairstats.vignettes.items.item_statistics.item_statistics` for these answers, with the
+        same policy and level.
     missing, alpha, benchmarks
-        As there.
+        As in that function.
 
     Returns
     -------
     pandas.DataFrame
         `FINDING_COLUMNS`, aspect "items", for each version and, with an empty version, over all
-        of several. Measure ``difficulty``: ``mean difficulty`` of all variants together and of
-        each, ``share all right`` and ``share none right`` of the items. ``discrimination``:
-        ``mean discrimination``, ``share negative`` and ``share negative beyond chance`` of the
-        items that have one, and the ``share without``. ``key``: ``share sharing a wrong option``.
-        ``reliability``: ``Cronbach's alpha`` of the items' scores over answer sets.
+        versions if there are several. Measure ``difficulty``: ``mean difficulty`` of all variants
+        combined and of each, and of the items ``share all right`` and ``share none right``.
+        ``discrimination``: ``mean discrimination``, ``share negative`` and ``share negative beyond
+        chance`` for the items with discrimination, and the ``share without``. ``key``: ``share
+        sharing a wrong option``. ``reliability``: ``Cronbach's alpha`` of the items' scores over
+        answer sets.
 
     Notes
     -----
-    Items are what is drawn, models are given: the figures are of these models' answers.
+    Items are resampled and models are fixed: the estimates are for these models' answers.
     """
     alpha = check_alpha(alpha)
     marked, _ = marked_answers(answers, missing, benchmarks)

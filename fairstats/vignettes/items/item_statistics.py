@@ -1,4 +1,4 @@
-"""The items of a benchmark judged by the answers they get: difficulty, discrimination, keys."""
+"""Item statistics from answers: difficulty, discrimination, keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats.benchmarks.terms import BASELINE, MissingPolicy
 from fairstats.inference._checks import check_alpha
 from fairstats.vignettes.findings import flags_frame
 
-#: The columns of the table that `item_statistics` gives, in order.
+#: Columns of the table from `item_statistics`, in order.
 ITEM_COLUMNS = (
     "benchmark",
     "benchmark_version",
@@ -40,11 +40,11 @@ ITEM_COLUMNS = (
     "modal_wrong_share",
     "modal_wrong_models",
 )
-#: What stands for the version of all versions together.
+#: Version name for all versions combined.
 ALL_VERSIONS = ""
-#: What stands for the attribute and group of all variants of an item together.
+#: Attribute and group name for all variants of an item combined.
 ALL_VARIANTS = ""
-#: Fewer answer sets than this give no discrimination: of two every correlation is 1 or −1.
+#: Minimum number of answer sets for discrimination: with two sets, every correlation is 1 or −1.
 FEWEST_SETS = 3
 NEVER_RIGHT = "no model right in any variant"
 SHARED_WRONG = "most models give the same wrong option"
@@ -62,46 +62,47 @@ def item_statistics(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    r"""Difficulty and discrimination of every item and variant, and its most frequent wrong option.
+    r"""Compute difficulty, discrimination and the most frequent wrong option, per item and variant.
 
-    Difficulty is the share of answers that are right, so that an easy item has a high one.
-    Discrimination is the corrected item-rest correlation: over answer sets, of the share right on
-    this item with the share right on all the others.
+    Difficulty is the share of right answers, so an easy item has a high value. Discrimination is
+    the corrected item-rest correlation: over answer sets, between the share right on this item and
+    the share right on all others.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers table. An answer set is one model by one strategy.
+        The answers table. An answer set is one model with one strategy.
     missing : {"available", "complete", "incorrect", "bounds"}, optional
-        By default the benchmark's. Under ``incorrect`` a missing answer is wrong, otherwise it is
-        left out; under ``bounds`` an item with one has no difficulty, but its range.
+        By default the benchmark's. Under ``incorrect``, a missing answer is wrong. Under
+        ``bounds``, an item with a missing answer has a range instead of a difficulty. Under the
+        other policies, missing answers are left out.
     alpha : float
         1 − confidence level of the discrimination's limits.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `ITEM_COLUMNS`, sorted. One row an item and variant, and one with an empty attribute and
-        group for all of the item's variants; for each version of the benchmark, and with an empty
-        version over all of them where there are several. ``difficulty_low`` and
-        ``difficulty_high`` are the range over all fill-ins of missing answers. ``modal_wrong`` is
-        the wrong option given most often, the first of several; ``modal_wrong_share`` its share of
-        all answers that are there, ``modal_wrong_models`` how many models gave it at least once.
+        `ITEM_COLUMNS`, sorted. One row per item and variant, and one with an empty attribute and
+        group for all variants of the item; for each version of the benchmark, and with an empty
+        version over all versions if there are several. ``difficulty_low`` and ``difficulty_high``
+        are the range over all fill-ins of missing answers. ``modal_wrong`` is the most frequent
+        wrong option (the first in case of ties), ``modal_wrong_share`` its share of all available
+        answers, and ``modal_wrong_models`` the number of models that gave it at least once.
 
     Raises
     ------
     InputError
-        As `fairstats.analyze`, and for an answer that appears twice.
+        As `fairstats.analyze`, and for a duplicate answer.
 
     Notes
     -----
-    Discrimination is NaN for fewer than `FEWEST_SETS` answer sets, and where all of them did
-    equally well on the item or on the rest. Its limits are Fisher's, for which four sets are
-    needed; otherwise they are −1 and 1. Sets of one model under several strategies are more alike
-    than different models: the limits are then too narrow. Over all versions a set is a model,
-    strategy and version. For a variant the rest is the same variant of the other items.
+    Discrimination is NaN for fewer than `FEWEST_SETS` answer sets, or if all of them did equally
+    well on the item or on the rest. Its limits are Fisher's, which need four sets; with three, they
+    are −1 and 1. Sets of one model with several strategies are more similar than different models,
+    so the limits are then too narrow. Over all versions, a set is a model, strategy and version.
+    For a variant, the rest is the same variant of the other items.
 
     References
     ----------
@@ -149,7 +150,7 @@ def marked_answers(
     missing: MissingPolicy | None,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark],
 ) -> tuple[pd.DataFrame, dict[str, Benchmark]]:
-    """The checked answers with ``right``: 1.0, 0.0, or NaN for one that does not count."""
+    """Return the checked answers with ``right``: 1.0, 0.0, or NaN if the answer does not count."""
     opened = open_answers(answers, benchmarks)
     frame, known = opened.frame, opened.benchmarks
     names = [*UNIT_COLUMNS, "item_id", "attribute", "group", "sample"]
@@ -169,7 +170,7 @@ def marked_answers(
 
 
 def _counted(rows: pd.DataFrame) -> pd.DataFrame:
-    """Everything but discrimination, a row an item and variant."""
+    """Return everything except discrimination, one row per item and variant."""
     keys = ["benchmark", "item_id", *_VARIANT, "answer_key"]
     rows = rows.assign(
         answer_set=rows.groupby(_SET, observed=True).ngroup(),
@@ -210,7 +211,7 @@ def _as_text(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _discrimination(rows: pd.DataFrame, alpha: float) -> pd.DataFrame:
-    """The item-rest correlation of each item and variant over answer sets, with limits."""
+    """Return the item-rest correlation of each item and variant over answer sets, with limits."""
     tables = []
     for (attribute, group), own in rows.groupby(_VARIANT, sort=False, observed=True):
         shares = own.groupby([*_SET, "item_id"], observed=True)["right"].mean()
@@ -222,9 +223,10 @@ def _discrimination(rows: pd.DataFrame, alpha: float) -> pd.DataFrame:
 
 
 def item_rest_correlations(scores: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
-    """Of each column, over the rows, the correlation with the mean of the row's other columns.
+    """Return each column's correlation, over rows, with the mean of the row's other columns.
 
-    `scores` may hold NaN; a row counts for a column where both are known. Limits are Fisher's.
+    `scores` may contain NaN; a row counts for a column if both values are known. Limits are
+    Fisher's.
     """
     known = ~np.isnan(scores)
     filled = np.where(known, scores, 0.0)
@@ -237,7 +239,7 @@ def item_rest_correlations(scores: np.ndarray, alpha: float) -> dict[str, np.nda
         for part in (filled, rest)
     )
     squares = (x**2).sum(axis=0), (y**2).sum(axis=0)
-    # What differs by floating point alone does not differ.
+    # Differences from rounding alone do not count.
     varies = (squares[0] > 1e-20) & (squares[1] > 1e-20) & (n >= FEWEST_SETS)
     size = np.sqrt(np.where(varies, squares[0] * squares[1], 1.0))
     r = np.where(varies, np.clip((x * y).sum(axis=0) / size, -1, 1), np.nan)
@@ -252,13 +254,13 @@ def item_rest_correlations(scores: np.ndarray, alpha: float) -> dict[str, np.nda
 
 
 def widest(statistics: pd.DataFrame) -> pd.DataFrame:
-    """Of each benchmark the rows of all versions together, or of its only one."""
+    """Return each benchmark's rows for all versions combined, or for its only version."""
     several = statistics.groupby("benchmark")["benchmark_version"].transform("nunique") > 1
     return statistics[~several | (statistics["benchmark_version"] == ALL_VERSIONS)]
 
 
 def item_flags(statistics: pd.DataFrame) -> pd.DataFrame:
-    """The items that a person should look at.
+    """Return the items that a person should check.
 
     Parameters
     ----------
@@ -268,18 +270,18 @@ def item_flags(statistics: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `FLAG_COLUMNS`, over all versions of a benchmark. `NEVER_RIGHT`: not one answer to any
-        variant of a version, the original among them, is right; the key may be wrong.
-        `SHARED_WRONG`: to the original and the neutralized text (to all variants where neither was
-        asked) more than half of the answers, by at least two models, are one wrong option.
-        `NEGATIVE`: the better answer sets do worse on the item, the upper limit of its
-        discrimination being below 0; at a level of 5% one item in 40 is expected here by chance.
+        `FLAG_COLUMNS`, over all versions of a benchmark. `NEVER_RIGHT`: all answers to all variants
+        of a version, including the original, are wrong; the key may be wrong. `SHARED_WRONG`: for
+        the original and the neutralized text (or all variants if neither was asked), more than half
+        of the answers, by at least two models, are the same wrong option. `NEGATIVE`: better answer
+        sets do worse on the item, i.e. the upper limit of its discrimination is below 0. At a level
+        of 5%, one item in 40 is expected by chance.
     """
     rows = []
     table = widest(statistics)
     items = statistics["attribute"] == ALL_VARIANTS
     never = statistics[items & (statistics["answers"] > 0) & (statistics["right"] == 0)]
-    # All versions together stand first and say it of each of them.
+    # The rows for all versions combined come first and apply to each version.
     for item in never.drop_duplicates(["benchmark", "item_id"]).to_dict("records"):
         where = f" (version {item['benchmark_version']})" if item["benchmark_version"] else ""
         rows.append(_flag(item, NEVER_RIGHT, f"key {item['answer_key']}{where}: {_said(item)}"))
@@ -302,15 +304,15 @@ def item_flags(statistics: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared_wrong(table: pd.DataFrame) -> pd.DataFrame:
-    """The items to which more than half of the answers, of several models, are one wrong option.
+    """Return items with one wrong option in more than half of the answers, from several models.
 
-    On the original and neutralized variants together; adversarial ones are meant to mislead.
+    This uses the original and neutralized variants combined; adversarial ones are meant to mislead.
     """
     baseline = table[table["attribute"] == BASELINE]
     if baseline.empty:
         baseline = table[table["attribute"] == ALL_VARIANTS]
     keys = ["benchmark", "benchmark_version", "item_id", "answer_key", "attribute"]
-    # The answers of several variants are added where these agree on the option.
+    # Add the answers of several variants if these agree on the option.
     both = baseline.groupby(keys, as_index=False).agg(
         answer_sets=("answer_sets", "max"),
         models=("models", "max"),

@@ -1,4 +1,4 @@
-"""How much of a model's accuracy disparity remains once answer leakage is adjusted for."""
+"""The accuracy disparity of a model that remains after adjusting for answer leakage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fairstats.vignettes.leakage.leaked_options import leakage_of_variants
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 ASPECT = "remaining disparity"
-#: The figures of a unit, pair and measure, in order; the last is of the text alone.
+#: The estimates of a unit, pair and measure, in order; the last is for the text alone.
 DIFFERENCE = "difference"
 GEE = "adjusted difference (GEE)"
 WITHIN = "difference at equal leakage (within items)"
@@ -42,7 +42,7 @@ BALANCED = "difference where leakage is balanced"
 SHARE_GEE = "share remaining (GEE)"
 SHARE_WITHIN = "share remaining (within items)"
 OVERLAP = "overlap of leakage"
-#: In the order in which they stand.
+#: In table order.
 QUANTITIES = (DIFFERENCE, GEE, WITHIN, *SLOPES, BALANCED, SHARE_GEE, SHARE_WITHIN, OVERLAP)
 
 #: The covariates of a variant.
@@ -50,7 +50,7 @@ _LEAKS = [KEY, DISTRACTOR]
 _UNCLEAR = "not reported: the difference is too uncertain to calculate a share of it"
 _UNRELATED = "the answers are to variants other than the measured ones"
 _SELECTED = "the model took part in selecting the items"
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING, _DECIMALS = 1e-12, 12
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
@@ -76,26 +76,27 @@ def remaining_disparity(
     alpha: float = 0.05,
     balanced_share: float = 1 / 3,
 ) -> pd.DataFrame:
-    """The accuracy difference of each pair of groups, as it is and among variants that leak alike.
+    """Compute the accuracy difference of each pair, unadjusted and at equal leakage.
 
-    L is what a variant's added text leaks: of the key, and of the distractor it leaks most of.
+    L is the leakage of a variant's added text: of the key, and of the distractor that it leaks
+    most.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     measures : pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
-        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR`, with one row for each variant and
-        option.
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`. The measures in
+        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR` are used, with one row per variant
+        and option.
     versions : collection of str, optional
-        The benchmark versions whose variants the measured text is of, see `followed_leakage`.
-        Answers to other versions are not adjusted. By default all are.
+        The benchmark versions to which the measured text belongs, see `followed_leakage`. Answers
+        to other versions are not adjusted. By default all are adjusted.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
     missing : {"available", "complete", "incorrect", "bounds"}, optional
-        The policy for missing answers; by default the benchmark's. ``bounds`` leaves nothing to
-        adjust.
+        The policy for missing answers; by default the benchmark's. With ``bounds`` there is nothing
+        to adjust.
     alpha : float
         1 − confidence level.
     balanced_share : float
@@ -104,69 +105,71 @@ def remaining_disparity(
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`. For each unit, declared demographic pair
-        and measure a row each of
+        `fairstats.vignettes.findings.FINDING_COLUMNS`. For each unit, declared demographic pair and
+        measure, one row for each of
 
         ``difference``
-            Acc_a − Acc_b with interval and McNemar's mid-p, as `fairstats.analyze` gives them.
+            Acc_a − Acc_b with interval and McNemar's mid-p, as in `fairstats.analyze`.
         ``adjusted difference (GEE)``
-            `standardized_difference`: GEE logistic regression of a correct answer on group and L,
-            averaged over all answers with their own L.
+            `standardized_difference`: GEE logistic regression of correctness on group and L,
+            averaged over all answers with their observed L.
         ``difference at equal leakage (within items)``
             With D_i = correct_a − correct_b and ΔL_i = L_a − L_b, the intercept of the linear
-            regression of D on ΔL over items: the difference where both variants leak alike.
+            regression of D on ΔL over items: the difference if both variants leak equally.
         ``change by leakage of the key (within items)``, ``… of a distractor …``
-            The slopes of that regression: by how much D changes as ΔL goes from 0 to 1.
+            The slopes of that regression: the change in D as ΔL goes from 0 to 1.
         ``difference where leakage is balanced``
-            As ``difference``, of the items alone whose two variants leak most alike.
+            As ``difference``, only for the items with the most similar leakage in both variants.
         ``share remaining (GEE)``, ``share remaining (within items)``
-            The adjusted difference over the unadjusted one of the same answers.
+            The adjusted difference divided by the unadjusted one for the same answers.
 
-        and for each pair and measure, without a model, ``overlap of leakage``. Where there is no
-        estimate it is NaN, and `note` says why.
+        and for each pair and measure, without a model, ``overlap of leakage``. If an estimate is
+        not available it is NaN, and `note` gives the reason.
 
     Raises
     ------
     InputError
-        As `fairstats.analyze`; where there is no measure of leakage of the answers' benchmarks,
-        or one appears twice.
+        As `fairstats.analyze`; also if there is no measure of leakage for the answers' benchmarks,
+        or a duplicate.
     ValueError
         For alpha outside (0, 0.5) or `balanced_share` outside (0, 1].
 
     Notes
     -----
-    What may be read from it, and what not:
+    How to interpret it:
 
-    - The added text is the treatment and the leak in one. What remains is not "the effect of the
-      group": it is what these measures of leakage do not account for. What goes is not "no bias".
-    - Leakage is measured with error; a paraphrase shares no word with the option. Adjusting for
-      such a measure takes away too little, and a share of 1 does not say that nothing leaks.
-    - Group and leakage go together by design, a helped and b misled. Where few variants of a leak
-      like those of b (``overlap of leakage``, the range in its note), the adjusted figures rest on
-      the model more than on data, and the balanced items, which need no model, are other items.
-    - Text was revised until it flipped a model. A hint may then be strongest where flipping was
-      hard, so that leakage stands for how hard an item is to move, and adjusting for it *raises*
-      the difference. An adjusted difference above the plain one, or a slope on the distractor's
-      leakage above 0 (where b's text points more to a distractor, b is misled less), is a sign of
-      it: these figures then are no effects. The regression within items is free of what makes an
-      item hard for both variants alike, the GEE is not; but its slopes still compare items, whose
-      hints may differ because their models' answers did.
-    - p-values are not adjusted for how many there are.
+    - The added text is both the treatment and the leak. The remaining difference is not "the effect
+      of the group", but the part that these measures of leakage do not explain. The explained part
+      does not mean "no bias".
+    - Leakage is measured with error: a paraphrase shares no word with the option. Adjusting for
+      such a measure removes too little, and a share of 1 does not show that nothing leaks.
+    - Group and leakage are associated by design: a is helped and b misled. If few variants of a
+      leak like those of b (``overlap of leakage``, the range in its note), the adjusted estimates
+      depend more on the model than on data. The balanced items need no model, but are different
+      items.
+    - Text was revised until it flipped a model. A hint may then be strongest for items that were
+      hard to flip. Leakage then reflects how hard an item is to move, and adjusting for it *raises*
+      the difference. There are two signs of this: an adjusted difference above the unadjusted one,
+      or a slope on the distractor's leakage above 0 (if b's text points more to a distractor, b is
+      misled less). These estimates are then not effects. The regression within items is not
+      affected by properties that make an item hard for both variants; the GEE is. But its slopes
+      still compare items with hints that may differ because their models' answers did.
+    - p-values are not adjusted for their number.
 
-    L has the key and the *largest* distractor, two numbers: a hint misleads by pointing to one
-    distractor, which the mean over three of them hides, and key and distractor need not count
-    alike. An item of which a variant lacks the measure is left out of the adjusted figures; the
-    note counts them. Of several samples of an item the mean is taken within items.
+    L has the key and the *largest* distractor, two numbers. A hint misleads by pointing to one
+    distractor, which the mean over three of them would hide, and key and distractor may have
+    different effects. An item is left out of the adjusted estimates if a variant lacks the measure;
+    the note counts such items. With several samples of an item, the mean is taken within items.
 
-    The regression within items has HC3 standard errors and Student's t. A covariate that differs
-    for no item is left out of it. The balanced items are the share `balanced_share` with the
-    smallest imbalance, max(|Δ key|, |Δ distractor|), all those tied with the last of them
-    included; the note gives the largest imbalance. The overlap is 1 − the largest distance of the
-    two groups' distribution functions of the advantage, key minus distractor: 1 where the groups
-    leak alike, 0 where one advantage tells them apart.
+    The regression within items has HC3 standard errors and Student's t. A covariate without any
+    differences is left out. The balanced items are the share `balanced_share` with the smallest
+    imbalance, max(|Δ key|, |Δ distractor|), including all ties with the last of them. The note
+    gives the largest imbalance. The overlap is 1 − the largest distance between the two groups'
+    distribution functions of the advantage, key minus distractor. It is 1 if the groups leak
+    equally, and 0 if the advantage separates them completely.
 
-    Shares have Fieller's interval from what each item adds to both differences (the infinitesimal
-    jackknife), and are given only where the denominator differs from 0 at level alpha.
+    Shares have Fieller's interval, from each item's contributions to both differences (the
+    infinitesimal jackknife). They are given only if the denominator differs from 0 at level alpha.
 
     References
     ----------
@@ -227,17 +230,17 @@ def remaining_disparity(
 
 
 def _of_group(table: pd.DataFrame, attribute: str, group: str) -> pd.DataFrame:
-    """What the variants of one group leak, by item."""
+    """Return the leakage of one group's variants, by item."""
     levels = [table.index.get_level_values(name) for name in ("attribute", "group")]
     own = table[(levels[0] == attribute) & (levels[1] == group)]
     return own.droplevel(["attribute", "group"]).sort_index()
 
 
 def _overlap(a: pd.DataFrame, b: pd.DataFrame, change: pd.DataFrame) -> Row:
-    """How far the laws of the advantage, key minus distractor, of both groups overlap."""
+    """Return the overlap of both groups' distributions of the advantage, key minus distractor."""
     if change.empty:
         return _none(OVERLAP, "no item has this measure for both groups")
-    # What differs by floating point alone does not differ.
+    # Differences from rounding alone do not count.
     own = [
         np.sort((side[KEY] - side[DISTRACTOR])[change.index].round(_DECIMALS)) for side in (a, b)
     ]
@@ -256,7 +259,7 @@ def _overlap(a: pd.DataFrame, b: pd.DataFrame, change: pd.DataFrame) -> Row:
 def _adjusted(
     pairs: pd.DataFrame, policy: Any, table: pd.DataFrame, change: pd.DataFrame, alpha: float
 ) -> list[Row]:
-    """The adjusted figures of one unit, pair and measure."""
+    """Return the adjusted estimates of one unit, pair and measure."""
     measured = pairs[pairs["item_id"].isin(change.index)]
     lacking = pairs["item_id"].nunique() - measured["item_id"].nunique()
     left_out = f"{lacking} items without this measure are left out" if lacking else ""
@@ -270,7 +273,7 @@ def _adjusted(
         rows.append(within.row(place) | {"quantity": quantity})
     rows.append(_share(SHARE_GEE, gee, plain, n, alpha))
     rows.append(_share(SHARE_WITHIN, within.adjusted, within.plain, within.n, alpha))
-    # Misleading text cannot make group a's advantage larger: then leakage stands for difficulty.
+    # Misleading text cannot increase group a's advantage, so leakage then reflects difficulty.
     wrong_sign = _WRONG_SIGN if within.row(2).get("estimate", 0.0) > 0 else ""
     of_gee = {GEE: _BETWEEN, SHARE_GEE: _BETWEEN}
     noted = (WITHIN, SHARE_WITHIN, GEE, SHARE_GEE, SLOPES[1])
@@ -282,7 +285,7 @@ def _adjusted(
 
 
 def _item_differences(pairs: pd.DataFrame, policy: str) -> pd.Series:
-    """correct_a − correct_b by item, the mean over its samples."""
+    """Return correct_a − correct_b by item, averaged over its samples."""
     if policy != "incorrect":
         pairs = pairs[(pairs["letter_a"] != NO_LETTER) & (pairs["letter_b"] != NO_LETTER)]
     a, b = ((pairs[f"letter_{side}"] == pairs["answer_key"]).astype(float) for side in "ab")
@@ -334,7 +337,7 @@ def _share(quantity: str, adjusted: ItemEstimate, plain: ItemEstimate, n: int, a
 
 
 def _difference(quantity: str, found: pd.DataFrame, note: str, alpha: float) -> Row:
-    """A row of `differences_of` as a finding."""
+    """Return a row of `differences_of` as a finding."""
     if found.empty:
         return _none(quantity, _joined("no answer to such an item", note))
     row = found.iloc[0]

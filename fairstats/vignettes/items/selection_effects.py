@@ -1,4 +1,4 @@
-"""Do figures bear the mark of selection, of items kept because they flipped a model?"""
+"""Do results show signs of selection, i.e. of items kept because they flipped a model?"""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ def selection_findings(
     alpha: float = 0.05,
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
 ) -> pd.DataFrame:
-    """Models that the items were selected on beside the others, and models that look like it.
+    """Compare the models used to select items with the others, and find models that resemble them.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
         The answers table.
     missing : {"available", "complete", "incorrect", "bounds"}, optional
-        By default the benchmark's; ``bounds`` is taken as ``complete`` here.
+        By default the benchmark's; ``bounds`` is replaced by ``complete`` here.
     alpha : float
         1 − confidence level.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
 
     Returns
     -------
     pandas.DataFrame
-        `FINDING_COLUMNS`, aspect "items", measure "selection", for each declared pair of groups
-        and version. `DIFFERENCE`, of each answer set of a model in the benchmark's
-        ``selected_on``: its accuracy difference less the mean of the other models', on the items
-        that all were asked, paired by item. `ONE_SIDED`, of each other answer set: the smaller
-        share of its flips to one side; the test is one of fewer flips to that side than of the most
-        one-sided other model, Holm-adjusted over a benchmark's, and says nothing without another
-        model. Each ``note`` holds n10 and n01.
+        `FINDING_COLUMNS`, aspect "items", measure "selection", for each declared pair of groups and
+        version. `DIFFERENCE` is for each answer set of a model in the benchmark's ``selected_on``:
+        its accuracy difference minus the mean of the other models', on the items that all were
+        asked, paired by item. `ONE_SIDED` is for each other answer set: the smaller share of its
+        flips in one direction. Its test is whether it has fewer flips in that direction than the
+        most one-sided other model, Holm-adjusted over a benchmark; without another model, it is not
+        informative. Each ``note`` gives n10 and n01.
 
     Notes
     -----
-    Where variants are kept because they mislead a model, it flips to one side alone: n01 is 0
-    whatever n10. The test is Fisher's exact one, one-sided, of its n10 and n01 against those of
-    the other model with the smallest share, among those not declared to have selected: models
-    differ, and the least favourable comparison allows for it. Strategies of one model are not
+    If variants are kept because they mislead a model, it flips in only one direction: n01 is 0,
+    whatever n10. The test is Fisher's exact one, one-sided. It compares n10 and n01 with those of
+    the model with the smallest share among the others that are not declared as selecting. Models
+    differ, and this least favourable comparison allows for it. Strategies of one model are not
     compared with each other.
     """
     alpha = check_alpha(alpha)
@@ -100,14 +100,14 @@ def selection_findings(
 
 
 def selection_flags(findings: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """The answer sets that flip to one side beyond what the other models leave to chance.
+    """Return answer sets that flip in one direction more than chance and other models explain.
 
     Parameters
     ----------
     findings : pandas.DataFrame
         From `selection_findings`.
     alpha : float
-        The level, of the adjusted p-values.
+        The level for the adjusted p-values.
 
     Returns
     -------
@@ -145,12 +145,12 @@ def _beside_others(
     if others.empty:
         nothing = "none (no other model)"
         return row | {"ci_method": nothing, "test": nothing, "p_value": 1.0, "note": said}
-    # An item's differences add up to n10 − n01, over its pairs with both answers.
+    # An item's differences add up to n10 − n01 over its pairs with both answers.
     mean = items.assign(mean=items["difference"] / items["n"].where(items["n"] > 0))
     by_set = mean.set_index([*_SET, "item_id"])["mean"].unstack(_SET).dropna()
     own = by_set[(one["model"], one["strategy"])]
     rest = by_set[[tuple(unit) for unit in others[_SET].to_numpy()]]
-    # Each model counts once, whatever its strategies.
+    # Each model counts once, regardless of its strategies.
     per_model = rest.T.groupby(level="model").mean().mean()
     found = mean_difference((own - per_model).to_numpy(), largest=2, alpha=alpha)
     ranges = [f"{others[side].min()} to {others[side].max()}" for side in ("n10", "n01")]
@@ -173,7 +173,7 @@ def _beside_others(
 
 
 def _one_sided(one: pd.Series, table: pd.DataFrame) -> Row:
-    """The smaller side of a set's flips, against the other model with the smallest such share."""
+    """Test the smaller direction of a set's flips against the other model with the least."""
     n10, n01 = int(one["n10"]), int(one["n01"])
     total, fewer, side = n10 + n01, min(n10, n01), "n01" if n01 <= n10 else "n10"
     row = {

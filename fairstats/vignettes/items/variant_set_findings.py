@@ -1,4 +1,4 @@
-"""What pairs of answer sets say of the versions they were declared as answers to."""
+"""Whether pairs of answer sets match the versions that they are declared for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NONE = "none (pairs share answer sets)"
 
 
 def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Findings from the table that `variant_sets` gives.
+    """Return findings from the table of `variant_sets`.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ def variant_set_findings(pairs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `FINDING_COLUMNS`. Of each pair the ``odds ratio`` and ``excess correlation`` of measure
-        ``flips``; the sides stand with " → " between them where they differ. Then, for each
-        benchmark and what was declared (``group_a``), the means of ``matched correlation`` and
-        ``crossed correlation`` over the pairs, and the shares judged ``same variants``,
-        ``different variants`` and ``cannot tell``. Pairs share answer sets, so these have no
-        interval. The shares are left out, and the notes say why, for a benchmark that does not
-        declare ``same_variants_odds_ratio``.
+        `FINDING_COLUMNS`. For each pair, the ``odds ratio`` and ``excess correlation`` of measure
+        ``flips``; different sides are joined by " → ". Then, for each benchmark and declared
+        relation (``group_a``), the means of ``matched correlation`` and ``crossed correlation``
+        over the pairs, and the shares judged ``same variants``, ``different variants`` and ``cannot
+        tell``. Pairs share answer sets, so these have no interval. For a benchmark that does not
+        declare ``same_variants_odds_ratio``, the shares are left out, and the notes give the
+        reason.
     """
     rows = []
     for pair in pairs.to_dict("records"):
@@ -101,7 +101,7 @@ _SIDE = ("benchmark_version", "model", "strategy")
 
 
 def variant_set_flags(pairs: pd.DataFrame) -> pd.DataFrame:
-    """The pairs of answer sets whose flips contradict the versions that are declared.
+    """Return the pairs of answer sets with flips that contradict the declared versions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The difference of two groups where an item's two variants have the same covariates."""
+"""The difference of two groups if an item's two variants have the same covariates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairstats.inference.mean_difference import MeanDifference, mean_difference
 
 # A p-value that underflows is not 0.
 _LEAST_P = float(np.finfo(np.float64).tiny)
-# An item of such leverage decides a term alone; residuals this small are none.
+# An item with such leverage determines a term alone; residuals this small are 0.
 _LEVERAGE, _NOTHING = 1 - 1e-9, 1e-9
 
 
@@ -26,11 +26,11 @@ class WithinItems:
     Attributes
     ----------
     adjusted, plain : ItemEstimate
-        The intercept, and the mean of the differences as they are.
+        The intercept, and the unadjusted mean of the differences.
     rows : tuple of dict
         Estimate, limits, test and note of the intercept and of each slope.
     n : int
-        Items.
+        Number of items.
     """
 
     adjusted: ItemEstimate
@@ -39,23 +39,23 @@ class WithinItems:
     n: int
 
     def row(self, place: int) -> dict[str, Any]:
-        """The intercept (0) or a slope, as a row of findings."""
+        """Return the intercept (0) or a slope, as a row of findings."""
         return self.rows[place] | {"n": self.n}
 
 
 def within_items(
     differences: pd.Series, changes: pd.DataFrame, *, alpha: float = 0.05
 ) -> WithinItems:
-    """The mean of the items' differences where their covariates do not change.
+    """Estimate the mean of the items' differences if their covariates do not change.
 
-    Dᵢ = β₀ + β' ΔLᵢ + εᵢ by least squares; β₀ is the difference at ΔL = 0.
+    The model is Dᵢ = β₀ + β' ΔLᵢ + εᵢ, by least squares; β₀ is the difference at ΔL = 0.
 
     Parameters
     ----------
     differences : pandas.Series
         Dᵢ = correct_a − correct_b by item.
     changes : pandas.DataFrame
-        ΔLᵢ, the covariates of a's variant minus those of b's, of the same items in the same order.
+        ΔLᵢ, the covariates of a's variant minus those of b's, for the same items in the same order.
     alpha : float
         1 − confidence level.
 
@@ -65,11 +65,11 @@ def within_items(
 
     Notes
     -----
-    Standard errors are HC3, limits and tests Student's t with items − terms degrees of freedom. A
-    covariate that changes for no item is left out; without any, and where all items have one
-    difference, the intercept is the mean, by `mean_difference`. There is no estimate where a
-    covariate changes alike for all items, or one follows from another, and no standard error where
-    an item alone decides a term or the regression fits exactly.
+    Standard errors are HC3. Limits and tests use Student's t with items − terms degrees of freedom.
+    A covariate without any change is left out. Without covariates, or if all items have the same
+    difference, the intercept is the mean, by `mean_difference`. There is no estimate if a covariate
+    changes equally for all items, or one covariate follows from another. There is no standard error
+    if a single item determines a term, or the regression fits exactly.
 
     References
     ----------
@@ -85,7 +85,7 @@ def within_items(
     if n == 0:
         return _without("no item has answers for both groups", plain, changes, n)
     design = np.column_stack([np.ones(n), changes.iloc[:, kept].to_numpy(dtype=float)])
-    # On one scale, so that the covariates' units decide nothing.
+    # Rescale, so that the covariates' units have no effect.
     scale = np.sqrt((design**2).mean(axis=0))
     design = design / scale
     if np.linalg.matrix_rank(design) < design.shape[1]:

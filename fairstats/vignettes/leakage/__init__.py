@@ -1,1 +1,1 @@
-"""Does the text give the answer away? Measures, flags, and whether models follow."""
+"""Answer leakage: measures, flags, and whether models follow the text."""

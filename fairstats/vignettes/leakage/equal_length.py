@@ -1,4 +1,4 @@
-"""The mean difference of two variants of an item, and the same where both are of equal length."""
+"""The mean difference of two variants of an item, also adjusted to equal length."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fairstats.inference.mean_difference import mean_difference
 
 
 def mean_row(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
-    """The mean of one number an item, with its interval and the test of 0, as of findings."""
-    # Floating point may go beyond what cannot be.
+    """Return the mean of one number per item, with interval and test of 0, as in findings."""
+    # Rounding may exceed the possible range.
     clipped: npt.NDArray[np.float64] = np.clip(values.to_numpy("float64"), -largest, largest)
     found = mean_difference(clipped, largest=largest, alpha=alpha)
     return {
@@ -29,38 +29,38 @@ def mean_row(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
     }
 
 
-# Texts that differ by so many new words are nearly of one length.
+# Texts that differ by at most this many new words have nearly equal length.
 _NEAR = 2
 
 
 def at_equal_length(
     differences: pd.Series, longer: pd.Series, *, largest: float = np.inf, alpha: float = 0.05
 ) -> dict[str, Any]:
-    """The mean difference of two variants' values where both bring in as many new words.
+    """Estimate the mean difference of two variants' values if both add equally many new words.
 
     Parameters
     ----------
     differences : pandas.Series of float
-        Of each item, group a's value minus group b's.
+        For each item, group a's value minus group b's.
     longer : pandas.Series of float
-        By how many new words group a's text is longer, of the same items.
+        Number of additional new words in group a's text, for the same items.
     largest : float
-        The largest absolute difference that an item can have.
+        The largest possible absolute difference of an item.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     dict
-        ``estimate``, limits, ``p_value``, ``n`` and how they were made, as a row of findings. NaN,
-        with the reason in ``note``, where the items do not tell: fewer than three, all of one
-        difference in length other than 0, or one alone of another.
+        ``estimate``, limits, ``p_value``, ``n`` and the methods, as in a row of findings. NaN, with
+        the reason in ``note``, if the items are not informative: fewer than three, all with the
+        same non-zero difference in length, or only one with a different one.
 
     Notes
     -----
-    The intercept of the linear regression of `differences` on `longer`, with the standard error
-    that White's HC3 gives and Student's t with n − 2 degrees of freedom. Words that name an option
-    make a text longer too, so that this takes away a part of what it is to measure.
+    The estimate is the intercept of the linear regression of `differences` on `longer`, with
+    White's HC3 standard error and Student's t with n − 2 degrees of freedom. Words that name an
+    option also make a text longer, so the adjustment removes part of the effect itself.
 
     References
     ----------
@@ -90,7 +90,7 @@ def at_equal_length(
         return row | {"note": "only one item has texts of different length"}
     slope = float(((x - x.mean()) * y).sum() / spread)
     estimate = float(y.mean() - slope * x.mean())
-    # What each item's value adds to the intercept.
+    # Weight of each item's value in the intercept.
     weights = 1 / n - x.mean() * (x - x.mean()) / spread
     residuals = (y - estimate - slope * x) / (1 - leverage)
     error = float(np.sqrt(((weights * residuals) ** 2).sum()))

@@ -1,4 +1,4 @@
-"""Whether wrong answers choose the distractor that the text added for a group leaks."""
+"""Whether wrong answers choose the distractor that a group's added text leaks."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FOLLOWED = "wrong answers that follow the text"
 EXPECTED = "the same choice of wrong answers to other texts"
 EXCESS = "wrong answers that follow the text, above other texts"
 OWN_TEXT = "leakage of the wrong option chosen, own text minus another's"
-#: In the order in which they stand.
+#: In table order.
 QUANTITIES = (FOLLOWED, EXPECTED, EXCESS, OWN_TEXT)
 
 _ASKED = [*UNIT_COLUMNS, "item_id", "sample"]
 _VERSION = ["benchmark", "benchmark_version"]
-# What differs by less differs by floating point alone.
+# Smaller differences are rounding error.
 _ROUNDING = 1e-12
 
 Row = dict[str, Any]
@@ -44,69 +44,70 @@ def followed_leakage(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """How often a wrong answer is the distractor that its text leaks most, and whether by the text.
+    """Estimate how often wrong answers choose the most leaked distractor, and if the text is why.
 
     Parameters
     ----------
     answers : pandas or Polars frame, DuckDB relation, PySpark DataFrame
-        The answers table. A missing answer is none, whatever the policy.
+        The answers table. A missing answer is left out, under any policy.
     measures : pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`; of these
-        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR`, with one row for each variant and
-        option.
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`. The measures in
+        `fairstats.vignettes.leakage.leaked_options.ADJUSTED_FOR` are used, with one row per variant
+        and option.
     benchmarks : iterable of Benchmark
-        Benchmarks that are not built in, or that replace built-in ones.
+        Additional benchmarks, or replacements for built-in ones.
     alpha : float
         1 − confidence level.
 
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FINDING_COLUMNS`. A variant points to a distractor where it
-        leaks more of it than of any other distractor, and more than none. For each unit, measure
-        and group (``group_a``; the group it is paired with in ``group_b``)
+        `fairstats.vignettes.findings.FINDING_COLUMNS`. A variant points to a distractor if it leaks
+        more of it than of any other distractor, and more than none. For each unit, measure and
+        group (``group_a``; the group it is paired with in ``group_b``)
 
         ``wrong answers that follow the text``
-            Of the wrong answers to variants that point to a distractor, the share that choose it.
+            The share of wrong answers to variants that point to a distractor that choose this
+            distractor.
         ``the same choice of wrong answers to other texts``
-            How often wrong answers to the same items' neutralized vignette, or the other group's
-            variant where that does not point there too, choose that same distractor. Items with
-            such an answer alone.
+            How often wrong answers to other texts of the same items choose that distractor: the
+            neutralized vignette, or the other group's variant if it does not point to the same
+            distractor. Only items with such an answer are included.
         ``wrong answers that follow the text, above other texts``
-            The first minus the second, of these same items. Also of each version over all its
+            The first minus the second, for these same items. Also for each version over all its
             units, without a model.
 
-        and for each unit, and again each version over all its units, measure by measure
+        and for each unit, and for each version over all its units, by measure
 
         ``leakage of the wrong option chosen, own text minus another's``
-            For two variants g and h of an item, of two attributes, on the same side of their
-            pairs, both answered wrongly with o and p, ½ [L_g(o) − L_h(o) + L_h(p) − L_g(p)].
+            For two variants g and h of an item, for two attributes, on the same side of their
+            pairs, both answered wrongly with o and p: ½ [L_g(o) − L_h(o) + L_h(p) − L_g(p)].
 
-        Where there is no such answer the estimate is NaN, and `note` says so.
+        Without such answers the estimate is NaN, and `note` gives the reason.
 
     Raises
     ------
     InputError
-        As `fairstats.analyze`; where there is no measure of leakage of the answers' benchmarks,
-        or one appears twice.
+        As `fairstats.analyze`; also if there is no measure of leakage for the answers' benchmarks,
+        or a duplicate.
 
     Notes
     -----
-    Whoever misleads by a text chooses a distractor that misleads anyway. So the first figure alone
-    says little. The excess compares an item with itself, but items are in it only where another
-    text was answered wrongly too, where there is less room for a hint; and where variants were
-    written twice by one recipe, both texts may point to the distractor that is most plausible: an
-    excess may then be found for the text of either.
+    A misleading text tends to use a distractor that misleads in any case. So the first estimate
+    alone is not informative. The excess compares an item with itself, but includes only items with
+    a wrong answer to another text as well, which leave less room for a hint. If variants were
+    written twice by one recipe, both texts may point to the most plausible distractor. An excess
+    may then be detected for either text.
 
-    The last figure is free of this. Were an item's two texts exchanged, it would change its sign,
-    while all that belongs to the item, such as a distractor that is plausible, cancels. So its mean
-    is 0 where the answers have nothing to do with the text that was measured, and it tells which
-    of several versions of the variants a text belongs to (`versions_that_follow`). It needs two
-    attributes and two wrong answers to an item; 0 does not show that a text is another.
+    The last estimate does not have this problem. If an item's two texts were exchanged, it would
+    change its sign, while everything specific to the item cancels, e.g. a plausible distractor. So
+    its mean is 0 if the answers are unrelated to the measured text. It identifies which of several
+    versions of the variants a text belongs to (`versions_that_follow`). It needs two attributes and
+    two wrong answers to an item; a value of 0 does not show that the text is a different one.
 
-    The numbers of an item are averaged first, over samples and models: items are what is
-    independent (Student's t, see `mean_difference`). The first figure alone has Wilson's interval
-    of its answers. p-values are not adjusted for how many there are.
+    The numbers of an item are first averaged over samples and models: items are the independent
+    units (Student's t, see `mean_difference`). Only the first estimate has Wilson's interval of its
+    answers. p-values are not adjusted for their number.
     """
     alpha = check_alpha(alpha)
     opened = open_answers(answers, benchmarks)
@@ -142,23 +143,23 @@ def followed_leakage(
 
 
 def versions_that_follow(findings: pd.DataFrame, *, alpha: float = 0.05) -> dict[str, list[str]]:
-    """The versions of each benchmark whose wrong answers follow the text that was measured.
+    """Return the versions of each benchmark with wrong answers that follow the measured text.
 
     Parameters
     ----------
     findings : pandas.DataFrame
         From `followed_leakage`.
     alpha : float
-        The level, by Bonferroni over the measures and versions of a benchmark.
+        The level, with Bonferroni's correction over the measures and versions of a benchmark.
 
     Returns
     -------
     dict of str to list of str
-        The versions by benchmark. One that is not there has too few answers to tell, or is of
-        another text: a benchmark's declaration knows better.
+        The versions by benchmark. A version that is absent has too few answers, or belongs to
+        another text. A benchmark's declaration takes precedence.
     """
     pooled = findings[(findings["quantity"] == OWN_TEXT) & (findings["model"] == "")]
-    # Limits that could say nothing have p = 1.
+    # Uninformative limits have p = 1.
     tests = pooled.groupby("benchmark")["estimate"].transform("size")
     level = alpha / tests
     clear = pooled[(pooled["p_value"] < level) & (pooled["estimate"] > 0)]
@@ -167,21 +168,21 @@ def versions_that_follow(findings: pd.DataFrame, *, alpha: float = 0.05) -> dict
 
 
 def _choices(patterns: pd.DataFrame) -> pd.DataFrame:
-    """One row an answer that is there: what was asked, the letter, and whether it is wrong."""
+    """Return one row per available answer: the question, the letter, and whether it is wrong."""
     sides = [
         patterns[[*_ASKED, "attribute", f"group_{side}", f"letter_{side}", "answer_key"]].rename(
             columns={f"group_{side}": "group", f"letter_{side}": "letter"}
         )
         for side in "ab"
     ]
-    # A group of several pairs stands there once a pair.
+    # A group in several pairs has one row per pair.
     table = pd.concat(sides).drop_duplicates([*_ASKED, "attribute", "group"])
     table = table[table["letter"] != NO_LETTER]
     return table.assign(wrong=table["letter"] != table["answer_key"])
 
 
 def _pointed(options: pd.DataFrame) -> pd.DataFrame:
-    """The distractor that each variant points to: item_id, attribute, group, pointed."""
+    """Return the distractor that each variant points to: item_id, attribute, group, pointed."""
     variant = ["item_id", "attribute", "group"]
     own = options[(options["role"] == DISTRACTOR) & (options["value"] > _ROUNDING)]
     largest = own.groupby(variant)["value"].transform("max")
@@ -191,7 +192,7 @@ def _pointed(options: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sides(benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
-    """Each group of each declared pair with the other one: attribute, group, other."""
+    """Return each group of each declared pair with the other one: attribute, group, other."""
     for attribute in benchmark.varied:
         for a, b in attribute.pairs:
             yield attribute.name, a, b
@@ -201,10 +202,10 @@ def _sides(benchmark: Benchmark) -> Iterator[tuple[str, str, str]]:
 def _followed(
     wrong: pd.DataFrame, pointed: pd.DataFrame, attribute: str, group: str, other: str
 ) -> pd.DataFrame:
-    """The wrong answers to a group's variants that point to a distractor.
+    """Return the wrong answers to a group's variants that point to a distractor.
 
-    ``followed`` is 1 where it was chosen, ``expected`` the share of the wrong answers to the
-    item's other texts that chose it, NaN where there is none.
+    ``followed`` is 1 if it was chosen. ``expected`` is the share of the wrong answers to the item's
+    other texts that chose it, NaN if there are none.
     """
 
     variant = ["item_id", "attribute", "group"]
@@ -223,7 +224,7 @@ def _followed(
 
 
 def _group_rows(mine: pd.DataFrame, alpha: float) -> list[Row]:
-    """The figures of one unit, measure and group."""
+    """Return the estimates of one unit, measure and group."""
     if mine.empty:
         reason = "no wrong answers to variants that point to a distractor"
         return [_none(quantity, reason) for quantity in (FOLLOWED, EXPECTED, EXCESS)]
@@ -248,13 +249,13 @@ def _group_rows(mine: pd.DataFrame, alpha: float) -> list[Row]:
 
 
 def _with_excess(mine: pd.DataFrame) -> pd.DataFrame:
-    """Of the wrong answers those with another wrong answer to the item, and their difference."""
+    """Return wrong answers with another wrong answer to the same item, and their difference."""
     compared = mine[mine["expected"].notna()]
     return compared.assign(excess=compared["followed"] - compared["expected"])
 
 
 def _own_text(wrong: pd.DataFrame, options: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
-    """`OWN_TEXT` of every two variants on one side of their pairs: an item's values by unit."""
+    """Return `OWN_TEXT` of every two variants on one side of their pairs, per item and unit."""
     leaks = options.set_index(["item_id", "attribute", "group", "option"])["value"]
 
     def leakage(rows: pd.DataFrame, text: str, chosen: str) -> npt.NDArray[np.float64]:
@@ -281,7 +282,7 @@ def _own_text(wrong: pd.DataFrame, options: pd.DataFrame, benchmark: Benchmark) 
 
 
 def _mean(quantity: str, rows: pd.DataFrame, column: str, alpha: float) -> Row:
-    """The mean over items of the mean of each."""
+    """Return the mean over items of each item's mean."""
     values = rows.groupby("item_id")[column].mean().to_numpy(dtype=float)
     if len(values) == 0:
         return _none(quantity, "no item has two such answers")

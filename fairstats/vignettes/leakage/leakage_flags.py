@@ -1,4 +1,4 @@
-"""The variants whose added text points most to one option, for a person to look at."""
+"""Variants with added text that points most strongly to one option, for a person to check."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from fairstats.vignettes.text.added_text import added_text
 from fairstats.vignettes.text.words import content_stems, stem, word_spans
 
 _ROUNDING = 1e-6
-# A passage is shown up to so many characters.
+# Maximum number of characters shown of a passage.
 _SHOWN = 300
 
 
 def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 100) -> pd.DataFrame:
-    """The variants that point most to one option, with the words and the passage that do.
+    """Return the variants that point most to one option, with the words and passage concerned.
 
     Parameters
     ----------
     vignettes : Vignettes
         The items with the text of all variants.
     measures : pandas.DataFrame
-        As `fairstats.vignettes.leakage.leakage_measures.leakage_measures` gives them.
+        As from `fairstats.vignettes.leakage.leakage_measures.leakage_measures`.
     most : int
-        At most so many.
+        Maximum number of rows.
 
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.findings.FLAG_COLUMNS`, what points most first. ``flag`` is ``names
-        the key`` or ``names a distractor`` where the variant brings in all of the option's words,
-        else ``points to the key`` or ``points to a distractor``. ``detail`` holds the option, the
-        words, and the added passage that has most of them: text of the vignettes.
+        `fairstats.vignettes.findings.FLAG_COLUMNS`, strongest first. ``flag`` is ``names the key``
+        or ``names a distractor`` if the variant adds all of the option's words, and ``points to the
+        key`` or ``points to a distractor`` if not. ``detail`` has the option, the words, and the
+        added passage with most of them: text of the vignettes.
 
     Raises
     ------
     ValueError
-        When `most` is negative.
+        If `most` is negative.
 
     Notes
     -----
     Sorted by the option's ``leakage_overlap`` minus the mean of the other options', then by the
-    same of ``leakage_tfidf``, then in the order of the items. Of several options with the same
-    overlap the one with the largest ``leakage_tfidf`` is shown. A variant that brings in no
-    option's word is not flagged, however like an option its text is in other words.
+    same for ``leakage_tfidf``, then in the order of the items. If several options have the same
+    overlap, the one with the largest ``leakage_tfidf`` is shown. A variant that adds no word of an
+    option is not flagged, however similar its text is to an option in other words.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def leakage_flags(vignettes: Vignettes, measures: pd.DataFrame, *, most: int = 1
     for name in wide:
         of_variant = table.groupby(level=variant, sort=False)[name]
         others = (of_variant.transform("sum") - table[name]) / (of_variant.transform("size") - 1)
-        # Of one option alone that can be pointed to, there are no others.
+        # If only one option can be pointed to, there are no others.
         table[f"{name} beyond"] = (table[name] - others.fillna(0.0)).round(9)
     by = ["leakage_overlap beyond", "leakage_tfidf beyond"]
     table = table[table["leakage_overlap"] > _ROUNDING].sort_values(

@@ -1,4 +1,4 @@
-"""Answer leakage: how far the text that a variant adds points to each of the item's options."""
+"""Answer leakage: how far a variant's added text points to each of the item's options."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from fairstats.vignettes.leakage.leakage_vectors import Embed, FloatArray, Space
 from fairstats.vignettes.measures import DISTRACTOR, KEY, MEASURE_COLUMNS, measures_frame
 from fairstats.vignettes.text.added_text import added_words
 
-#: The measures of how far an added text points to an option.
+#: Measures of how far an added text points to an option.
 LEAKAGE_MEASURES = (
     "leakage_overlap",
     "leakage_distinct",
     "leakage_tfidf",
     "leakage_embedding",
 )
-#: What follows a measure's name for the same of the added texts of all other items.
+#: Suffix of a measure for the same quantity over the added texts of all other items.
 BY_CHANCE = "_by_chance"
 
-# Cosines and shares that differ by less differ by floating point alone.
+# Smaller differences between cosines or shares are rounding error.
 _ROUNDING = 1e-6
-# So many added texts at a time are held against the options of all items.
+# Number of added texts that are compared with the options of all items at a time.
 _BLOCK = 200
 
 
 def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.DataFrame:
-    """How far the text that each variant adds points to each option.
+    """Measure how far each variant's added text points to each option.
 
     Parameters
     ----------
     vignettes : Vignettes
         The items with the text of all variants.
     embed : callable, optional
-        Turns n texts into n vectors of length 1; without it no ``leakage_embedding`` is measured.
+        Maps n texts to n vectors of length 1; without it, ``leakage_embedding`` is not measured.
 
     Returns
     -------
     pandas.DataFrame
-        `fairstats.vignettes.measures.MEASURE_COLUMNS`; a row a variant, measure and option:
+        `fairstats.vignettes.measures.MEASURE_COLUMNS`, one row per variant, measure and option:
 
         ``leakage_overlap``
-            The share of the option's distinct content stems that the variant brings in: that stand
-            in it and nowhere in the neutral text. The denominator is all of the option's.
+            The share of the option's distinct content stems that are in the variant but not in the
+            neutral text. The denominator is all of the option's stems.
         ``leakage_distinct``
-            The same of the stems alone that no other option of the item has.
+            The same for stems that no other option of the item has.
         ``leakage_tfidf``, ``leakage_embedding``
             The cosine of the added passages with the option, minus that of the whole neutral text
             with the option.
@@ -60,49 +60,48 @@ def leakage_measures(vignettes: Vignettes, *, embed: Embed | None = None) -> pd.
             The cosine of the added passages alone; for the neutralized variant (attribute
             ``baseline``) that of the neutral text.
         each ``leakage_`` measure followed by ``_by_chance``
-            The mean of the same over the texts that the same group's variants of all *other* items
-            add, held against this item's options and neutral text.
+            The mean of the same over the texts added by the same group's variants of all *other*
+            items, compared with this item's options and neutral text.
         ``brings_in_overlap_by_chance``, ``names_overlap_by_chance``, and ``…_distinct_…``
-            The share of other items whose added text brings in any, or all, of these words of the
-            option. (The item's own: whether ``leakage_overlap`` is above 0, or 1.)
+            The share of other items with added text that has any, or all, of these words of the
+            option. (For the item itself: whether ``leakage_overlap`` is above 0, or 1.)
 
-        and, without an option, a row a variant:
+        and, without an option, one row per variant:
 
         ``pointing_overlap``, ``pointing_distinct``, ``pointing_tfidf``, ``pointing_embedding``
-            Whether the option that the text points to most is the key, where k options tie 1/k;
-            NaN where it points to none.
+            Whether the option that the text points to most is the key, with 1/k if k options tie;
+            NaN if it points to none.
         each of these followed by ``_by_chance``
-            Its mean over the added texts of the other items that point to any.
+            Its mean over the added texts of the other items that point to any option.
         ``new_words``
-            How many distinct content stems the variant brings in.
+            Number of distinct content stems that the variant adds.
 
     Notes
     -----
-    `fairstats.vignettes.text.added_text` finds what is added: ``leakage_overlap`` is of
-    `added_words`, the other measures are of the passages of `added_text`, taken together as one
-    text. A variant that adds nothing points nowhere: its measures are 0, also those of chance.
-    An option without a content word, such as "All of the above" or "↑ ↓", can have no word in
-    common with a text; its values are NaN, and it is none that a text could point to. Words
-    that several options share ("high sodium", "high chloride") count for each of them, so that
-    a text that names a distractor brings in words of the key; ``leakage_distinct`` leaves them
-    out. It is NaN for an option that has no word of its own. Of an option that is contained in
-    another the longer one gets the smaller share, so that a text that says no more than the
-    shorter points to the shorter.
+    `fairstats.vignettes.text.added_text` detects additions. ``leakage_overlap`` uses `added_words`;
+    the other measures use the passages of `added_text`, joined into one text. A variant that adds
+    nothing points nowhere: its measures are 0, including those by chance. An option without a
+    content word, such as "All of the above" or "↑ ↓", cannot share a word with a text. Its values
+    are NaN, and no text can point to it. Words shared by several options ("high sodium", "high
+    chloride") count for each of them, so a text that names a distractor also adds words of the key.
+    ``leakage_distinct`` leaves such words out. It is NaN for an option without any unique word. If
+    one option is contained in another, the longer one gets the smaller share. So a text with no
+    more than the shorter option's words points to the shorter one.
 
     tf-idf is that of scikit-learn, ``tf * (ln((1 + n) / (1 + df)) + 1)`` of content stems, scaled
-    to length 1. The n documents that df counts are the benchmark's items, of each the neutral text
-    with the options; no variant is among them, or a word would weigh less the more often it is
-    added.
+    to length 1. The n documents counted in df are the benchmark's items, each with its neutral text
+    and options. Variants are not included, because a word would then get less weight the more often
+    it is added.
 
-    What chance gives is computed over all pairs of items, without a draw. It has all that makes a
-    text of this group look like an option without regard to the item: its length, its words of
-    medicine, options that are short or of common words. It does not hold the topic of the item
-    fixed: that is what the subtraction of the neutral text is for, and the comparison of two groups
-    of one item, in which the neutral text cancels.
+    The chance values are computed over all pairs of items, without sampling. They reflect
+    everything that makes a text of this group resemble an option regardless of the item: its
+    length, its medical words, and options that are short or have common words. They do not hold the
+    topic of the item fixed. Two other comparisons do: the subtraction of the neutral text, and the
+    comparison of two groups of one item, in which the neutral text cancels.
 
-    All measures are of words and topics. None sees whether a word is negated ("no sign of …"), what
-    is doubted, or a hint without a common word; ``leakage_embedding`` sees some of the last. The
-    group's own words count as what they spell ("white" points to "White matter").
+    All measures use words and topics. They do not detect negation ("no sign of …"), doubt, or a
+    hint without a common word; ``leakage_embedding`` detects some of the last. The group's words
+    count as spelled ("white" points to "White matter").
 
     Examples
     --------
@@ -159,11 +158,11 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Compared:
-    """What the texts of a group point to: each its own item's options, and all others'."""
+    """How far a group's texts point to their items' options, and to those of all others."""
 
     own: FloatArray  # (n, k)
     pointing: FloatArray  # (n,)
-    by_chance: FloatArray  # (n, k), means over the other items' texts
+    by_chance: FloatArray  # (n, k), means over the other items' texts.
     brings_in_by_chance: FloatArray
     names_by_chance: FloatArray
     pointing_by_chance: FloatArray  # (n,)
@@ -183,7 +182,7 @@ def _compare(texts: Any, options: Any, asked: _Asked) -> _Compared:
         items_here = texts_here + start
         own[rows] = scores[texts_here, items_here]
         pointing[rows] = shares[texts_here, items_here]
-        # The item's own text is none of the others'.
+        # Exclude the item's text from the others' mean.
         scores[texts_here, items_here] = 0.0
         pointed[texts_here, items_here] = False
         total += scores.sum(axis=0)
@@ -197,7 +196,7 @@ def _compare(texts: Any, options: Any, asked: _Asked) -> _Compared:
 
 
 def _pointing(scores: FloatArray, asked: _Asked) -> FloatArray:
-    """The key's share of the first place, of each text among each item's options."""
+    """Return the key's share of the first place, for each text among each item's options."""
     scores = np.where(asked.usable, scores, -np.inf)
     highest = scores.max(axis=2, keepdims=True)
     first = scores >= highest - _ROUNDING
@@ -210,7 +209,7 @@ def _pointing(scores: FloatArray, asked: _Asked) -> FloatArray:
 
 
 def _own(texts: Any, options: Any, asked: _Asked) -> FloatArray:
-    """Each text's products with its own item's options."""
+    """Return each text's products with its item's options."""
     n, k = asked.usable.shape
     found = [_dense(texts[[i]] @ options[i * k : (i + 1) * k].T).reshape(k) for i in range(n)]
     return np.array(found).reshape(n, k)
@@ -224,7 +223,7 @@ def _dense(product: Any) -> FloatArray:
 def _measured(
     space: Space, found: _Compared, baseline: FloatArray, adds: npt.NDArray[np.bool_]
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """The measures of each option, and those of each variant."""
+    """Return the measures of each option, and those of each variant."""
     leakage, pointing = f"leakage_{space.name}", f"pointing_{space.name}"
     of_options = {
         leakage: np.where(adds, found.own - baseline, 0.0),
@@ -260,7 +259,7 @@ def _rows(
     tables = [
         options.assign(
             measure=name,
-            # An option that no text could point to has no value.
+            # An option that no text can point to has no value.
             value=np.where(asked.usable, values, np.nan).ravel(),
         )
         for name, values in of_options.items()

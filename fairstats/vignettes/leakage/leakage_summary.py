@@ -1,4 +1,4 @@
-"""What the measures of answer leakage say of each group, and of each pair of groups."""
+"""Summaries of answer leakage for each group, and for each pair of groups."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fairstats.vignettes.measures import DISTRACTOR, KEY
 
 ASPECT = "leakage"
 
-# How far an option's value can be from another's: shares and cosines of counts lie in [0, 1],
-# cosines of vectors in [-1, 1]; where the neutral text is subtracted that can double.
+# Largest difference between two options' values. Shares and cosines of counts are in [0, 1], and
+# cosines of vectors in [-1, 1]. Subtracting the neutral text can double the range.
 _LARGEST = {
     "leakage_overlap": 1.0,
     "leakage_distinct": 1.0,
@@ -43,7 +43,7 @@ _UNEQUAL = "the mean over several distractors, so one named distractor counts le
 def leakage_findings(
     measures: pd.DataFrame, benchmark: Benchmark, *, alpha: float = 0.05
 ) -> pd.DataFrame:
-    """How far the added text points to the key or to distractors, by group and pair.
+    """Estimate how far the added text points to the key or to distractors, by group and pair.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def leakage_findings(
         From `fairstats.vignettes.leakage.leakage_measures.leakage_measures`; other measures are
         ignored.
     benchmark : Benchmark
-        What declares the attributes, groups and pairs.
+        Declares the attributes, groups and pairs.
     alpha : float
         1 − confidence level.
 
@@ -59,74 +59,74 @@ def leakage_findings(
     -------
     pandas.DataFrame
         `fairstats.vignettes.findings.FINDING_COLUMNS`, aspect ``leakage``, ``measure`` one of
-        `fairstats.vignettes.leakage.leakage_measures.LEAKAGE_MEASURES`. Of each group, with ``n``
+        `fairstats.vignettes.leakage.leakage_measures.LEAKAGE_MEASURES`. For each group, with ``n``
         items:
 
         ``key``, ``distractors``
-            The mean of the measure of the key, and of the mean over an item's distractors.
+            The mean of the measure for the key, and of its mean over an item's distractors.
         ``advantage``
-            The mean of the key's minus the distractors', with the test of 0.
+            The mean of the key's value minus the distractors', with the test of 0.
         ``advantage by chance``, ``advantage beyond chance``
-            The same of the added texts of all other items, and what is left, with the test of 0.
+            The same for the added texts of all other items, and the difference, with the test of 0.
         ``points to the key``, ``points to the key by chance``
-            The share of items in which the option that the text points to most is the key (ties
-            shared), of those in which it points to any; tested against 1 / number of options. By
-            chance: of the added texts of other items.
+            The share of items with the key as the option that the text points to most (ties are
+            split), among items with a text that points to any option; tested against 1 / number of
+            options. By chance: the same for the added texts of other items.
         ``points to an option``
-            The share of items in which the text points to any.
+            The share of items with a text that points to any option.
 
-        of ``leakage_overlap`` and ``leakage_distinct``, as shares of variants:
+        for ``leakage_overlap`` and ``leakage_distinct``, as shares of variants:
 
         ``brings in a word of the key``, ``… of a distractor``, ``… of any distractor``
-            ``a distractor`` is the mean over an item's distractors, to be held against the key;
-            ``any distractor`` has as many chances as there are distractors.
+            ``a distractor`` is the mean over an item's distractors, comparable with the key; ``any
+            distractor`` has as many chances as there are distractors.
         ``names the key``, ``names a distractor``, ``names any distractor``
-            The same of all the option's words, none of which stands in the neutral text.
-        of both, ``… the key by chance``, ``… a distractor by chance``
+            The same for all of the option's words, none of which is in the neutral text.
+        for both, ``… the key by chance``, ``… a distractor by chance``
 
-        and of each pair, group a minus group b:
+        and for each pair, group a minus group b:
 
         ``advantage difference``, ``advantage difference beyond chance``
             The mean of an item's difference in advantage, with the test of 0.
         ``key difference``, ``distractors difference``
-            The two that the first is made of: whether one text says more of the key, or the other
-            more of the distractors.
+            The two components of the first: whether one text points more to the key, or the other
+            more to the distractors.
         each of these three with ``at equal length``
-            The same where both texts bring in as many new words
+            The same if both texts add equally many new words
             (`fairstats.vignettes.leakage.equal_length`).
 
-        The neutral text itself stands under attribute ``baseline`` with the quantity ``advantage
-        of the neutral text``: what the comparison with it takes away.
+        The neutral text is listed under attribute ``baseline`` with the quantity ``advantage of the
+        neutral text``, which the comparison with it subtracts.
 
     Notes
     -----
-    Intervals and p-values are of a mean over items (Student's t, paired for two groups), those of
-    values from 0 to 1 by the bootstrap without a seed, those of counts Wilson's. They treat items
-    as independent, and are not adjusted for their number. Figures "by chance" are means over all
-    pairs of items and have no error of their own; that they rest on the same texts is small
-    against the spread over items.
+    Intervals and p-values are for a mean over items (Student's t, paired for two groups). For
+    values from 0 to 1 they are from the bootstrap without a seed, and for counts Wilson's. They
+    treat items as independent, and are not adjusted for their number. Estimates "by chance" are
+    means over all pairs of items and have no standard error. Their dependence on the same texts is
+    small compared with the variation over items.
 
-    What each figure can be read for:
+    How to interpret each estimate:
 
-    - ``advantage difference`` compares two texts on the same item, options and neutral text: what
-      an option has in common with the case, how long or common its words are, and how close the
-      topic is to the key cancel. The length of the texts does not: a longer one brings in more
-      words, of key and distractors alike. ``beyond chance`` takes that away as far as it is the
-      same for all items; ``at equal length`` by regression.
-    - ``advantage beyond chance`` is of one group. A text that only keeps to the item's topic may
-      be closer to the key than to distractors, and other items' texts keep to other topics;
-      ``advantage of the neutral text`` says whether these cases have such a tendency. Where the
-      texts of both groups say as much of the key, at equal length too, what they say of it may be
-      the topic, and what sets them apart is what is said of the distractors.
-    - Where options share words, a text that names a distractor brings in words of the key too;
-      ``leakage_distinct`` is of the words that tell the options apart.
-    - The scale is not symmetric. A text that names the key has an advantage of 1, one that names
-      one of three distractors of −1/3. Leakage to the key and to a distractor are compared by
-      ``points to the key`` and ``names …``, not by two advantages.
-    - The figures describe the texts that were kept. Where variants were selected by a model's
+    - ``advantage difference`` compares two texts on the same item, options and neutral text. Three
+      properties cancel: what an option has in common with the case, how long or common its words
+      are, and how close the topic is to the key. The length of the texts does not cancel: a longer
+      text adds more words, of key and distractors equally. ``beyond chance`` removes this as far as
+      it is the same for all items, and ``at equal length`` removes it by regression.
+    - ``advantage beyond chance`` is for one group. A text that only keeps to the item's topic may
+      be closer to the key than to distractors, and other items' texts have other topics.
+      ``advantage of the neutral text`` shows whether these cases have such a tendency. If the texts
+      of both groups point equally to the key, also at equal length, this may be due to the topic.
+      The difference between them is then in the distractors.
+    - If options share words, a text that names a distractor also adds words of the key.
+      ``leakage_distinct`` uses only the words that distinguish the options.
+    - The scale is not symmetric. A text that names the key has an advantage of 1, and one that
+      names one of three distractors has −1/3. To compare leakage to the key and to a distractor,
+      use ``points to the key`` and ``names …``, not two advantages.
+    - The estimates describe the texts that were kept. If variants were selected by a model's
       answers, that model chose those that lead.
-    - Shared words are no proof that a reader takes a hint; a negated word counts, a paraphrase
-      without a shared word does not (``leakage_embedding`` sees some of these).
+    - Shared words do not prove that a reader takes a hint. A negated word counts; a paraphrase
+      without a shared word does not (``leakage_embedding`` detects some of these).
 
     Examples
     --------
@@ -186,14 +186,14 @@ def _names(
 
 
 def _by_item(measures: pd.DataFrame, measure: str, attribute: str, group: str) -> pd.DataFrame:
-    """Of each item with a key and a distractor that can be pointed to: both, and the advantage."""
+    """Return both values and the advantage, for items with a usable key and distractor."""
     own = measures[
         (measures["measure"] == measure)
         & (measures["attribute"] == attribute)
         & (measures["group"] == group)
     ].dropna(subset="value")
     key = own[own["role"] == KEY].set_index("item_id")["value"]
-    # The order of the items is that of the key's rows, whatever pandas sorts by.
+    # Items are in the order of the key's rows, independent of pandas' sorting.
     distractors = own[own["role"] == DISTRACTOR].groupby("item_id")["value"].mean()
     both = pd.DataFrame({"key": key, "distractors": distractors.reindex(key.index)}).dropna()
     return both.assign(advantage=both["key"] - both["distractors"])
@@ -207,7 +207,7 @@ def _of_group(
     beyond: pd.Series,
     alpha: float,
 ) -> Iterator[dict[str, Any]]:
-    """The figures of one group and measure."""
+    """Return the estimates of one group and measure."""
     overlap = measure in ("leakage_overlap", "leakage_distinct")
     largest = _LARGEST[measure]
     for role in ("key", "distractors"):
@@ -223,7 +223,7 @@ def _of_group(
 
 def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[dict[str, Any]]:
     shares = measures[measures["measure"] == measure].set_index("item_id")["value"]
-    # As many options as could be pointed to.
+    # The number of options that could be pointed to.
     options = measures[(measures["measure"] == measure.replace("pointing_", "leakage_"))]
     options = options.dropna(subset="value")
     with_key = options.loc[options["role"] == KEY, "item_id"]
@@ -243,7 +243,7 @@ def _pointing(measures: pd.DataFrame, measure: str, alpha: float) -> Iterator[di
 def _brought_in(
     measures: pd.DataFrame, measure: str, items: pd.Index, alpha: float
 ) -> Iterator[dict[str, Any]]:
-    """How often any, or all, of an option's words are brought in."""
+    """Return how often any, or all, of an option's words are added."""
     kind = measure.removeprefix("leakage_")
     own = measures[measures["measure"] == measure].dropna(subset="value")
     own = own[own["item_id"].isin(items)]
@@ -277,7 +277,7 @@ def _plain(values: pd.Series) -> float:
 
 
 def _level(values: pd.Series, largest: float, alpha: float) -> dict[str, Any]:
-    """A mean whose distance from 0 says nothing."""
+    """Return a mean for which distance from 0 has no meaning."""
     row = mean_row(values, largest, alpha)
     return row | {"p_value": float("nan"), "test": ""}
 

@@ -1,4 +1,4 @@
-"""Added texts and options as vectors whose products say how far a text points to an option."""
+"""Vectors of added texts and options; products measure how far a text points to an option."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from fairstats.vignettes.text.added_text import added_text, added_words
 from fairstats.vignettes.text.words import content_stems
 
 FloatArray = npt.NDArray[np.float64]
-#: Texts to vectors of length 1, shape (n, d).
+#: Maps texts to vectors of length 1, shape (n, d).
 Embed = Callable[[Sequence[str]], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Space:
-    """The vectors of one kind, of n items with k options.
+    """Vectors of one kind, for n items with k options.
 
     Parameters
     ----------
     name : str
         ``overlap``, ``distinct``, ``tfidf`` or ``embedding``.
     options : array of shape (n k, d), sparse or not
-        The first item's options, the second's …
+        The first item's options, then the second's, …
     texts : Mapping[(str, str), array of shape (n, d)]
-        What the variants of each attribute and group add.
+        The added text of each attribute's and group's variants.
     neutral : array of shape (n, d) or None
-        The neutral texts; None where the texts' vectors leave out what these say.
+        The neutral texts; None if the texts' vectors already exclude their words.
     adds : Mapping[(str, str), ndarray of bool, shape (n,)]
-        Whether each text adds anything.
+        Whether each text adds any words.
     usable : ndarray of bool, shape (n k,)
-        Whether an option has words that a text can have too.
+        Whether an option has words that a text can also have.
     """
 
     name: str
@@ -49,21 +49,21 @@ class Space:
 
 
 def spaces_of(vignettes: Vignettes, options: Sequence[str], embed: Embed | None) -> list[Space]:
-    """The spaces in which texts are held against options.
+    """Return the spaces in which texts are compared with options.
 
     Parameters
     ----------
     vignettes : Vignettes
-        n items, of k options each.
+        n items with k options each.
     options : sequence of str
         The n k options, item by item.
     embed : callable or None
-        Turns texts into vectors; None leaves out that space.
+        Maps texts to vectors; None leaves out that space.
 
     Returns
     -------
     list of Space
-        None for no item.
+        Empty without items.
     """
     items = vignettes.items
     if not items:
@@ -94,7 +94,7 @@ def spaces_of(vignettes: Vignettes, options: Sequence[str], embed: Embed | None)
 
 
 def _of_one_option(stems: Sequence[frozenset[str]], items: int) -> list[frozenset[str]]:
-    """Of each option's stems those that no other option of its item has."""
+    """Return the stems of each option that no other option of its item has."""
     per_item = len(stems) // items
     distinct = []
     for number, own in enumerate(stems):
@@ -110,7 +110,7 @@ def _overlap_space(
     neutral: Sequence[str],
     words: Mapping[tuple[str, str], Sequence[Sequence[str]]],
 ) -> Space:
-    """Products are the shares of these stems of an option that a text brings in."""
+    """Build a space with products that are the shares of an option's stems added by a text."""
     places = {found: place for place, found in enumerate(sorted(frozenset().union(*stems)))}
     per_item = len(stems) // len(neutral)
     shares = []
@@ -145,7 +145,7 @@ def _tfidf_space(
         for number, text in enumerate(neutral)
     ]
     every = [*documents, *(text for of in passages.values() for text in of)]
-    # Also the words that no document has: they are part of a text's length.
+    # Include words that are in no document: they contribute to a text's length.
     vocabulary = sorted({found for text in every for found in content_stems(text)})
     weigh = TfidfVectorizer(analyzer=content_stems, vocabulary=vocabulary or [""]).fit(documents)
     texts = {names: weigh.transform(of) for names, of in passages.items()}
@@ -160,7 +160,7 @@ def _embedding_space(
     passages: Mapping[tuple[str, str], Sequence[str]],
     embed: Embed,
 ) -> Space:
-    # Each text once; a text without words has no meaning, whatever vector the model gives it.
+    # Embed each text once. A text without words has no meaning, whatever vector the model returns.
     every = sorted({t for of in (neutral, options, *passages.values()) for t in of if t.strip()})
     vectors = np.asarray(embed(every), dtype=np.float64)
     vectors = np.vstack([vectors, np.zeros((1, vectors.shape[1]))])

@@ -1,4 +1,4 @@
-"""What each variant leaks of the key and of the distractors, from the table of measures."""
+"""Each variant's leakage of the key and of the distractors, from the table of measures."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.vignettes.measures import DISTRACTOR, KEY
 
-#: The measures of leakage that differences are adjusted for; others of like names are what chance
-#: alone gives, or the same of fewer words.
+#: The measures of leakage used for adjustment. Others with similar names are chance values, or for
+#: fewer words.
 ADJUSTED_FOR = ("leakage_overlap", "leakage_tfidf", "leakage_embedding")
-#: What names a variant in a table of measures, with the measure.
+#: Columns that identify a variant and measure in a table of measures.
 VARIANT = ("benchmark", "measure", "item_id", "attribute", "group")
 
 
 def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> pd.DataFrame:
-    """The measures of leakage of these benchmarks' demographic variants, one row an option.
+    """Return leakage measures of these benchmarks' demographic variants, one row per option.
 
     Raises
     ------
     InputError
-        Where there is none, or one appears twice.
+        If there are none, or duplicates.
     """
     own = measures[
         measures["measure"].isin(ADJUSTED_FOR)
@@ -43,24 +43,24 @@ def leakage_of_options(measures: pd.DataFrame, benchmarks: Collection[str]) -> p
 
 
 def leakage_of_variants(measures: pd.DataFrame, benchmarks: Collection[str]) -> pd.DataFrame:
-    """What each variant leaks: of the key, and of the distractor it leaks most of.
+    """Return each variant's leakage of the key, and of the distractor it leaks most.
 
     Parameters
     ----------
     measures : pandas.DataFrame
         `fairstats.vignettes.measures.MEASURE_COLUMNS`.
     benchmarks : collection of str
-        Of which benchmarks.
+        The benchmarks to include.
 
     Returns
     -------
     pandas.DataFrame
-        `VARIANT`, ``key`` and ``distractor``; NaN where an option's leakage is not defined.
+        `VARIANT`, ``key`` and ``distractor``; NaN if an option's leakage is undefined.
 
     Raises
     ------
     InputError
-        Where there is no measure of leakage of them, or one appears twice.
+        If there is no measure of their leakage, or a duplicate.
     """
     own = leakage_of_options(measures, benchmarks)
     largest = own.groupby([*VARIANT, "role"])["value"].max()

@@ -1,1 +1,1 @@
-"""Releasing what was built and reviewed as a benchmark, with its data card."""
+"""Release of a built and reviewed benchmark, with its data card."""

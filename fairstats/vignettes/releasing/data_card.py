@@ -1,7 +1,7 @@
-"""The data card of a release: what it is, how it was made and judged, in Markdown.
+"""The data card of a release: its content, construction and review, in Markdown.
 
-Every figure in it is computed from the files of the build and the review. Texts that come from
-outside are escaped, so that they are read as themselves.
+Every value in it is computed from the files of the build and the review. External texts are
+escaped, so that they are not interpreted as Markdown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairstats.vignettes.review.decisions import DECISIONS
 from fairstats.vignettes.review.figures import AFTER, BEFORE, of_all
 from fairstats.vignettes.review.rounds import Review
 
-#: The coefficients that the card shows; agreement.csv has all of them.
+#: The coefficients on the card; agreement.csv has all of them.
 COEFFICIENTS = {
     "percent": "Agreement",
     "gwet_ac1": "Gwet's AC1",
@@ -44,7 +44,7 @@ problem in the same dimension, it was rejected. If they disagreed, it was judged
 the anonymous judgements of the first round: it was then rejected if at least half reported a
 problem in any dimension. A text with fewer than two judgements is undecided. An edited text was
 judged as a new text. An item is released only if every variant of every attribute was accepted."""
-#: What of a build's settings shapes its variants, beside the models.
+#: The settings of a build that affect its variants, in addition to the models.
 _SETTINGS = ("generator", "rounds", "sees_options", "filter_ask", "limit")
 _LIMITS = (
     "The structural checks are rules about words. They miss cases without a rule and may be wrong.",
@@ -60,7 +60,7 @@ _JUDGED = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What a data card tells.
+    """The content of a data card.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class Facts:
     released : tuple of str
         Its items.
     stages : pandas.DataFrame
-        How many items each stage left.
+        Number of items left after each stage.
     tables : Mapping[str, pandas.DataFrame]
-        The release's tables by their files.
+        The release's tables by file.
     sources : Mapping[str, str]
-        What it was made from, with hashes.
+        The source files, with hashes.
     """
 
     review: Review
@@ -87,7 +87,7 @@ class Facts:
 
 
 def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
-    """The data card.
+    """Return the data card.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _made(facts: Facts) -> Iterator[str]:
 
 
 def _triggered(built: Built) -> Iterator[str]:
-    """How many variants led the answer the wanted way, round by round, as the build counted."""
+    """Return how many variants moved the answer as intended, by round, as counted by the build."""
     path = built.path / TRIGGERED
     rows = [record.fields for record in csv_records(path)] if path.is_file() else []
     if not rows:
@@ -300,13 +300,13 @@ def _estimate(row: pd.Series) -> str:
 
 
 def _short(value: float) -> str:
-    """Two decimals; what rounds to nothing has no sign."""
+    """Return two decimals, without a sign if rounded to 0."""
     text = decimal(value, 2)
     return text.lstrip(MINUS) if text == f"{MINUS}0.00" else text
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], align: str = "") -> str:
-    """A table of cells that are Markdown already."""
+    """Return a table of cells that are already Markdown."""
     heads = list(heads)
     marks = ["---:" if kind == "r" else "---" for kind in align.ljust(len(heads), "l")]
     lines = [heads, marks, *map(list, rows)]
@@ -314,5 +314,5 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], align: str = "")
 
 
 def _text(value: object) -> str:
-    """Any text on one line, read as itself."""
+    """Return any text on one line, escaped."""
     return escape_markdown(printable(" ".join(str(value).split())))

@@ -1,4 +1,4 @@
-"""What the file of a released benchmark declares: notes, and every model that took part."""
+"""The declaration of a released benchmark: notes, and every model that took part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.vignettes.review.decisions import ACCEPTED, EDITED
 from fairstats.vignettes.review.rounds import Review
 from fairstats.vignettes.rules.groups import ORIGINAL
 
-#: What a model of each stage had to do with what was selected.
+#: The role of each stage's model in the selection.
 _PART = {
     "filter": "decided which items were kept",
     "neutralize": "wrote neutral texts if the rules could not decide",
@@ -39,20 +39,20 @@ def declaration(
     decided: pd.DataFrame | None,
     sources: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the benchmark's file says.
+    """Return the content of the benchmark's file.
 
     Parameters
     ----------
     review : Review
         The review with its build.
     version : str
-        Of the set of variants.
+        The version of the set of variants.
     released : sequence of str
         The items.
     decided : pandas.DataFrame or None
-        What reviewers decided; None where nobody reviewed.
+        The reviewers' decisions; None without a review.
     sources : Mapping[str, str]
-        The files that the release was made from, with their hashes.
+        The source files of the release, with their hashes.
     """
     built = review.built
     declared = built.declared
@@ -94,7 +94,7 @@ def declaration(
 
 
 def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
-    """Every model that took part in what became of the items, with its part.
+    """Return every model that affected which items were kept, with its role.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def selected_on(declared: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_substitution(declared: Mapping[str, Any]) -> bool:
-    """Whether only the words for a group were put in, without a background."""
+    """Return whether only the words for a group were inserted, without a background."""
     return declared.get("generator") == "substitute"
 
 
 def took_part(agent: Mapping[str, Any]) -> bool:
-    """Whether a stage has a model and asked it: an endpoint that is null was never asked."""
+    """Return whether a stage has a model and queried it: a null endpoint was never queried."""
     asked = agent.get("endpoint", "unknown") is not None
     return agent.get("model") not in (None, "", "none") and asked
 
@@ -149,5 +149,5 @@ def _baseline() -> dict[str, Any]:
 
 
 def source_items(built: Built) -> int:
-    """How many items the build began with."""
+    """Return the number of items at the start of the build."""
     return len({str(one["item_id"]) for one in built.filtered} | {*built.items})

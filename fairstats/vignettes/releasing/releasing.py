@@ -1,4 +1,4 @@
-"""Release a built and reviewed benchmark: items, declaration, data card, and hashes of it all."""
+"""Release a built and reviewed benchmark: items, declaration, data card and hashes."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ CARD, MANIFEST, SUMS = "README.md", "manifest.json", "SHA256SUMS"
 
 @dataclass(frozen=True)
 class Released:
-    """What was released.
+    """Result of a release.
 
     Parameters
     ----------
     path : Path
         The benchmark's file, for ``fairstats collect --benchmark``.
     items, variants : int
-        How many items were written, and in how many variants each.
+        Number of items written, and of variants of each.
     stages : pandas.DataFrame
-        How many items each stage left, `fairstats.vignettes.releasing.stages.STAGE_COLUMNS`.
+        Number of items left after each stage, `fairstats.vignettes.releasing.stages.STAGE_COLUMNS`.
     """
 
     path: Path
@@ -66,19 +66,20 @@ def release_vignettes(
     out: str | os.PathLike[str],
     unreviewed: bool = False,
 ) -> Released:
-    """Release the items of which reviewers accepted every variant.
+    """Release the items with every variant accepted by reviewers.
 
     Parameters
     ----------
     folder : path
-        What ``fairstats vignettes run`` wrote and ``fairstats vignettes review`` added to.
+        The output of ``fairstats vignettes run``, with the review by ``fairstats vignettes
+        review``.
     version : str
-        The version of the set of variants, which answers will name.
+        The version of the set of variants, to be named in answers.
     out : path
         The folder for the release.
     unreviewed : bool
-        Release every item of which the build kept every variant, though nobody has judged them;
-        title, notes and data card say so.
+        Release every item with all variants kept by the build, without a review; title, notes and
+        data card state this.
 
     Returns
     -------
@@ -93,9 +94,9 @@ def release_vignettes(
 
     Notes
     -----
-    An item is released only if all variants of all attributes were accepted, as they were or as
-    they were edited, so that every attribute is asked with the same items. The same folder and
-    version give the same bytes.
+    An item is released only if all variants of all attributes were accepted, with or without edits.
+    So every attribute is asked with the same items. The same folder and version give the same
+    bytes.
     """
     if not is_name(version):
         raise InputError(
@@ -118,7 +119,7 @@ def _release(folder: Path, version: str, out: Path, *, unreviewed: bool) -> Rele
     stages = stage_counts(built, without, reviewed=decided is not None)
     tables = _tables(review, decided, without, stages)
     sources = _sources(built)
-    # The declaration stands last, so that nothing is a benchmark before all of it is there.
+    # The declaration is last, so that an incomplete folder is not a benchmark.
     contents = {name: table_csv(table) for name, table in tables.items()}
     contents |= _beside(review, reviewed=decided is not None)
     contents[f"{built.name}.jsonl"] = item_lines(_line(review, item_id) for item_id in released)
@@ -158,7 +159,7 @@ def _nothing_left(built: Built, without: pd.DataFrame) -> InputError:
 
 
 def _beside(review: Review, *, reviewed: bool) -> dict[str, str]:
-    """What is given on as it is: ratings and rubric, and how answers went round by round."""
+    """Return files to include unchanged: ratings and rubric, and answers by round."""
     texts = {}
     if reviewed:
         texts = {
@@ -178,7 +179,7 @@ def _hashes(contents: Mapping[str, str]) -> dict[str, str]:
 
 
 def _decided(review: Review, *, unreviewed: bool) -> pd.DataFrame | None:
-    """What reviewers decided, or None where nobody has reviewed and that is wanted."""
+    """Return the reviewers' decisions, or None for an intended release without review."""
     judged = bool(review.edits) or any(one.ratings is not None for one in review.rounds)
     place = str(review.built.path)
     if unreviewed and judged:
@@ -208,7 +209,7 @@ def _line(review: Review, item_id: str) -> dict[str, Any]:
 def _tables(
     review: Review, decided: pd.DataFrame | None, without: pd.DataFrame, stages: pd.DataFrame
 ) -> dict[str, pd.DataFrame]:
-    """The tables of a release by their files."""
+    """Return the tables of a release by file."""
     tables = {"stages.csv": stages, "left_out.csv": without}
     if decided is None:
         return tables
@@ -233,7 +234,7 @@ def _rating_lines(ratings: pd.DataFrame) -> str:
 
 
 def _sources(built: Built) -> dict[str, str]:
-    """The files that the release was made from, with their hashes."""
+    """Return the source files of the release, with their hashes."""
     names = (BUILD, FILTERED, NEUTRALIZED_ITEMS, ITEMS, VARIANTS, ROUNDS, TRIGGERED)
     there = [name for name in names if (built.path / name).is_file()]
     return {name: file_sha256(built.path / name) for name in there}

@@ -1,4 +1,4 @@
-"""What became of every source item: how many each stage left, and why the others stayed out."""
+"""The outcome of every source item: how many each stage left, and why the others were left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 from fairstats._lib.problems import first_of
 from fairstats.vignettes.building.built_benchmark import Built
 
-#: The stages in order, and what an item that passed one has.
+#: The stages in order, and the property of an item that passed each.
 STAGES: Mapping[str, str] = {
     "source": "in the source",
     "filter": "filtered in",
@@ -24,20 +24,20 @@ LEFT_OUT_COLUMNS = ("item_id", "stage", "attribute", "group", "reason")
 
 
 def left_out(built: Built, decisions: pd.DataFrame | None) -> pd.DataFrame:
-    """Why each item that is not released is not: by the first stage that it did not pass.
+    """Return why each unreleased item was left out: the first stage that it did not pass.
 
     Parameters
     ----------
     built : Built
-        What was built.
+        The built benchmark.
     decisions : pandas.DataFrame or None
-        What reviewers decided; None where nobody reviewed.
+        The reviewers' decisions; None without a review.
 
     Returns
     -------
     pandas.DataFrame
-        `LEFT_OUT_COLUMNS`, a row an item, and from the stage *generate* on one for each variant
-        that is at fault. A released item has none.
+        `LEFT_OUT_COLUMNS`, one row per item, and from the stage *generate* on one per failed
+        variant. Released items have no rows.
     """
     at_fault: dict[str, list[tuple[str, str, str]]] = {}
     if decisions is not None:
@@ -67,12 +67,12 @@ def left_out(built: Built, decisions: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def stage_counts(built: Built, without: pd.DataFrame, *, reviewed: bool) -> pd.DataFrame:
-    """How many items passed each stage, and how many it left out.
+    """Count the items that passed each stage, and those it left out.
 
     Returns
     -------
     pandas.DataFrame
-        `STAGE_COLUMNS`, a row a stage; without a review there is no row of it.
+        `STAGE_COLUMNS`, one row per stage; without a review, it has no row.
     """
     stages = [stage for stage in STAGES if reviewed or stage != REVIEW_STAGE]
     lost = without.drop_duplicates("item_id")["stage"].value_counts()

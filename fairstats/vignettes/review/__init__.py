@@ -1,1 +1,1 @@
-"""Reviewing what was built: tasks for reviewers, their judgements, the decisions."""
+"""Review of a built benchmark: tasks for reviewers, judgements, decisions."""

@@ -1,13 +1,14 @@
-"""What reviewers decided of each variant, by one rule.
+"""Reviewers' decisions on each variant, by one rule.
 
-A text is judged once by reviewers who do not know of each other, and where they disagree once more,
-knowing what all of them said. It is accepted
+Reviewers first judge a text independently. If they disagree, they judge it once more, with all
+first judgements shown. It is accepted
 
 - the first time, where no reviewer reports a problem;
 - the second time, where for each dimension fewer than half report a problem;
 
-and otherwise rejected, but for the first time when they disagree: then it is open. A dimension in
-which all find a fault rejects at once. Fewer than two judgements decide nothing.
+and rejected in all other cases, except after disagreement in the first round: it then stays open.
+If all report an error in a dimension, it is rejected at once. Fewer than two judgements decide
+nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from fairstats.vignettes.building.built_benchmark import Key
 from fairstats.vignettes.review.rounds import Review, Round
 
 ACCEPTED, EDITED, REJECTED, OPEN = "accepted", "edited", "rejected", "open"
-#: What reviewers can have decided of a variant. `EDITED` is accepted as somebody wrote it anew.
+#: Possible decisions on a variant. `EDITED` means accepted after a reviewer's rewrite.
 DECISIONS = (ACCEPTED, EDITED, REJECTED, OPEN)
-#: The columns of a table of decisions, in order. `round` is the one that decided, 0 where none
-#: has; `times` how often this text was judged; `faults` what found a fault, of how many, in it.
+#: Columns of a table of decisions, in order. `round` is the deciding round, 0 if there is none;
+#: `times` is how often this text was judged; `faults` is the number of reported errors, out of the
+#: number of judgements.
 DECISION_COLUMNS = (
     "item_id",
     "attribute",
@@ -37,17 +39,17 @@ DECISION_COLUMNS = (
     "judgements",
     "faults",
 )
-#: Judgements of a text below which nothing is decided: one reviewer agrees with everybody.
+#: Minimum number of judgements for a decision: a single reviewer cannot disagree.
 FEWEST = 2
 
 
 def decisions(review: Review) -> pd.DataFrame:
-    """What was decided of each variant that is reviewed.
+    """Return the decision on each variant under review.
 
     Returns
     -------
     pandas.DataFrame
-        `DECISION_COLUMNS`, a row a variant.
+        `DECISION_COLUMNS`, one row per variant.
     """
     found = [faults_of(one) for one in review.rounds]
     rows = [
@@ -61,7 +63,7 @@ def decisions(review: Review) -> pd.DataFrame:
 
 
 def faults_of(one: Round) -> dict[Key, tuple[int, dict[str, int]]]:
-    """The judgements of each variant in a round, and by dimension how many find a fault."""
+    """Return each variant's number of judgements in a round, and reported errors by dimension."""
     if one.ratings is None:
         return {}
     rubric = one.handed_out.rubric
@@ -80,7 +82,7 @@ def faults_of(one: Round) -> dict[Key, tuple[int, dict[str, int]]]:
 
 
 def disagreeing(judged: int, faults: Mapping[str, int]) -> list[str]:
-    """The dimensions in which some find a fault, and not all."""
+    """Return the dimensions in which some, but not all, report an error."""
     return [name for name, count in faults.items() if 0 < count < judged]
 
 

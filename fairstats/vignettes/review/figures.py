@@ -1,4 +1,4 @@
-"""How far reviewers agree, before and after consensus, and how long they took."""
+"""Agreement of reviewers before and after consensus, and their working time."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from fairstats.ratings.workload import workload
 from fairstats.vignettes.review.rounds import Review
 
 BEFORE, AFTER = "before", "after"
-#: The columns of the table of agreement: `stage` is before consensus, the first round alone, or
-#: after it, the last judgements of each variant.
+#: Columns of the table of agreement. `stage` is before consensus (only the first round), or after
+#: it (the last judgements of each variant).
 STAGE_COLUMNS = ("stage", *AGREEMENT_COLUMNS)
-#: The columns of the table of reviewers' work, a row a round and reviewer.
+#: Columns of the table of reviewers' work, one row per round and reviewer.
 WORK_COLUMNS = ("round", "rater_id", "rater_group", "asked", "judged", "timed", "hours")
 
 
 def agreement(review: Review, *, alpha: float = 0.05) -> pd.DataFrame:
-    """How far reviewers agree on whether a variant has a fault, before consensus and after it.
+    """Compute reviewers' agreement on whether a variant has an error, before and after consensus.
 
     Returns
     -------
     pandas.DataFrame
         `STAGE_COLUMNS`; the rows of `fairstats.rating_agreement`, in which the dataset is a
-        variant's attribute and group, and ``pooled`` for all. No row before anything was judged.
+        variant's attribute and group, or ``pooled`` for all. Empty before the first judgement.
     """
     tables = []
     for stage, ratings in ((BEFORE, _first(review)), (AFTER, last_judgements(review))):
@@ -38,7 +38,7 @@ def agreement(review: Review, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 def of_all(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows on all variants and all groups of reviewers together."""
+    """Return the rows for all variants and all groups of reviewers combined."""
     for column in ("dataset", "rater_group"):
         if POOLED in set(table[column]):
             table = table[table[column] == POOLED]
@@ -46,7 +46,7 @@ def of_all(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def last_judgements(review: Review) -> pd.DataFrame | None:
-    """The ratings of each variant in the last round in which anybody judged it."""
+    """Return the ratings of each variant in the last round with a judgement of it."""
     tables = []
     for one in review.rounds:
         if one.ratings is not None:
@@ -60,13 +60,13 @@ def last_judgements(review: Review) -> pd.DataFrame | None:
 
 
 def work(review: Review) -> pd.DataFrame:
-    """What each reviewer was asked for and did in each round.
+    """Return each reviewer's assigned and completed work in each round.
 
     Returns
     -------
     pandas.DataFrame
-        `WORK_COLUMNS`. ``hours`` are those of the ``timed`` judgements: a sheet takes no time, and
-        without one that does there is none.
+        `WORK_COLUMNS`. ``hours`` are those of the ``timed`` judgements. A sheet records no time;
+        without any timed judgement, ``hours`` is missing.
     """
     rows = []
     for one in review.rounds:

@@ -1,4 +1,4 @@
-"""Hand out the variants of a built benchmark to reviewers, and again where they disagree."""
+"""Assign the variants of a built benchmark to reviewers, and again after disagreement."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from fairstats.vignettes.review.rounds import Review, read_review, round_folder
 from fairstats.vignettes.review.subjects import said_of, subject_lines
 
 RUBRIC = "vignette_review"
-#: Reviewers of each variant.
+#: Number of reviewers per variant.
 REPLICATES = 4
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """Where a review stands, and what was handed out again.
+    """The state of a review, and the new assignment.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Consensus:
     assigned : Assigned or None
         The next round; None where no variants have to be judged again.
     notes : tuple of str
-        What to know before the forms go out.
+        Notes to read before sending out the forms.
     """
 
     decisions: pd.DataFrame
@@ -54,36 +54,37 @@ def assign_review(
     replicates: int | Mapping[str, int] = REPLICATES,
     seed: int = 1,
 ) -> Assigned:
-    """Hand out the variants that a build has kept, in ``review/round-1`` of its folder.
+    """Assign the variants kept by a build, in ``review/round-1`` of its folder.
 
     Parameters
     ----------
     folder : path
-        What ``fairstats vignettes run`` wrote.
+        The output of ``fairstats vignettes run``.
     raters : path
         CSV with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
     rubric : str or path
-        What is asked, of single texts.
+        The questions, on single texts.
     replicates : int or mapping
-        How many reviewers of each group judge a variant.
+        Number of reviewers of each group per variant.
     seed : int
         The same build, reviewers and seed give the same forms.
 
     Returns
     -------
     Assigned
-        As `fairstats.ratings.collection.assignment.assign` gives it.
+        As returned by `fairstats.ratings.collection.assignment.assign`.
 
     Raises
     ------
     InputError
-        When the build or the raters cannot be used, no item has all of its variants, fewer than two
-        reviewers would judge a variant, or the review was handed out before. Nothing is written.
+        If the build or the raters cannot be used, no item has all of its variants, fewer than two
+        reviewers would judge a variant, or the review was already assigned. Nothing is then
+        written.
 
     Notes
     -----
-    Variants of an item of which the build has not kept every variant are not handed out: it could
-    not be released, whatever reviewers say.
+    An item is not assigned if the build has not kept all of its variants: it could not be released
+    under any judgement.
     """
     review = read_review(read_built(Path(folder)))
     if review.rounds:
@@ -109,20 +110,21 @@ def next_round(
     seed: int = 1,
     dry_run: bool = False,
 ) -> Consensus:
-    """Hand out again what reviewers disagree on, and what was edited since it was judged.
+    """Assign variants again after disagreement, or if edited since they were judged.
 
     Parameters
     ----------
     folder : path
-        Of the build.
+        The folder of the build.
     raters : path, optional
-        Who judges now; by default those of the first round.
+        The reviewers of this round; by default those of the first round.
     incomplete : bool
-        Go on though judgements of the last round are missing: what has fewer than two stays out.
+        Continue even if judgements of the last round are missing; variants with fewer than two are
+        left out.
     seed : int
-        As for `assign_review`.
+        As in `assign_review`.
     dry_run : bool
-        Say where the review stands, and hand nothing out.
+        Report the state of the review, without assigning anything.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def next_round(
     Raises
     ------
     InputError
-        When nothing was handed out or taken in, or judgements are missing.
+        If nothing was assigned or imported, or judgements are missing.
     """
     folder = Path(folder)
     review = read_review(read_built(folder))
@@ -157,7 +159,7 @@ def next_round(
     said = said_of(last)
     with tempfile.TemporaryDirectory() as temporary:
         people = Path(raters) if raters is not None else _first_raters(review, Path(temporary))
-        # What was said of a text before it was edited is of another one.
+        # Judgements from before an edit are about another text.
         shown = {key: said[key] for key in again if last.texts.get(key) == review.text(key)}
         rubric = review.rounds[0].handed_out.rubric.path
         assigned = _handed_out(review, again, shown, people, rubric, facts["replicates"], seed)
@@ -165,7 +167,7 @@ def next_round(
 
 
 def to_judge_again(table: pd.DataFrame) -> list[Key]:
-    """The variants for the next round: texts judged once in disagreement, or edited since."""
+    """Return the variants for the next round: judged once with disagreement, or edited since."""
     disagree = (table["times"] == 1) & (table["judgements"] >= FEWEST)
     again = table[(table["decision"] == OPEN) & (disagree | (table["times"] == 0))]
     return list(again[["item_id", "attribute", "group"]].itertuples(index=False, name=None))
@@ -182,7 +184,7 @@ def _notes(review: Review, table: pd.DataFrame) -> Iterable[str]:
 
 
 def _first_raters(review: Review, folder: Path) -> Path:
-    """Those who judged first, as a file."""
+    """Return the first round's reviewers, as a file."""
     people = {
         str(row["rater_id"]): str(row["rater_group"])
         for row in review.rounds[0].handed_out.key.values()

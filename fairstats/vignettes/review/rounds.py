@@ -1,7 +1,7 @@
-"""The rounds of a review as a folder holds them: what was handed out, judged and edited.
+"""The rounds of a review in a folder: assignments, judgements and edits.
 
-``review/round-1`` is an assignment, ``review/ratings-1`` what was taken in of it and
-``review/edits-1.jsonl`` what was edited after it, up to the next round.
+``review/round-1`` is an assignment, ``review/ratings-1`` its imported judgements, and
+``review/edits-1.jsonl`` the edits made after it and before the next round.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from fairstats.vignettes.building.built_benchmark import Built, Key
 from fairstats.vignettes.building.folder import VARIANTS
 
 REVIEW = "review"
-#: The name of the files with a round's ratings and comments.
+#: File name of a round's ratings and comments.
 STEM = "review"
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A variant's text as a reviewer wrote it anew.
+    """A variant's text as rewritten by a reviewer.
 
     Parameters
     ----------
     key : tuple of str
         Item, attribute and group.
     round : int
-        After which round.
+        The preceding round.
     text, editor, why : str
-        The whole new text, by whom (a pseudonym) and what for.
+        The whole new text, its author (a pseudonym) and the reason.
     problems : tuple of str
-        What the rules for clinical content say of it.
+        Results of the rules for clinical content.
     """
 
     key: Key
@@ -62,9 +62,9 @@ class Round:
     tasks : Mapping[str, Key]
         The variant of each task.
     texts : Mapping[Key, str]
-        What reviewers saw of each variant.
+        The text shown to reviewers for each variant.
     ratings : pandas.DataFrame or None
-        What was taken in, in the normal form of ratings tables; None before anything was.
+        The imported ratings, in normal form; None before the import.
     comments : pandas.DataFrame
         ``task_id`` and ``comment``.
     """
@@ -78,23 +78,23 @@ class Round:
 
     @property
     def missing(self) -> int:
-        """How many judgements that were asked for are not there."""
+        """Return the number of assigned judgements that are missing."""
         there = 0 if self.ratings is None else len(judgements(self.ratings))
         return len(self.handed_out.key) - there
 
 
 @dataclass(frozen=True)
 class Review:
-    """A review, as far as it has come.
+    """A review and its rounds so far.
 
     Parameters
     ----------
     built : Built
-        What is reviewed.
+        The built benchmark.
     rounds : tuple of Round
         In order.
     edits : tuple of Edit
-        In order; the last of a variant counts.
+        In order; the last edit of a variant counts.
     """
 
     built: Built
@@ -103,22 +103,22 @@ class Review:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The variants that are reviewed: those of items of which all variants were kept."""
+        """Return the variants under review: those of items with all variants kept."""
         return tuple(key for item_id in self.built.complete for key in self.built.keys(item_id))
 
     def text(self, key: Key) -> str:
-        """A variant's text as it stands now."""
+        """Return a variant's current text."""
         edited = self.edited
         return edited[key].text if key in edited else self.built.variants[key].text
 
     @property
     def edited(self) -> dict[Key, Edit]:
-        """The last edit of each variant that was edited."""
+        """Return the last edit of each edited variant."""
         return {edit.key: edit for edit in self.edits}
 
 
 def judgements(ratings: pd.DataFrame) -> pd.DataFrame:
-    """A row a judgement that says something: its task and rater."""
+    """Return one row per non-empty judgement: its task and rater."""
     return ratings[ratings["value"].notna()][["task_id", "rater_id"]].drop_duplicates()
 
 
@@ -127,7 +127,7 @@ def round_folder(folder: Path, number: int) -> Path:
 
 
 def ratings_files(folder: Path, number: int) -> tuple[Path, Path]:
-    """The files of a round's ratings and comments."""
+    """Return the files of a round's ratings and comments."""
     of_round = folder / REVIEW / f"ratings-{number}"
     return of_round / f"{STEM}{RATINGS_SUFFIX}", of_round / f"{STEM}{COMMENTS_SUFFIX}"
 
@@ -137,17 +137,17 @@ def edits_file(folder: Path, number: int) -> Path:
 
 
 def dataset_of(key: Key) -> str:
-    """A variant's attribute and group as the dataset of its ratings, which are also pooled."""
+    """Return a variant's attribute and group as the dataset of its ratings (also pooled)."""
     return f"{key[1]}:{key[2]}"
 
 
 def read_review(built: Built) -> Review:
-    """Read the review of a built benchmark; one that has not begun has no round.
+    """Read the review of a built benchmark; one that has not begun has no rounds.
 
     Raises
     ------
     InputError
-        When a file of it was changed, or a text is not the one that reviewers saw.
+        If a file of it was changed, or a text differs from the one shown to reviewers.
     """
     rounds: list[Round] = []
     edits: list[Edit] = []
@@ -160,7 +160,7 @@ def read_review(built: Built) -> Review:
 
 
 def read_edits(folder: Path, number: int) -> list[Edit]:
-    """What was edited after a round."""
+    """Return the edits after a round."""
     path = edits_file(folder, number)
     if not path.is_file() or path.stat().st_size == 0:
         return []
@@ -210,7 +210,7 @@ def _round(built: Built, path: Path, number: int) -> Round:
 
 
 def _refuse_stale(review: Review) -> None:
-    """Refuse a text that was changed by no edit: what reviewers said is of another one."""
+    """Refuse a text that changed without an edit: the judgements are about another text."""
     built = review.built
     texts = {key: variant.text for key, variant in built.variants.items()}
     for one in review.rounds:

@@ -1,9 +1,9 @@
-"""What a reviewer sees of a variant, and the tasks of a round as an items file.
+"""The view of a variant for reviewers, and the tasks of a round as an items file.
 
-Shown are the neutral text with its options, of which the key is marked, since whoever judges
-whether an answer leaks has to know it; the variant; and when reviewers disagreed what all of them
-said, without names. Not shown are item, attribute and group by name, the direction that was asked
-for, and what the model of the validation answered.
+Reviewers see the neutral text with its options, and the variant. The key is marked, because it is
+needed to judge whether an answer leaks. After disagreement they also see all judgements, without
+names. They do not see the names of item, attribute and group, the intended direction, or the
+validating model's answer.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from fairstats.vignettes.review.rounds import Review, Round, dataset_of
 
 
 def subject_lines(review: Review, keys: Iterable[Key], said: Mapping[Key, str]) -> str:
-    """The tasks of a round as `fairstats.ratings.collection.subjects.read_subjects` reads them.
+    """Return a round's tasks in the form of `fairstats.ratings.collection.subjects.read_subjects`.
 
     Parameters
     ----------
     review : Review
-        Their texts.
+        The review with the texts.
     keys : iterable of Key
-        The variants to hand out.
+        The variants to assign.
     said : Mapping[Key, str]
-        What was said of some of them, to be shown.
+        Earlier judgements of some of them, to be shown.
     """
     lines = []
     for key in keys:
@@ -44,7 +44,7 @@ def subject_lines(review: Review, keys: Iterable[Key], said: Mapping[Key, str]) 
 
 
 def neutral_text(item: BuiltItem) -> str:
-    """The neutral vignette with its options, the key marked.
+    """Return the neutral vignette with its options, the key marked.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def neutral_text(item: BuiltItem) -> str:
 
 
 def said_of(one: Round) -> dict[Key, str]:
-    """What reviewers said of each variant in a round, without names and in no order of theirs."""
+    """Return reviewers' judgements of each variant in a round, without names or original order."""
     if one.ratings is None:
         return {}
     rubric = one.handed_out.rubric
@@ -75,7 +75,7 @@ def said_of(one: Round) -> dict[Key, str]:
         for question in rubric.questions:
             own = rows.loc[rows["dimension"] == question.dimension, "value"]
             lines.append(f"{question.label}: {_counted(own, question.choices)}")
-        # Sorted by what they say: nobody stands first.
+        # Sorted by content, so that the order does not identify reviewers.
         lines += [f"Comment: {' '.join(c.split())}" for c in sorted(comments.get(str(task_id), []))]
         found[one.tasks[str(task_id)]] = "\n".join(lines)
     return found

@@ -1,4 +1,4 @@
-"""Take in what reviewers handed in: judgements of a round, and texts that they edited."""
+"""Import reviewers' files: judgements of a round, and edited texts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ EDIT_COLUMNS = ("item_id", "attribute", "group", "text", "editor", "why")
 
 @dataclass(frozen=True)
 class TakenIn:
-    """What was taken in.
+    """Result of an import.
 
     Parameters
     ----------
     paths : tuple of Path
-        What was written.
+        The files written.
     notes : tuple of str
-        What is missing, and what the rules say of edited texts.
+        Missing judgements, and results of the rules for edited texts.
     """
 
     paths: tuple[Path, ...]
@@ -52,16 +52,16 @@ def import_review(
     *,
     edits: str | os.PathLike[str] | None = None,
 ) -> TakenIn:
-    """Take in judgements of the last round that was handed out, and edits of texts.
+    """Import judgements of the last assigned round, and edits of texts.
 
     Parameters
     ----------
     folder : path
-        Of the build.
+        The folder of the build.
     files : iterable of paths
-        Exports of forms and filled sheets, or folders of them; all that there are of this round.
+        Exports of forms and filled sheets, or folders of them; include all files of this round.
     edits : path, optional
-        CSV with `EDIT_COLUMNS`, a row a variant whose text was written anew.
+        CSV with `EDIT_COLUMNS`, one row per variant with a rewritten text.
 
     Returns
     -------
@@ -70,16 +70,16 @@ def import_review(
     Raises
     ------
     InputError
-        When nothing was handed out, a file cannot be used, a judgement that was taken in before is
-        not there any more or is another, or an edit is of no variant or loses the final sentence.
-        Nothing is written then.
+        If nothing was assigned, a file cannot be used, an earlier imported judgement is missing or
+        changed, or an edit is for an unknown variant or loses the final sentence. Nothing is then
+        written.
 
     Notes
     -----
-    Judgements may be added as they come, by naming all files again, until the next round is handed
-    out: it was made from them. So may edits, which replace those that were taken in after the
-    same round. What the rules for clinical content find in an edited text is noted, and for
-    reviewers to judge.
+    Judgements can be added as they arrive, by giving all files again, until the next round is
+    assigned, since that round is based on them. The same holds for edits, which replace those
+    imported after the same round. Results of the rules for clinical content in an edited text are
+    recorded for reviewers to judge.
     """
     review = read_review(read_built(Path(folder)))
     if not review.rounds:
@@ -117,7 +117,7 @@ def _take_in(review: Review, paths: list[Path]) -> tuple[list[Path], list[str]]:
                 message = "contains judgements that are missing from the files or differ from them"
                 remedy = "give all files of the round, or remove it to replace it by these files"
                 raise InputError([Problem(str(finals[0]), message, remedy)])
-        # Comments first: ratings without them could be taken for whole.
+        # Comments first: ratings without them could be mistaken for a complete import.
         new = {path.name: path for path in taken.paths}
         for final in reversed(finals):
             if final.name in new:
@@ -132,7 +132,7 @@ def _checked_edits(review: Review, path: Path) -> list[Edit]:
     (path,) = importable_files(path, None, (".csv",))
     problems: list[Problem] = []
     found: dict[Key, Edit] = {}
-    # Edits of this round are replaced: what they are compared with is the text before them.
+    # Edits of this round are replaced, so compare them with the text before them.
     number = review.rounds[-1].number
     earlier = Review(
         review.built, review.rounds, tuple(e for e in review.edits if e.round < number)

@@ -1,1 +1,1 @@
-"""Rules on the text of vignettes: what names a group, neutral wording, substitution."""
+"""Rules for the text of vignettes: group words, neutral wording, substitution."""

@@ -1,4 +1,4 @@
-"""The words that tell a demographic attribute, and what becomes of each in a neutral vignette."""
+"""Words that reveal a demographic attribute, and their replacements in a neutral vignette."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairstats._lib.resources import resource
 from fairstats.benchmarks.declaration import read_toml, refuse_unknown_keys
 from fairstats.vignettes.rules.pronouns import PRONOUN, is_pronoun
 
-#: Nouns for a person, before which an adjective like "white" speaks of a person.
+#: Nouns for a person; before them, an adjective like "white" describes a person.
 PERSON = (
     r"(?:patients?|persons?|people|individuals?|child(?:ren)?|infants?|newborns?|neonates?|bab(?:y|ies)"
     r"|toddlers?|adults?|adolescents?|teenagers?|students?|workers?|partners?|spouses?|siblings?"
@@ -20,30 +20,30 @@ PERSON = (
     r"|gentlem[ae]n|guys?|mothers?|fathers?|husbands?|wi(?:fe|ves)|(?:girl|boy)friends?|sons?"
     r"|daughters?|brothers?|sisters?)\b"
 )
-#: A few more adjectives may stand between: "a Black, otherwise healthy, 40-year-old patient".
+#: A few more adjectives may come between: "a Black, otherwise healthy, 40-year-old patient".
 _BETWEEN = (
     r"(?:,? (?!(?:blood|cells?|matter|and|or|with|to|the|a|an|in|on|of|for|by|from)\b)[\w-]+){0,3}?"
 )
 _BEFORE_PERSON = re.compile(rf"(?i){_BETWEEN},? {PERSON}(?! (?:cells?|chromatids?))")
 _AND = re.compile(r"(?i)(?:,| and| or|, or|, and) ")
-# "Daughter cells", "Sister Mary Joseph nodule": words of biology and names, and no relatives.
+# "Daughter cells", "Sister Mary Joseph nodule": words of biology and names, not relatives.
 _NO_RELATIVE = r"(?! (?:cells?|chrom\w+|nucle\w+|Mary|study)\b)"
-#: An abbreviation in capitals is none of these words: "MEN 2A", "MS".
+#: An abbreviation in capitals is not one of these words: "MEN 2A", "MS".
 _IN_CAPITALS = frozenset({"MEN", "SIR", "LAD", "MUM", "MOM", "SON", "SONS"})
 
 
 @dataclass(frozen=True)
 class Found:
-    """A word that tells an attribute.
+    """A word that reveals an attribute.
 
     Parameters
     ----------
     start, end : int
-        Its place in the text.
+        Its position in the text.
     word : str
-        As it stands there.
+        As written.
     attribute : str
-        What it tells of: ``sex``, ``race``, ``occupation`` ...
+        The attribute: ``sex``, ``race``, ``occupation`` ...
     """
 
     start: int
@@ -65,7 +65,7 @@ class Words:
 
 @lru_cache(maxsize=1)
 def demographic_words() -> dict[str, Words]:
-    """The words of every attribute, by its name."""
+    """Return the words of every attribute, by its name."""
     path = resource("data", "vignettes", "demographic_words.toml")
     tables = read_toml(path)
     for name, table in tables.items():
@@ -94,13 +94,13 @@ def _with_plurals(replace: dict[str, str]) -> dict[str, str]:
 
 
 def _pattern(words: Collection[str]) -> re.Pattern[str] | None:
-    # The longest first: of "south asian" and "asian" the first that fits is taken.
+    # The longest first: of "south asian" and "asian", the first match is used.
     ordered = "|".join(sorted(words, key=len, reverse=True))
     return re.compile(rf"(?i)(?<![\w-])(?:{ordered})(?!\w)") if words else None
 
 
 def is_before_person(text: str, end: int) -> bool:
-    """Whether the adjective that ends at this place stands before a noun for a person.
+    """Return whether the adjective that ends here precedes a noun for a person.
 
     Examples
     --------
@@ -119,14 +119,14 @@ def is_before_person(text: str, end: int) -> bool:
 
 @lru_cache(maxsize=1)
 def replaceable() -> re.Pattern[str]:
-    """Any word that has a neutral one: a relative, or a noun for a man or a woman."""
+    """Return the pattern of any word with a neutral form: a relative, or a man or woman."""
     words = [word for table in demographic_words().values() for word in table.replace]
     ordered = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     return re.compile(rf"(?i)(?<!\w)(?:{ordered})(?!\w)(?!-(?!in-law|year)){_NO_RELATIVE}")
 
 
 def neutral_word(word: str) -> tuple[str, str, str] | None:
-    """For a word: its attribute, what it becomes for the patient, and for anybody else."""
+    """Return a word's attribute, its neutral form for the patient, and that for anybody else."""
     for table in demographic_words().values():
         if neutral := table.replace.get(word.lower()):
             patient, _, other = neutral.partition("|")
@@ -135,24 +135,24 @@ def neutral_word(word: str) -> tuple[str, str, str] | None:
 
 
 def is_abbreviation(word: str, text: str) -> bool:
-    """Whether this is an abbreviation in capitals that is spelt like a word: "MEN" in "MEN 2A"."""
+    """Return whether this is an abbreviation in capitals spelt like a word: "MEN" in "MEN 2A"."""
     return word in _IN_CAPITALS and not text.isupper()
 
 
 def left_over(text: str, attributes: Collection[str] | None = None) -> list[Found]:
-    """Every word and pronoun of a text that tells a demographic attribute.
+    """Return every word and pronoun of a text that reveals a demographic attribute.
 
     Parameters
     ----------
     text : str
         A vignette that should be neutral.
     attributes : collection of str, optional
-        Look for the words of these only; by default of all.
+        Search only for the words of these; by default of all.
 
     Returns
     -------
     list of Found
-        In the order of the text.
+        In text order.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def left_over(text: str, attributes: Collection[str] | None = None) -> list[Foun
         if attributes is None or one.attribute in attributes:
             found.setdefault((one.start, one.end), one)
     ordered = sorted(found.values(), key=lambda one: (one.start, -one.end))
-    # A word inside a longer one that was found is told once: "homeless shelter" and "shelter".
+    # Report a word inside a longer match once: "homeless shelter" and "shelter".
     kept: list[Found] = []
     for one in ordered:
         if not kept or one.start >= kept[-1].end:
@@ -182,7 +182,7 @@ def _found(text: str) -> Iterator[Found]:
         yield Found(*title.span(), title.group(), "sex")
     for noun in replaceable().finditer(text):
         known = neutral_word(noun.group())
-        # "Aunt or uncle" names no sex.
+        # "Aunt or uncle" does not reveal a sex.
         both = re.compile(r"(?i)(?:aunts?|nieces?) or (?:uncle|nephew)s?\b")
         pair = any(b.start() <= noun.start() < b.end() for b in both.finditer(text))
         if known and not pair and not is_abbreviation(noun.group(), text):
@@ -195,10 +195,10 @@ def _found(text: str) -> Iterator[Found]:
         if table.drop:
             for word in table.drop.finditer(text):
                 before = is_before_person(text, word.end())
-                # "Male" and "female" tell a sex wherever they stand.
+                # "Male" and "female" reveal a sex in any position.
                 if before or table.attribute == "sex":
                     yield Found(*word.span(), word.group(), table.attribute)
 
 
-#: "Mr. Smith"; not "MS" nor "MR".
+#: "Mr. Smith", but not "MS" or "MR".
 TITLE = re.compile(r"\b(?:Mrs?|Ms|Miss)\b\.?(?= [A-Z])(?: [A-Z][\w-]*\.?)?")

@@ -1,4 +1,4 @@
-"""The changes of one text while they are collected, and the text that they make."""
+"""The changes of one text during processing, and the resulting text."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fairstats.vignettes.rules.substitute import put_in
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a text, or a place where the rules leave it to somebody else.
+    """One change of a text, or a place that the rules leave undecided.
 
     Parameters
     ----------
     start, end : int
-        Its place in the text as given.
+        Its position in the original text.
     old, new : str
-        What stood there and what stands there now: the same where it is undecided.
+        The old and the new text: the same if undecided.
     why : str
-        What the rule saw.
+        What the rule detected.
     undecided : bool
         Whether a model or a person has to decide.
     """
@@ -44,7 +44,7 @@ def applied(text: str, changes: Collection[Change]) -> str:
 
 
 class Edits:
-    """The changes of one text while they are collected; the first to claim a place keeps it."""
+    """The changes of one text during processing; the first change at a position is kept."""
 
     def __init__(self, text: str, attributes: Collection[str] | None) -> None:
         self.text = text
@@ -75,7 +75,7 @@ _ARTICLE = re.compile(r"(?i)(?<![\w.])(an?) $")
 
 
 def set_articles_right(edits: Edits) -> None:
-    """Set "a" and "an" right before a word that came there, and capitals where a word left."""
+    """Correct "a" and "an" before inserted words, and capitals after removed words."""
     text = edits.text
     changes = [c for c in edits.in_order() if not c.undecided]
     for change in changes:
@@ -86,7 +86,7 @@ def set_articles_right(edits: Edits) -> None:
             continue
         after = applied(text[change.end :], _moved(changes, change.end))
         words = re.split(r"[\s,.]", (change.new + after).lstrip())
-        if words[0] == "other":  # "a" and "other" become "another"
+        if words[0] == "other":  # "a" and "other" become "another".
             edits.put(article.start(1), change.start, article[1][0] + "n", "the article before it")
         elif words[0]:
             edits.put(*article.span(1), _article(article[1], words[0]), "the article before it")

@@ -1,4 +1,4 @@
-"""Say by rule of which items no sound variant can be made, and of which a model has to decide."""
+"""Decide by rule which items cannot have sound variants, and which need a model's decision."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from fairstats.vignettes.rules.screening import sex_specific_words
 
 @dataclass(frozen=True)
 class Decision:
-    """What the rules say of an item.
+    """The decision of the rules on an item.
 
     Parameters
     ----------
     action : {"keep", "exclude", "ask"}
         ``ask``: a model or a person has to decide.
     reason : str
-        A plain sentence that names the word found; empty where the item is kept.
+        A plain sentence that names the matching word; empty if the item is kept.
     rule : str
         ``image``, ``no_patient``, ``dependent_diagnosis``, ``option_names_group`` or
-        ``several_patients``; empty where the item is kept.
+        ``several_patients``; empty if the item is kept.
     """
 
     action: Literal["keep", "exclude", "ask"]
@@ -41,7 +41,7 @@ class Decision:
     rule: str = ""
 
 
-#: What benchmarks call their attributes, and by what name the lists here know them.
+#: Benchmarks' names for attributes, and the corresponding names in the lists here.
 _ALIASES = {
     "gender": "sex",
     "ethnicity": "race",
@@ -54,7 +54,7 @@ _ALIASES = {
     "occupation": "ses",
     "education": "ses",
 }
-#: Which words of options name a group of a varied attribute.
+#: Word lists for options that name a group of a varied attribute.
 _WORDS_OF = {
     "sex": ("sex",),
     "race": ("race", "origin"),
@@ -66,20 +66,22 @@ _WORDS_OF = {
 def filter_by_rules(
     item: Item, *, attributes: Collection[str] = ("race", "sex", "ses")
 ) -> Decision:
-    """Say whether variants of an item can be sound, as far as rules can tell.
+    """Decide whether variants of an item can be sound, as far as rules can.
 
     Parameters
     ----------
     item : Item
-        Of which the original is read, or else the neutralized vignette, and the options.
+        The options are used, with the original text, or the neutralized vignette if there is no
+        original.
     attributes : collection of str
-        What the benchmark varies: ``sex`` or ``gender``, ``race`` or ``ethnicity``, ``ses``,
-        ``religion``, ``sexual_orientation``, ... A crossing, as ``race_gender``, is both.
+        The attributes that the benchmark varies: ``sex`` or ``gender``, ``race`` or ``ethnicity``,
+        ``ses``, ``religion``, ``sexual_orientation``, ... A crossing, e.g. ``race_gender``, counts
+        as both.
 
     Returns
     -------
     Decision
-        The first rule that excludes the item, or else the first that leaves it to a model, or else
+        The first rule that excludes the item. If none does, the first that leaves it to a model, or
         ``keep``.
 
     Examples
@@ -210,6 +212,6 @@ def _options(item: Item, varied: set[str]) -> Iterator[Decision]:
             reason = f'Option {letter} names a group: "{named[0]}".'
             yield Decision("exclude", reason, "option_names_group")
         elif found:
-            # The options are not rewritten, so that the pronoun would stay in every variant.
+            # The options are not rewritten, so the pronoun would stay in every variant.
             reason = f'Option {letter} tells a sex by a pronoun: "{found[0].word}".'
             yield Decision("ask", reason, "option_names_group")

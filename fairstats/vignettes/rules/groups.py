@@ -1,4 +1,4 @@
-"""Read which groups variants are written for, and the words that name them."""
+"""Read the groups for which variants are written, and the words that name them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Attribute, read_toml, refuse_unknown_keys, unknown_keys
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, POOLED
 
-#: The variants that items come with.
+#: The variants that items already have.
 ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The attributes to write variants for.
+    """The attributes for which variants are written.
 
     Parameters
     ----------
     attributes : tuple of Attribute
-        As the benchmark declares them, without the baseline.
+        As declared by the benchmark, without the baseline.
     words : Mapping[str, str]
-        What is put into the text for each group, by the group's name.
+        The text inserted for each group, by the group's name.
     sex_specific : bool
-        Whether one of them is unsound for items on what only one sex has.
+        Whether one of them is unsound for items on sex-specific conditions.
     minimum_age : float
         The age in years below which one of them is unsound.
     """
@@ -45,7 +45,7 @@ def load_groups(path: Path) -> Groups:
     Raises
     ------
     InputError
-        When there is no such file, or it lacks or contradicts what it has to declare.
+        If there is no such file, or it lacks required declarations or contradicts itself.
     """
     declared = read_toml(path)
     refuse_unknown_keys(declared, ("attributes",), path)
@@ -69,7 +69,7 @@ def load_groups(path: Path) -> Groups:
         crosses = tuple(table.get("crosses", ()))
         if crosses:
             first, second = (attributes[other] for other in crosses)
-            # The reference of each stands first, so that the crossing's own does.
+            # The reference of each comes first, so that the crossing's reference does too.
             cells = list(itertools.product(_reference_first(first), _reference_first(second)))
             levels = {"_".join(cell): cell for cell in cells}
             words |= {group: " ".join(words[level] for level in levels[group]) for group in levels}
@@ -104,7 +104,7 @@ _KEYS = ("label", "groups", "reference", "crosses", "sex_specific", "minimum_age
 
 
 def _faults(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with the declared attributes: (key, message, remedy)."""
+    """Return errors in the declared attributes: (key, message, remedy)."""
     if not tables:
         yield "attributes", "is missing", "see data/substitutions/cpv.toml"
     seen = {ORIGINAL, NEUTRALIZED}

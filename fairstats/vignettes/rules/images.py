@@ -1,4 +1,4 @@
-"""Tell whether a question cannot be answered without an image that its text does not hold."""
+"""Detect questions that cannot be answered without an image."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LOOKED_AT = (
 )
 _SHOWN = r"(?:shown|seen|depicted|displayed|provided|given|attached|presented|available)"
 _FOLLOWS = r"(?:below|above|here|in (?:the )?(?:image|figure|exhibit))"
-#: Each says for sure that something has to be looked at.
+#: Each of these definitely refers to an image.
 _NEEDED = re.compile(
     "(?i)"
     + "|".join(
         (
-            # "An ECG is shown."; "a smear was made and is shown below"
+            # "An ECG is shown."; "a smear was made and is shown below".
             rf"\b{_PICTURE}\b(?: [\w-]+){{0,8}}? (?:is|are) (?:shown|depicted|displayed|attached)"
             r"(?= ?[.,;(?]|$)",
             rf"\b{_PICTURE}\b(?: [\w-]+){{0,8}}? (?:is|are) {_SHOWN} {_FOLLOWS}",
@@ -37,13 +37,13 @@ _NEEDED = re.compile(
         )
     )
 )
-#: May say so: a test "is shown" whose result the text may tell or not.
+#: These may refer to an image: a test "is shown", with or without its result in the text.
 _MAYBE = re.compile(
     r"(?i)\b(?:is|are) shown\b(?! (?:to|how|that)\b)"
     r"|\b(?:the|this) (?:photograph|exhibit|picture)\b"
     r"|(?<!of )\bthe following (?:image|ECG|EKG|tracing|radiograph)\b"
 )
-# "Laboratory values are shown below:" and then the values.
+# "Laboratory values are shown below:", followed by the values.
 _VALUES = re.compile(r"(?i)(?: below| above| here)?[.:]?\s*[\s\S]{0,200}?\d")
 _LABORATORY = re.compile(
     r"(?i)\b(?:lab(?:orator(?:y|ies))?|values?|results?|studies|tests?|counts?|panel|table|analysis"
@@ -52,7 +52,7 @@ _LABORATORY = re.compile(
 
 
 def needed_image(text: str) -> tuple[str, bool] | None:
-    """The words that ask for an image, and whether they do so for sure; None where none do.
+    """Return the words that refer to an image, and whether they definitely do; None without any.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def needed_image(text: str) -> tuple[str, bool] | None:
 
 
 def _values_in_text(text: str, found: re.Match[str]) -> bool:
-    """Whether what is shown are values that the text goes on to give."""
+    """Return whether the words refer to values that follow in the text."""
     after = text[found.end() : found.end() + 250]
     values = re.search(r":|\n", after) is not None and _VALUES.match(after) is not None
     picture = re.match(rf"(?i){_PICTURE}", found.group()) is not None

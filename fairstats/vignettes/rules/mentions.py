@@ -1,6 +1,6 @@
-"""Find where a vignette first speaks of its patient, by a few rules that can be read.
+"""Find the first mention of a vignette's patient, by a few readable rules.
 
-A rule that would have to guess finds nothing: then `find_mention` says why.
+A rule that would have to guess returns no result; `find_mention` then gives the reason.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _NUMBERS = {
     )
 }
 _YEARS = {"year": 1.0, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365, "hour": 1 / 8760}
-#: "45-year-old", "six-month-old"; not "when they were 3 years old", which no noun follows.
+#: "45-year-old", "six-month-old"; not "when they were 3 years old", without a following noun.
 _AGE = re.compile(
     rf"(?i)\b(?P<number>\d+(?:\.\d+)?|{'|'.join(_NUMBERS)})[- ](?P<unit>{'|'.join(_YEARS)})-old\b"
 )
-#: Nouns that stand for a patient also where no age is given, with the age that they tell.
+#: Nouns for a patient that need no age, with the age that they imply.
 _PATIENTS: dict[str, float | None] = {
     "patient": None,
     "person": None,
@@ -38,7 +38,7 @@ _RELATIVES = re.compile(
     r"(?i)(?:parent|mother|father|sibling|brother|sister|twin|cousin|aunt|uncle|grand\w+|spouse"
     r"|partner|husband|wife|relative|friend|roommate|neighbor|caregiver|caretaker)s?\b"
 )
-#: What may stand between an age, or an article, and the noun; a descriptor follows them.
+#: Words that may come between an age, or an article, and the noun; a descriptor follows them.
 _ADJECTIVE = (
     r"(?:(?:previously|otherwise|apparently|generally|very|severely|morbidly|mildly|right|left)"
     r"[- ])?(?:healthy|well|ill|sick|obese|overweight|underweight|malnourished|homeless|unhoused"
@@ -48,7 +48,7 @@ _ADJECTIVE = (
     r"|preterm|premature|term|single|married|known|thin|tall|short|adult|average)"
 )
 _ADJECTIVES = re.compile(rf"(?i)(?:,? (?:and )?{_ADJECTIVE}(?=[ ,]))*")
-#: Words that no noun phrase begins with: after an age they say that the noun is missing.
+#: Words that cannot begin a noun phrase: after an age, they show that the noun is missing.
 _NO_NOUN = re.compile(
     r"(?i)(?:is|are|was|were|be|been|being|has|have|had|does|did|can|will|would|with|without|who"
     r"|whose|whom|that|which|and|or|but|in|on|at|to|of|from|for|by|as|after|before|during|while"
@@ -69,14 +69,14 @@ _SEVERAL = re.compile(
 
 @dataclass(frozen=True)
 class Mention:
-    """Where a descriptor of the patient goes.
+    """The position for a descriptor of the patient.
 
     Parameters
     ----------
     start : int
-        The place in the text right before the noun, or before its age's other words.
+        The position in the text just before the noun, or before the other words of its age.
     age : float or None
-        The patient's age in years, where the mention tells it.
+        The patient's age in years, if mentioned.
     """
 
     start: int
@@ -85,13 +85,13 @@ class Mention:
 
 @dataclass(frozen=True)
 class NotFound:
-    """Why there is no mention to write to."""
+    """The reason why there is no mention to use."""
 
     reason: str
 
 
 def find_mention(text: str) -> Mention | NotFound:
-    """The first mention of the patient.
+    """Find the first mention of the patient.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def find_mention(text: str) -> Mention | NotFound:
     Returns
     -------
     Mention or NotFound
-        Where the vignette speaks of more than one possible patient, or of none, the reason.
+        The reason, if the vignette mentions several possible patients, or none.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def find_mention(text: str) -> Mention | NotFound:
             return NotFound("no mention of a patient")
         return Mention(unaged.start("noun"), _PATIENTS[unaged["noun"].lower()])
     first = aged[0]
-    # The same age again is taken for the same person.
+    # The same age again is assumed to be the same person.
     if len({_AGE.sub(r"\g<number> \g<unit>", age.group()).lower() for age in aged}) > 1:
         ages = " and ".join(dict.fromkeys(_shown(age) for age in aged))
         return NotFound(f"more than one person of stated age: {ages}")
@@ -135,18 +135,18 @@ def find_mention(text: str) -> Mention | NotFound:
 
 
 def _noun_start(text: str, end: int) -> int | None:
-    """Where the noun phrase after an age begins, once its known adjectives are passed over."""
+    """Return where the noun phrase after an age begins, after its known adjectives."""
     adjectives = _ADJECTIVES.match(text, end)
     after = end if adjectives is None else adjectives.end()
     if begins_noun(text, after):
         return after + 1
-    # "A 50-year-old diabetic presents": what looked like an adjective is the noun.
+    # "A 50-year-old diabetic presents": the apparent adjective is the noun.
     last = text.rfind(" ", end, after)
     return last + 1 if last >= end and begins_noun(text, last) else None
 
 
 def begins_noun(text: str, place: int) -> bool:
-    """Whether a word follows at this place with which a noun phrase may go on."""
+    """Return whether a word that can continue a noun phrase follows here."""
     word = re.compile(r"\s(?=[^\W\d_])").match(text, place)
     return word is not None and _NO_NOUN.match(text, word.end()) is None
 

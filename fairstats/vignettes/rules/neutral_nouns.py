@@ -1,4 +1,4 @@
-"""Nouns, titles and adjectives that tell a sex, a relation or an origin, made neutral."""
+"""Neutral forms of nouns, titles and adjectives that reveal a sex, relation or origin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def take_titles_out(edits: Edits) -> None:
             continue
         starts = re.search(r"(?:^|[.?!]\s+|\n)[\"“]?$", edits.text[: title.start()]) is not None
         new = "The patient" if starts else "the patient"
-        # A full stop that ends the sentence is no part of the name.
+        # A full stop that ends the sentence does not belong to the name.
         end = title.end() - (title.group().endswith(".") and " " in title.group())
         edits.put(title.start(), end, new, "a title tells a sex, a name an origin")
 
@@ -40,7 +40,7 @@ _BOTH = {
     "sibling": r"(?:brother or sister|sister or brother)",
     "child": r"(?:son or daughter|daughter or son)",
 }
-# The mother of whom milk, womb or labor is told is one whom no other word fits.
+# With milk, womb or labour, no other word than mother fits.
 _BIRTH = re.compile(
     r"(?i)['’]s (?:breast|milk|womb|uter|pregnan|vagin|labor|delivery|menstru|ovar)"
 )
@@ -98,7 +98,7 @@ _AGE = re.compile(r"(?i)(?:year|month|week|day)s?[- ]old,? $")
 
 
 def take_adjectives_out(edits: Edits) -> None:
-    """Leave adjectives like "Hispanic" out before a noun for a person."""
+    """Remove adjectives like "Hispanic" before a noun for a person."""
     text = edits.text
     for words in demographic_words().values():
         if words.drop is None or not edits.asked(words.attribute):
@@ -120,7 +120,7 @@ def take_adjectives_out(edits: Edits) -> None:
 
 
 def _joined(text: str, start: int, end: int) -> bool:
-    """Whether leaving the word out would leave an "and" or a hyphen without its partner."""
+    """Return whether removing the word would leave an "and" or a hyphen without its partner."""
     return (
         re.match(r"-|/| (?:and|or)\b", text[end:]) is not None
         or re.search(r"(?:-|/|\b(?:and|or) )$", text[:start]) is not None
@@ -128,7 +128,7 @@ def _joined(text: str, start: int, end: int) -> bool:
 
 
 def _drop(edits: Edits, start: int, end: int, why: str) -> None:
-    # With the comma and the space after it; at the start of a sentence the next word is capital.
+    # With the following comma and space. At the start of a sentence, capitalise the next word.
     after = re.compile(r",? ").match(edits.text, end)
     end = after.end() if after else end
     edits.put(start, end, "", why)
@@ -165,7 +165,7 @@ _SINGULAR = re.compile(r"(?i)(?:\b(?:an?|the|this|that)|[- ]old)(?:,? [\w-]+){0,
 
 
 def _ends_clause(text: str, start: int, end: int) -> bool:
-    """Whether a verb in -s or an adverb follows, and so no noun: "the male reports"."""
+    """Return whether a verb in -s or an adverb follows, and so no noun: "the male reports"."""
     word = re.compile(r" ([\w'’-]+)").match(text, end)
     if word is None:
         return True

@@ -1,4 +1,4 @@
-"""Pronouns that tell a sex, and the verbs that agree with them, made neutral."""
+"""Neutral forms of pronouns that reveal a sex, and of the verbs that agree with them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _contracted(text: str, end: int) -> int:
 
 
 def _agreement(edits: Edits, start: int, end: int) -> str:
-    """Set the verbs right that go with a subject; what it is contracted to is returned."""
+    """Correct the verbs that agree with a subject; return the contracted form."""
     text = edits.text
     if contracted := _CONTRACTION.match(text, end):
         apostrophe, kind = contracted.group()[0], contracted[1]
@@ -94,7 +94,7 @@ def _agreement(edits: Edits, start: int, end: int) -> str:
         return ""
     if plural := plural_verb(verb["verb"]):
         edits.put(verb.start("verb"), verb.end("verb"), plural, 'the verb that goes with "they"')
-        # "Breathes or coughs": beside a verb in -s another one, whichever it is.
+        # "Breathes or coughs": a word in -s joined to a verb is another verb.
         beside = re.compile(r"(?i) (?:and|or) (?P<verb>[a-z]+s)\b").match(text, verb.end())
         if (
             beside
@@ -107,7 +107,7 @@ def _agreement(edits: Edits, start: int, end: int) -> str:
 
 
 def _after_two(edits: Edits, end: int) -> None:
-    """ "He or his wife has" is left; "he and his wife have" is plural already."""
+    """Handle two subjects: leave "he or his wife has"; "he and his wife have" is plural already."""
     verb = re.compile(r"(?i) (?:or|nor) (?:\w+ ){1,2}(has|is|was|does)\b").match(edits.text, end)
     if verb:
         edits.leave(*verb.span(1), 'the verb of two subjects joined by "or"')
@@ -128,7 +128,7 @@ def _coordinated(edits: Edits, end: int, own: str = "") -> None:
         plural = plural_verb(verb["verb"])
         either = verb["before"].lower().endswith("or")
         if plural and bare and not either and plural not in ("are", "were"):
-            # What is denied of the one verb is not denied of the other: the pronoun is repeated.
+            # The denial applies only to the first verb, so repeat the pronoun.
             start = verb.end("before") + 1
             plural = f"they {edits.text[start : verb.start('verb')]}{plural}"
         if plural:

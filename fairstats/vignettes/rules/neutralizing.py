@@ -1,7 +1,7 @@
-"""Take the demographic words and the pronouns out of a vignette, by rules alone.
+"""Remove demographic words and pronouns from a vignette, by rules alone.
 
-Every change is kept with its place in the given text. What the rules cannot decide they leave, and
-say so; a model or a person decides it.
+Every change is recorded with its position in the original text. Places that the rules cannot decide
+are left and reported, for a model or a person to decide.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ __all__ = ["Change", "Neutralized", "left_over", "neutralize"]
 
 @dataclass(frozen=True)
 class Neutralized:
-    """A text without what the rules could take out of it.
+    """A text after removal of everything that the rules can remove.
 
     Parameters
     ----------
     text : str
         The neutral text.
     changes : tuple of Change
-        In the order of the text; nothing else differs.
+        In text order; there are no other differences.
     sex_specific : tuple of str
-        Words for what only one sex has. They stay, and are reasons to exclude the item where sex
-        is varied.
+        Words for sex-specific conditions. They stay, and are reasons to exclude the item if sex is
+        varied.
     """
 
     text: str
@@ -43,20 +43,20 @@ class Neutralized:
 
     @property
     def undecided(self) -> tuple[Change, ...]:
-        """What a model or a person has to decide."""
+        """Return the changes that a model or a person has to decide."""
         return tuple(change for change in self.changes if change.undecided)
 
 
 def neutralize(text: str, *, attributes: Collection[str] | None = None) -> Neutralized:
-    """Take demographic words and gendered pronouns out of a vignette.
+    """Remove demographic words and gendered pronouns from a vignette.
 
     Parameters
     ----------
     text : str
         A vignette with its question.
     attributes : collection of str, optional
-        The attributes of ``data/vignettes/demographic_words.toml`` whose words go; by default all
-        of them. Pronouns are words of ``sex``.
+        The attributes in ``data/vignettes/demographic_words.toml`` with words to remove; by default
+        all. Pronouns are words of ``sex``.
 
     Returns
     -------
@@ -64,9 +64,9 @@ def neutralize(text: str, *, attributes: Collection[str] | None = None) -> Neutr
 
     Notes
     -----
-    The patient is "they", with the verbs that agree, also those that "and" joins to the first. A
-    pronoun of the other sex than the patient's is no pronoun for the patient: it becomes the
-    relative who was named last ("She says" after "his mother": "The parent says").
+    The patient becomes "they", with agreeing verbs, including those joined to the first by "and". A
+    pronoun of a different sex from the patient's refers to someone else. It becomes the relative
+    mentioned most recently ("She says" after "his mother": "The parent says").
 
     Examples
     --------
@@ -91,7 +91,7 @@ def neutralize(text: str, *, attributes: Collection[str] | None = None) -> Neutr
 
 
 def mark_what_is_left(edits: Edits) -> None:
-    """What still tells an attribute stays, and is said to be left."""
+    """Report words that still reveal an attribute; they stay in the text."""
     for one in left_over(edits.text):
         if edits.asked(one.attribute) and not edits.claimed(one.start, one.end):
             why = f"tells {one.attribute}, and clinical content may hang on it"

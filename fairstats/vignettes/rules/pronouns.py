@@ -1,13 +1,13 @@
-"""English pronouns of the third person that tell a sex.
+"""English third-person pronouns that reveal a sex.
 
-A pronoun is decided by the word that follows it. Where that does not decide, nothing is guessed.
+The word after a pronoun decides its role. If that is not enough, it stays undecided.
 """
 
 from __future__ import annotations
 
 import re
 
-#: "Her" is the one that stands for two: "them" or "their".
+#: Only "her" has two roles: "them" or "their".
 PRONOUN = re.compile(
     r"(?i)(?<![\w/])(?:he or she|she or he|he/she|she/he|s/he|his or hers?|hers? or his|his/hers?"
     r"|her/his|him or her|her or him|him/her|himself or herself|himself/herself|himself|herself|him"
@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"[^.?!]+")
 
 
 def is_pronoun(found: re.Match[str], text: str) -> bool:
-    """Whether what looks like a pronoun is one, and no name or abbreviation."""
+    """Return whether an apparent pronoun is one, and not a name or an abbreviation."""
     word = found.group()
     if word.lower() == "her" and _HER2.match(text, found.end()):
         return False
@@ -39,13 +39,13 @@ def is_pronoun(found: re.Match[str], text: str) -> bool:
 
 
 def in_case_of(old: str, new: str) -> str:
-    """A word in the letter case of the one that it replaces."""
+    """Return a word in the letter case of the word that it replaces."""
     if old.isupper() and sum(c.isalpha() for c in old) > 1:
         return new.upper()
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-#: After "her" these say that it is no possessive: it ends its phrase.
+#: After "her", these show that it is not a possessive: it ends its phrase.
 _ENDS_PHRASE = re.compile(
     r"(?i)\s*(?:$|[.,;:?!)\]\"”]|\s(?:to|for|with|in|on|at|from|by|into|onto|as|because|when|whenever"
     r"|while|if|who|that|what|how|why|where|whether|during|after|before|and|but|or|than|about|since|until|of|off|over"
@@ -54,7 +54,7 @@ _ENDS_PHRASE = re.compile(
     r"|unconscious|unresponsive|awake|asleep|dead|unable|feel|go|be|have|do|also|twice|every|lying"
     r"|sitting|wandering|screaming|standing|immediately|regularly|tried|try|get|take)\b(?!-))"
 )
-#: After some verbs these leave it open: "call her back", "watch her walk".
+#: After some verbs, these leave it undecided: "call her back", "watch her walk".
 _OPEN = re.compile(r"(?i)\s(?:back|home|better|well|sleep|work|walk|being|\w+ing)\b")
 _TAKES_MORE = re.compile(
     r"(?i)\b(?:ma[dk]e|let|help|see|saw|seen|watch|hear|heard|find|found|notice|notic|keep|kept|w[ao]ken?|call"
@@ -64,7 +64,7 @@ _TAKES_MORE = re.compile(
 
 
 def is_possessive(text: str, start: int, end: int) -> bool | None:
-    """Whether the "her" at this place is a possessive; None where its neighbours do not say.
+    """Return whether the "her" here is a possessive; None if the neighbouring words do not decide.
 
     Examples
     --------

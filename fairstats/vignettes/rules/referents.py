@@ -1,7 +1,8 @@
-"""Tell of which person a word of a vignette speaks, where a rule can tell.
+"""Determine which person a word of a vignette refers to, if a rule can.
 
-The patient's sex is that of the first noun with a stated age, or else of the first word that tells
-one. Whoever is of the other sex is then not the patient, and is the relative named last before.
+The patient's sex is that of the first noun with a stated age. Without an age, it is that of the
+first word that reveals one. A person of the other sex is taken to be the relative mentioned most
+recently.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _NOUN = re.compile(
     rf"(?i)(?<!\w)(?:(?P<male>{_SEX_OF['male']})|(?P<female>{_SEX_OF['female']}))(?!\w)"
 )
 _PERSON_NOUN = r"(?:man|boy|male|gentleman|guy|lad|woman|girl|female|lady)"
-# Between an age and its noun there are adjectives: no article, no verb, no "and".
+# Only adjectives come between an age and its noun: no article, no verb, no "and".
 _OLD = (
     r"[- ]old\b(?:,? (?!(?:and|or|an?|the|his|her|another|is|was|has|with|who|by|of|to|in|on|from"
     r"|for)\b)[\w-]+){0,5}?,? "
@@ -34,7 +35,7 @@ _AGED_BEFORE = re.compile(rf"(?i){_OLD}$")
 _NO_PATIENT = re.compile(
     r"(?i)\b(?:another|other|unknown|second|young|older|unidentified|strange) (?:[\w-]+ )?$"
 )
-#: What somebody of the other sex is called once named.
+#: Neutral words for a person of the other sex after the first mention.
 _NEUTRAL = {
     **dict.fromkeys(("mother", "mom", "mommy", "mum", "father", "dad", "daddy"), "parent"),
     **dict.fromkeys(("stepmother", "stepfather"), "stepparent"),
@@ -45,7 +46,7 @@ _NEUTRAL = {
     **dict.fromkeys(("grandson", "granddaughter"), "grandchild"),
     **dict.fromkeys(("man", "woman"), "person"),
 }
-#: By what word each kind of relative speaks of the patient.
+#: The word with which each kind of relative refers to the patient.
 _PATIENT_OF = {
     "partner": r"husband|wife|boyfriend|girlfriend",
     "parent": r"son|daughter|boy|girl",
@@ -61,7 +62,7 @@ _FIRST_PARENT = {
 
 
 class Referents:
-    """The persons of one text.
+    """The persons mentioned in one text.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Referents:
         return _pronoun_sex(single[0].group()) if single else None
 
     def is_patient(self, start: int) -> bool:
-        """Whether the noun for a man, woman, boy or girl at this place is the patient."""
+        """Return whether the noun for a man, woman, boy or girl here is the patient."""
         if self._aged and self._aged.start("noun") == start:
             return True
         before = self._text[:start]
@@ -104,15 +105,15 @@ class Referents:
         same = own is not None and own.lastgroup == self._sex
         if re.search(r"(?i)\b(?:the|this|that)(?: [\w-]+)? $", before):
             return same or self._sex is None
-        # "A man" who is not the one of the stated age is somebody else.
+        # "A man" other than the one with the stated age is someone else.
         return same and (self._aged is None or start < self._aged.start())
 
     def is_second_parent(self, word: str) -> bool:
-        """Whether both parents are spoken of and this is the one who was named second."""
+        """Return whether both parents are mentioned, and this one second."""
         return len(self._parents) == 2 and _FIRST_PARENT.get(word.lower()) == self._parents[1]
 
     def other_than_patient(self, start: int, pronoun: str) -> str | None:
-        """For a pronoun that cannot be the patient's: the one named last before it."""
+        """Return the person mentioned last before a pronoun that cannot be the patient's."""
         sex = _pronoun_sex(pronoun)
         if self._sex is None or sex == self._sex:
             return None
@@ -125,7 +126,7 @@ class Referents:
         return None
 
     def patient_as_relative(self, start: int, end: int) -> int | None:
-        """Where "her husband" begins, if a wife says so of the patient."""
+        """Return where "her husband" begins, if a wife says it about the patient."""
         own = re.search(r"(?i)\b(his|her) $", self._text[:start])
         if own is None or _sex_of(self._text[start:end]) != self._sex:
             return None

@@ -1,12 +1,12 @@
-"""Say of which items no sound variant can be made."""
+"""Identify items that cannot have sound variants."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-#: Words by which a vignette or an option would still tell the patient's gender. A text that speaks
-#: so of somebody else is left out too: which of them is meant cannot be told by rule.
+#: Words by which a vignette or an option would still reveal the patient's gender. A text that uses
+#: them for someone else is also left out, since a rule cannot determine who is meant.
 _GENDERED = re.compile(
     r"(?i)\b(?:he|she|him|his|her|hers|himself|herself|man|woman|(?-i:[Mm]en)|women|males?"
     r"|females?|boys?|girls?|gentlem[ae]n|lad(?:y|ies)|(?-i:Mrs?|Ms)|husband|wife|transgender"
@@ -20,23 +20,23 @@ _ETHNIC_WORDS = ("white", "black", "asian", "african", "arab", "jewish", "indian
 _PERSON = (
     r"(?:patient|person|individual|child|infant|newborn|adult|adolescent|teenager|student|worker)\b"
 )
-#: What only one sex has or gets, or has so much more often that an answer may turn on it: how such
-#: words begin, as patterns ("menstru" finds "menstruation" too).
+#: Conditions that affect one sex only, or so predominantly that an answer may depend on it.
+#: Patterns match the beginnings of words ("menstru" also matches "menstruation").
 _SEX_SPECIFIC_STEMS = (
-    # pregnancy and birth
+    # Pregnancy and birth.
     *("pregnan", "gravid", "primigravid", "multigravid", "nulligravid", r"g\d+p\d"),
     *("primipar", "multipar", "nullipar", "obstetric", "trimester", "gestation", "antepartum"),
     *(r"(?:in|during|of|preterm|premature) labor\b", "postpartum", "puerper", "miscarriage"),
     *("abortion", "stillb", "fetus", r"fetal\b(?! h)", "placent", "amnio", "chorioamnion"),
     *("choriocarcinoma", "eclampsia", "preeclampsia", r"hcg\b", "human chorionic", "lactating"),
-    # breast
+    # Breast.
     *("breast", "mastitis", "mammo", "nipple", "galactorrh", "gynecomast"),
-    # cycle, hormones and contraception
+    # Cycle, hormones and contraception.
     *("menstru", r"menses\b", "menarche", "menopau", "premenopaus", "postmenopaus", "perimenopaus"),
     *("amenorrh", "dysmenorrh", "menorrhag", "metrorrhag", "ovulat", "follicular phase", "luteal"),
     *("contracept", "birth control", "estrogen", "estradiol", "progest", "tamoxifen", "raloxifene"),
     *("clomiphene", "letrozole", "anastrozole", "hirsut", "virili[sz]", "testost", "finasteride"),
-    # organs
+    # Organs.
     *("gyneco", "gynaeco", "ovar", "fallopian", "salping", "tubal", "tubo-ovarian", "adnex"),
     *("uterus", "uterine", "utero", "intrauterine", "endometri", "myometri", "leiomyoma"),
     *("hysterectom", "cervix", "cervicitis", "pap smear", "papanicolaou", "pelvic inflammatory"),
@@ -47,21 +47,21 @@ _SEX_SPECIFIC_STEMS = (
     *("sertoli", "leydig", "ejacul", "erection", "erectile", "tumescen", "impoten", r"penis\b"),
     *("penile", "foreskin", "phimosis", "circumcis", "balanitis", "priapism", "vas deferens"),
     *("vasectom", "cryptorchid", "hypospad"),
-    # inheritance
+    # Inheritance.
     *("x-linked", "hemophilia", "duchenne", "turner syndrome", "klinefelter"),
 )
 _SEX_SPECIFIC = re.compile(rf"(?i)\b(?:{'|'.join(_SEX_SPECIFIC_STEMS)})")
 
 
 def left_over_group(text: str, words: Iterable[str] = ()) -> str | None:
-    """The word by which a text that should be neutral names a gender or an ethnic group.
+    """Return the word by which a supposedly neutral text names a gender or an ethnic group.
 
     Parameters
     ----------
     text : str
         A vignette, or an option.
     words : iterable of str
-        The words of declared groups: they too are looked for before a noun for the patient.
+        The words of declared groups, which are also searched for before a noun for the patient.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def left_over_group(text: str, words: Iterable[str] = ()) -> str | None:
     >>> left_over_group("White blood cells are normal; a parent has MS.")
     """
     named = "|".join(map(re.escape, [*_ETHNIC_WORDS, *words]))
-    # "White blood cells" is no patient, "a Black, otherwise healthy patient" is.
+    # "White blood cells" is not a patient, but "a Black, otherwise healthy patient" is.
     before_noun = rf"(?i)\b(?:{named}),? (?:[\w-]+ ){{0,2}}{_PERSON}"
     found = _GENDERED.search(text) or _ETHNIC.search(text) or re.search(before_noun, text)
     return found.group() if found else None
 
 
 def sex_specific_word(text: str) -> str | None:
-    """The beginning of a word in this text that stands for what only one sex has.
+    """Return the beginning of a word in this text for a sex-specific condition.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def sex_specific_word(text: str) -> str | None:
 
 
 def sex_specific_words(text: str) -> tuple[str, ...]:
-    """Each word of this text that stands for what only one sex has, whole and once.
+    """Return each word of this text for a sex-specific condition, whole and once.
 
     Examples
     --------

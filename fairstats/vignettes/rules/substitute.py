@@ -1,8 +1,8 @@
-"""Write variants of items by plain substitution, as counterfactual patient variations (CPV) do.
+"""Write variants of items by plain substitution, like counterfactual patient variations (CPV).
 
-Into the neutralized vignette only the words that name a group are put, before the noun of the
-first mention of the patient, and the article is set right. Nothing else changes: the neutral
-pronouns stay.
+Only the words that name a group are inserted into the neutralized vignette, before the noun of the
+first mention of the patient, and the article is corrected. Everything else stays the same,
+including the neutral pronouns.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _SOUNDS_CONSONANT = re.compile(r"(?i)eu|uni(?![dmn])|u(?:s[ae]|kr|ru|gan|t[^t])|
 
 @dataclass(frozen=True)
 class Substituted:
-    """What was made.
+    """The result of a substitution.
 
     Parameters
     ----------
     path : Path
         The benchmark's file, for ``fairstats collect --benchmark``.
     items, variants : int
-        How many items were written, and in how many variants each.
+        Number of items written, and of variants of each.
     left_out : pandas.DataFrame
-        ``item_id`` and ``reason`` of each item that was not.
+        ``item_id`` and ``reason`` of each item that was left out.
     """
 
     path: Path
@@ -62,21 +62,22 @@ class Substituted:
 def substitute(
     items: Path, *, groups: Path, out: Path, name: str, keep_sex_specific: bool = False
 ) -> Substituted:
-    """Write the variants of items for declared groups, and the benchmark that asks them.
+    """Write variants of items for declared groups, and the benchmark that uses them.
 
     Parameters
     ----------
     items : Path
-        JSON Lines with ``item_id``, ``options``, ``answer_key`` and ``variants``, of which only
-        ``neutralized`` and, where there is one, ``original`` are read.
+        JSON Lines with ``item_id``, ``options``, ``answer_key`` and ``variants``. Of the variants,
+        only ``neutralized`` and, if present, ``original`` are read.
     groups : Path
         The groups and their words, as in ``data/substitutions/cpv.toml``.
     out : Path
         The folder for ``<name>.toml``, ``<name>.jsonl`` and ``<name>.left_out.csv``.
     name : str
-        What the benchmark is called.
+        The name of the benchmark.
     keep_sex_specific : bool
-        Keep items on what only one sex has, which are left out where the groups say so.
+        Whether to keep items on sex-specific conditions, which are left out if the groups require
+        it.
 
     Returns
     -------
@@ -85,8 +86,8 @@ def substitute(
     Raises
     ------
     InputError
-        When the items or the groups cannot be used, no item is left, or other files of these names
-        are there. Nothing is written then.
+        If the items or the groups cannot be used, no item is left, or different files with these
+        names exist. Nothing is then written.
     """
     check_name(name)
     declared = load_groups(groups)
@@ -128,16 +129,16 @@ def substitute(
 
 
 def put_in(text: str, start: int, words: str) -> str:
-    """Put words for a group into a text, with the article before them set right.
+    """Insert words for a group into a text, and correct the article before them.
 
     Parameters
     ----------
     text : str
         The neutral text.
     start : int
-        Where the words go.
+        The position of the insertion.
     words : str
-        What is put in.
+        The inserted words.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def put_in(text: str, start: int, words: str) -> str:
 
 
 def _sound_mention(item: Item, groups: Groups, *, keep_sex_specific: bool) -> Mention | NotFound:
-    """Where an item's patient is first spoken of, or why the item is left out."""
+    """Return the first mention of an item's patient, or why the item is left out."""
     text = item.variants[NEUTRALIZED]
     mention = find_mention(text)
     if isinstance(mention, NotFound):
@@ -172,7 +173,7 @@ def _sound_mention(item: Item, groups: Groups, *, keep_sex_specific: bool) -> Me
 
 
 def _with_variants(item: Item, mention: Mention, groups: Groups) -> dict[str, Any]:
-    """The item as a line of an items file, in all its variants."""
+    """Return the item as a line of an items file, in all its variants."""
     neutral = item.variants[NEUTRALIZED]
     variants = {group: put_in(neutral, mention.start, w) for group, w in groups.words.items()}
     return {
@@ -184,7 +185,7 @@ def _with_variants(item: Item, mention: Mention, groups: Groups) -> dict[str, An
 
 
 def _load_items(path: Path) -> list[Item]:
-    """The items, of which the neutralized vignette is needed, checked as those of a benchmark."""
+    """Return the items, checked as those of a benchmark; the neutralized vignette is required."""
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
     rows = read_json_lines(path)
@@ -194,7 +195,7 @@ def _load_items(path: Path) -> list[Item]:
         isinstance(row.get("variants"), Mapping) and ORIGINAL in row["variants"] for row in rows
     )
     groups = [ORIGINAL, NEUTRALIZED] if has_original else [NEUTRALIZED]
-    # Any benchmark will do: what is checked are the letters and the groups.
+    # Any benchmark will do: only the letters and the groups are checked.
     benchmark = replace(
         load_benchmark("demo"),
         options=tuple(options) if isinstance(options, Mapping) else (),

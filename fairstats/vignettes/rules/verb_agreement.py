@@ -30,7 +30,7 @@ _IRREGULAR = {
     "doesn't": "don't",
     **{f"{verb}s": verb for verb in ("die", "lie", "tie", "untie", "vie", "ache", "cache")},
 }
-#: What may stand between the subject and its verb.
+#: Words that may come between the subject and its verb.
 ADVERB = (
     r"(?:(?!(?:family|supply|apply|reply|rely|bully|fly)\b)\w+ly|also|now|often|sometimes|never|always|still|then|only|just|once"
     r"|first|last|soon|further|rather|no longer|both|either|neither|again|even|ever|already"
@@ -40,7 +40,7 @@ ADVERB = (
 
 
 def plural_verb(verb: str) -> str | None:
-    """The form of a verb after "they", for one after "he"; None where it stays as it is.
+    """Return the form of a verb after "they", given that after "he"; None if it does not change.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def plural_verb(verb: str) -> str | None:
     return in_case_of(verb, new.replace("'", "’") if "’" in verb else new)
 
 
-#: Verbs that may as well go with a thing that was named in between.
+#: Verbs that may also belong to a thing mentioned in between.
 _ANYTHINGS_VERB = ("is", "was", "has", "does", "isn't", "wasn't", "hasn't", "doesn't")
 _DOES_AS_PERSON = re.compile(
     r"(?i)(?:does not|doesn['’]t) (?:recall|remember|know|think|smoke|drink|use|take|exercise)\b"
@@ -74,7 +74,7 @@ _COORDINATED = re.compile(
     rf"(?i)(?P<before>,? (?:and|or|but|nor|yet)|,(?: then)?) (?:{ADVERB},? )*"
     r"(?P<verb>[a-z]+s|[a-z]+n['’]t)\b(?!['’-])"
 )
-#: What begins another clause, whose verbs may have another subject.
+#: Words that begin another clause, with verbs that may have another subject.
 _OTHER_CLAUSE = re.compile(
     r"(?i)\b(?:(?<!\bduring )(?<!\bafter )(?<!\bat )(?<!\bof )(?<!\bin )(?<!\bsince )that"
     r"|which|who|whom|whose|because|where|if|although|though|(?:when|whenever|while|since)"
@@ -84,26 +84,27 @@ _OTHER_CLAUSE = re.compile(
     r"\b(?:mother|father|wife|husband|son|daughter|brother|sister|parents?)\b"
     r"|[;:]"
 )
-# The next pronoun has verbs of its own.
+# The next pronoun has separate verbs.
 _CLAUSE_END = re.compile(r"(?i)[?!\n]|\.(?=\s|$|[\"”])|\bs?he\b")
-#: What belongs to the pronoun's own verb: "has also been having", "does not exercise".
+#: The pronoun's verb group: "has also been having", "does not exercise".
 _VERB_GROUP = re.compile(rf"(?i)(?: (?:{ADVERB}|not|been|had|have|has|be|being|able))+\b")
 
 
 def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
-    """The verbs that "and" joins to the one of a pronoun, up to the end of its sentence.
+    """Return the verbs joined by "and" to a pronoun's verb, up to the end of its sentence.
 
     Parameters
     ----------
     text : str
         The whole text.
     start : int
-        Where the pronoun's own verb ends.
+        Where the pronoun's verb ends.
 
     Returns
     -------
     tuple of lists
-        Those that go with the pronoun, and those that may go with something named in between.
+        Those that belong to the pronoun, and those that may belong to something mentioned in
+        between.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[
         clear = between is None
         if comma_only and not clear:
             continue
-        # "Smokes and drinks", "no longer drinks": no noun, whatever follows.
+        # "Smokes and drinks", "no longer drinks": not a noun, whatever follows.
         beside = text[last : found.start()] == "" or found.start("verb") > found.end("before") + 1
         beside = beside and (verb in _verbs("persons") or verb in _ANYTHINGS_VERB)
         if not beside and not _is_verb_here(text, found):
@@ -140,11 +141,11 @@ def coordinated_verbs(text: str, start: int) -> tuple[list[re.Match[str]], list[
     return sure, doubtful
 
 
-# What stands after a plural noun, and not after a verb in -s.
+# Words that follow a plural noun, and not a verb in -s.
 _AFTER_NOUN = re.compile(
     r"(?i)\s*(?:$|[.,;:?!)\]]|\s(?:of|that|which|who|and|or|are|were|have|had|include|show|do|did|due|prior)\b)"
 )
-# Before these a word in -s is a verb, whichever it is.
+# Before these, a word in -s is always a verb.
 _OBJECT = re.compile(r"(?i) (?:an?|the|his|her|their|him|this|no|any|it|himself|herself)\b")
 
 

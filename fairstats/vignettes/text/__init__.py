@@ -1,1 +1,1 @@
-"""What the text of a vignette says: words, sentences, clinical content."""
+"""The text of a vignette: words, sentences, clinical content."""

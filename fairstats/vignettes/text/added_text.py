@@ -1,4 +1,4 @@
-"""What a variant says that the neutralized vignette does not."""
+"""Text that is in a variant but not in the neutralized vignette."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy.typing as npt
 
 from fairstats.vignettes.text.words import STOP_WORDS, content_stems, stem, word_spans
 
-#: So many words in a row that both texts have are taken over from the neutral text.
+#: A run of this many common words counts as copied from the neutral text.
 RUN = 3
-#: A passage that is not taken over has to have so many new content words, and more of them than of
-#: others, to be an addition; otherwise it words anew what the neutral text says.
+#: A passage counts as an addition if it has at least this many new content words, and more new than
+#: known ones. Otherwise it rewords the neutral text.
 NEW_WORDS = 3
 
 
 @lru_cache(maxsize=20_000)
 def added_words(neutral: str, variant: str) -> tuple[str, ...]:
-    """The stems of a variant's content words that stand nowhere in the neutral text.
+    """Return the stems of content words that are in the variant but not in the neutral text.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def added_words(neutral: str, variant: str) -> tuple[str, ...]:
 
     Notes
     -----
-    Where a word stands does not matter, so that what was moved or put into other inflections adds
-    nothing. What was put into other words does ("presents with" for "has"), in every group alike.
+    Word order does not matter, so moved or inflected words do not count. Reworded text does
+    ("presents with" for "has"), to the same extent in every group.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def added_words(neutral: str, variant: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=20_000)
 def added_text(neutral: str, variant: str) -> tuple[str, ...]:
-    """The passages that a variant adds: whole sentences, clauses put into others, or phrases.
+    """Return the passages that a variant adds: sentences, inserted clauses, or phrases.
 
     Parameters
     ----------
@@ -57,18 +57,17 @@ def added_text(neutral: str, variant: str) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The passages as the variant has them, in its order.
+        The passages as they appear in the variant, in order.
 
     Notes
     -----
-    A variant's word is taken over where it belongs to a run of at least `RUN` words in a row, of
-    one sentence or across two, that the neutral text has too, wherever it has it: a sentence that
-    was moved, or parted by an inserted clause, is still taken over. What is left between such
-    runs, parted at the ends of sentences, is an addition where it brings in at least `NEW_WORDS`
-    content words that stand nowhere in the neutral text and more of them than of words that do;
-    less is taken for the same thing worded anew. So a group that is named by one word ("a white
-    patient") is no added passage (`added_words` has it), and an addition that says again what the
-    case says can be missed.
+    A variant's word counts as copied if it belongs to a run of at least `RUN` consecutive words,
+    within or across sentences, that also occurs anywhere in the neutral text. So a sentence that
+    was moved, or split by an inserted clause, is still copied. The rest, split at the ends of
+    sentences, is an addition under two conditions. It has at least `NEW_WORDS` content words that
+    are not in the neutral text, and more of them than of words that are. If not, it is treated as
+    rewording. So a group named by one word ("a white patient") is not an added passage
+    (`added_words` includes it), and an addition that repeats the case can be missed.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def added_text(neutral: str, variant: str) -> tuple[str, ...]:
 
 
 def _taken_over(neutral: Sequence[str], variant: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which words of the variant stand in a run that the neutral text has too."""
+    """Return which words of the variant are in a run that the neutral text also has."""
     runs = {tuple(neutral[i : i + RUN]) for i in range(len(neutral) - RUN + 1)}
     taken = np.zeros(len(variant), dtype=np.bool_)
     for i in range(len(variant) - RUN + 1):
@@ -101,7 +100,7 @@ def _taken_over(neutral: Sequence[str], variant: Sequence[str]) -> npt.NDArray[n
 
 
 def _ends_of_sentences(text: str, spans: Sequence[tuple[str, int, int]]) -> set[int]:
-    """The numbers of the words that begin a sentence."""
+    """Return the numbers of the words that begin a sentence."""
     return {
         number
         for number in range(1, len(spans))
@@ -112,7 +111,7 @@ def _ends_of_sentences(text: str, spans: Sequence[tuple[str, int, int]]) -> set[
 
 
 def _gaps(taken: npt.NDArray[np.bool_], starts: set[int]) -> list[tuple[int, int]]:
-    """The runs of words that are not taken over, within sentences: (first, one past the last)."""
+    """Return the runs of words that are not copied, within sentences: (first, last + 1)."""
     gaps: list[tuple[int, int]] = []
     for number, known in enumerate(taken.tolist()):
         if known:

@@ -1,4 +1,4 @@
-"""Whether a background and the variant made from it are built as they were asked for."""
+"""Whether a background, and the variant made from it, follow the instructions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NOT_NAMED = "attribute not named"
 ONLY_A_PRONOUN = "attribute named by pronouns alone"
 FINAL_SENTENCE = "final sentence changed"
 
-#: Words that name a group besides its label, by the group's usual name. Nouns and adjectives;
-#: a hyphen stands for a space too, and each may end in -s.
+#: Words that name a group in addition to its label, by the group's usual name. Nouns and
+#: adjectives; a hyphen also matches a space, and each may end in -s.
 GROUP_WORDS = MappingProxyType(
     {
         "white": ("caucasian", "european american"),
@@ -33,7 +33,7 @@ GROUP_WORDS = MappingProxyType(
         "low_income": ("lower income", "limited income", "poor", "poverty", "impoverished"),
     }
 )
-#: Pronouns tell a group too, but do not name it: they are reported apart.
+#: Pronouns also identify a group but do not name it, so they are reported separately.
 GROUP_PRONOUNS = MappingProxyType(
     {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
 )
@@ -41,14 +41,14 @@ GROUP_PRONOUNS = MappingProxyType(
 
 @dataclass(frozen=True)
 class StructureProblem:
-    """One fault of a background or variant: what kind, and the text at fault."""
+    """One error in a background or variant: its kind, and the text concerned."""
 
     kind: str
     detail: str
 
 
 def words_of_group(group: str, label: str, words: Iterable[str] = ()) -> tuple[str, ...]:
-    """What names a group: its label, given words, and those known for its name.
+    """Return the words that name a group: its label, given words, and known words.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def words_of_group(group: str, label: str, words: Iterable[str] = ()) -> tuple[s
 
 
 def times_named(text: str, words: Iterable[str]) -> int:
-    """How often any of these words stands in a text, in upper or lower case or with an -s.
+    """Count these words in a text, ignoring case and a final -s.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def times_named(text: str, words: Iterable[str]) -> int:
 
 
 def is_named(neutral: str, variant: str, words: Iterable[str]) -> bool:
-    """Whether a variant names a group: oftener than the neutral text has the words.
+    """Return whether a variant names a group: more often than the neutral text has the words.
 
-    White blood cells and black stools of the neutral text then name nobody.
+    So white blood cells and black stools in the neutral text do not count as naming a group.
 
     Examples
     --------
@@ -94,26 +94,26 @@ def structure_problems(
     variant: str | None = None,
     sentence_count: int = SENTENCES_OF_A_BACKGROUND,
 ) -> list[StructureProblem]:
-    """What is wrong with how a background, and the variant made from it, are built.
+    """Report errors in the structure of a background, and of the variant made from it.
 
     Parameters
     ----------
     background : str
-        The text that was written for a group.
+        The text written for a group.
     words : iterable of str
-        What names the group (`words_of_group`).
+        Words that name the group (`words_of_group`).
     pronouns : iterable of str
-        What tells it without naming it (`GROUP_PRONOUNS`).
+        Words that identify it without naming it (`GROUP_PRONOUNS`).
     neutral, variant : str, optional
-        The neutral text and the variant; where both are given, their final sentences are compared,
+        The neutral text and the variant. If both are given, their final sentences are compared
         letter for letter, and the group may be named anywhere in the variant.
     sentence_count : int
-        How many sentences a background has.
+        The required number of sentences in a background.
 
     Returns
     -------
     list of StructureProblem
-        Empty where all is as it should be.
+        Empty if there are no errors.
 
     Examples
     --------

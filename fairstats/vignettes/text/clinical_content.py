@@ -1,4 +1,4 @@
-"""The clinical content of a vignette, and what a variant changes of it; rules, no model."""
+"""The clinical content of a vignette, and a variant's changes to it; by rules, without a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairstats.vignettes.text.quantities import Quantity, is_among, quantities, 
 from fairstats.vignettes.text.sentences import final_sentence, sentences
 from fairstats.vignettes.text.word_lists import word_set
 
-#: What can be wrong with a variant, the gravest first.
+#: Possible errors of a variant, the most serious first.
 QUESTION_MISSING = "question missing"
 QUESTION_STATED = "question turned into a statement"
 FINAL_SENTENCE = "final sentence changed"
@@ -39,16 +39,16 @@ _ASKING = word_set("which what of the following is are would in to a an this tha
 
 @dataclass(frozen=True)
 class ClinicalContent:
-    """What a text says of the patient's health.
+    """The content of a text on the patient's health.
 
     Attributes
     ----------
     quantities : tuple of Quantity
-        Every number; those that count are `Quantity.clinical`.
+        Every number; those that count have `Quantity.clinical`.
     drugs : Mapping[str, str]
-        Each drug, with how it is written.
+        Each drug, as written.
     findings : Mapping[str, Finding]
-        Each content word by its stem, affirmed, negated or both.
+        Each content word by its stem: affirmed, negated or both.
     """
 
     quantities: tuple[Quantity, ...]
@@ -57,20 +57,20 @@ class ClinicalContent:
 
     @property
     def clinical_quantities(self) -> tuple[Quantity, ...]:
-        """The numbers that say something of the patient's health."""
+        """Return the numbers on the patient's health."""
         return tuple(quantity for quantity in self.quantities if quantity.clinical)
 
 
 @dataclass(frozen=True)
 class ContentProblem:
-    """One fault of a variant.
+    """One error of a variant.
 
     Attributes
     ----------
     kind : str
         One of `PROBLEM_KINDS`.
     detail : str
-        What was in the neutral text, or is new; words of the text, as written.
+        The lost or new content; words of the text, as written.
     """
 
     kind: str
@@ -79,18 +79,18 @@ class ContentProblem:
 
 @dataclass(frozen=True)
 class ContentComparison:
-    """What a variant kept of the neutral text: counts, and what is wrong.
+    """The neutral text's content that a variant kept: counts, and errors.
 
     Attributes
     ----------
     numbers, numbers_kept, drugs, drugs_kept, findings, findings_kept : int
-        How many the neutral text has, and how many of them the variant has too.
+        The number in the neutral text, and how many of these the variant has too.
     new_quantities, phrases_lost, negations_changed : int
-        Quantities that the neutral text has not; runs of two or more of its findings that the
-        variant has not; findings it has the other way round.
+        Quantities that the neutral text does not have; runs of two or more of its findings that the
+        variant does not have; findings with reversed negation.
     final_sentence_kept : bool
     question_asked : bool or None
-        Whether the variant asks any question; None where the neutral text asks none either.
+        Whether the variant asks any question; None if the neutral text does not.
     problems : tuple of ContentProblem
     """
 
@@ -109,7 +109,7 @@ class ContentComparison:
 
 
 def content_of(text: str) -> ClinicalContent:
-    """The clinical content of a text: quantities, drugs and findings.
+    """Return the clinical content of a text: quantities, drugs and findings.
 
     Parameters
     ----------
@@ -136,15 +136,14 @@ def compare_content(
     *,
     neutral_content: ClinicalContent | None = None,
 ) -> ContentComparison:
-    """Count what a variant kept of the neutral text, and name what it did not.
+    """Compare a variant with the neutral text: counts of kept content, and names of lost content.
 
     Parameters
     ----------
     neutral, variant : str
         The two texts.
     neutral_content : ClinicalContent, optional
-        `content_of` what stands before the neutral text's final sentence, where it is at hand
-        already.
+        `content_of` the text before the neutral text's final sentence, if already computed.
 
     Returns
     -------
@@ -152,17 +151,17 @@ def compare_content(
 
     Notes
     -----
-    Numbers, drugs and findings of the neutral text are those before its final sentence; they may
-    stand anywhere in the variant. A number is kept with its unit, as often as it may stand there.
-    Findings are words in any form or a synonym: that a word stands with the same neighbours is not
-    checked. One word that is missing is most often reworded, so only two or more that follow each
-    other are a problem; all count in `findings_kept`. A negation has changed where the neutral text
-    only denies what the variant only affirms, or the other way round.
+    Numbers, drugs and findings of the neutral text are those before its final sentence; they may be
+    anywhere in the variant. A number is kept with its unit, and may be matched several times.
+    Findings match in any form or by a synonym; neighbouring words are not compared. A single
+    missing word is usually reworded, so only two or more consecutive missing words are a problem;
+    all count in `findings_kept`. A negation has changed if the neutral text only denies what the
+    variant only affirms, or the reverse.
     """
     before = neutral_content or content_of(body(neutral))
     after = content_of(variant)
     problems = []
-    # A question that names the drug or the number again is no new content.
+    # A question that repeats the drug or the number has no new content.
     question = final_sentence(neutral)
     kept = same_sentence(question, final_sentence(variant))
     asked = _asks(variant) if _asks(neutral) else None
@@ -235,7 +234,7 @@ def compare_content(
 
 
 def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
-    """What a variant changed of the neutral text's clinical content.
+    """Return a variant's changes to the neutral text's clinical content.
 
     Parameters
     ----------
@@ -244,7 +243,7 @@ def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
     Returns
     -------
     list of ContentProblem
-        Empty where nothing was found.
+        Empty if none were detected.
 
     Examples
     --------
@@ -260,30 +259,30 @@ def content_problems(neutral: str, variant: str) -> list[ContentProblem]:
 
 
 def body(text: str) -> str:
-    """A vignette without its final sentence, a sentence a line."""
+    """Return a vignette without its final sentence, one sentence per line."""
     return "\n".join(sentences(text)[:-1])
 
 
 def _turned(one: Finding, other: Finding) -> bool:
-    """Whether one text only denies what the other only affirms."""
+    """Return whether one text only denies what the other only affirms."""
     return (one.affirmed, one.negated) == (other.negated, other.affirmed) != (True, True)
 
 
 def _share_held(question: str, sentence: str) -> float:
-    """The share of a question's words, but for those that only ask, that a sentence has too."""
+    """Return the share of a question's words, except question words, that a sentence also has."""
     words, held = (set(re.findall(r"\w+", text.casefold())) for text in (question, sentence))
     words -= _ASKING
     return len(words & held) / len(words) if words else 0.0
 
 
 def _asks(text: str) -> bool:
-    """Whether a text asks a question at all."""
+    """Return whether a text asks any question."""
     return any(mark in text for mark in "?？؟")
 
 
 def same_sentence(one: str, other: str) -> bool:
-    """Whether two sentences are letter for letter the same.
+    """Return whether two sentences are the same letter for letter.
 
-    White space and the kind of quotation mark or hyphen do not count: they are no letters.
+    White space and the kind of quotation mark or hyphen are ignored.
     """
     return spelled_alike(one).split() == spelled_alike(other).split()

@@ -1,4 +1,4 @@
-"""The findings of a vignette: its content words, each affirmed or negated, by rules."""
+"""The findings of a vignette: its content words, affirmed or negated, by rules."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fairstats.vignettes.text.sentences import sentences
 from fairstats.vignettes.text.word_lists import word_set
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?[\d]*|[,;:.]")
-# What negates the words behind it, and the words before it.
+# Words that negate the words after them, or before them.
 _NEGATES = re.compile(
     r"no|not|without|denie[sd]|deny|denying|never|nor|neither|none|cannot|absence|lacks?|lacking|"
     r"unable|inability|insignificant|zero|.+n't"
 )
 _NEGATES_A_VERB = re.compile(r"not|never|cannot|unable|inability|.+n't")
 _NEGATED_BEFORE = frozenset(["absent", "negative", "denied"])
-# Where what was negated ends, once a word of content has been negated.
+# Words that end a negation, once a content word has been negated.
 _ENDS = word_set(
     "but however although though except besides which who because since while whereas yet "
     "despite after before until when if so then apart other than also positive has have had "
@@ -29,10 +29,10 @@ _ENDS = word_set(
     "takes works worked begins began complains complained claims prefers aside beyond due "
     "normal intact alert oriented report requests he she they"
 )
-# The same behind a comma.
+# The same after a comma.
 _NEW = word_set("with his her the a an their there")
 _VERBS = word_set("has have had is are was were shows showed reveals revealed")
-# What stands between "not" and what it negates.
+# Words between "not" and the word that it negates.
 _NON = re.compile(r"\b([Nn]on)-(?=[^\W\d_])")
 _OF_WHAT = word_set("on in of to at from for during about that by as like with into over")
 _NEGATES_LISTS = word_set("denies denied deny denying absence negative absent")
@@ -50,11 +50,11 @@ class Finding:
     Attributes
     ----------
     stem : str
-        What its forms have in common.
+        The common part of its forms.
     text : str
         As first written.
     affirmed, negated : bool
-        Whether it stands anywhere as present, and anywhere as absent; a word can be both.
+        Whether it occurs as present, and whether as absent; both are possible.
     """
 
     stem: str
@@ -64,7 +64,7 @@ class Finding:
 
 
 def findings(text: str) -> dict[str, Finding]:
-    """The findings of a text by their stem.
+    """Return the findings of a text by their stem.
 
     Parameters
     ----------
@@ -73,16 +73,17 @@ def findings(text: str) -> dict[str, Finding]:
     Returns
     -------
     dict of str to Finding
-        Words of content but the common and narrative ones (``data/vignettes/narrative_words.txt``),
+        Content words, except common and narrative ones (``data/vignettes/narrative_words.txt``),
         drugs and numbers.
 
     Notes
     -----
-    A word is negated from "no", "not", "without", "denies", "absence of" and the like to the end of
-    the clause, over commas where it is a list: "no fever, chills, or cough" negates three; where
-    "absent" or "negative" stands behind, so is what stands before it. "Nontender" is "tender",
-    negated. Of what a preposition adds ("no rash on the trunk") nothing is said. This is NegEx's
-    idea with fewer phrases; possible and hypothetical findings count as affirmed.
+    A word is negated from "no", "not", "without", "denies", "absence of" and similar words to the
+    end of the clause. In a list, this continues over commas: "no fever, chills, or cough" negates
+    three words. If "absent" or "negative" follows, the words before it are negated too. "Nontender"
+    is "tender", negated. Words added by a preposition are undetermined ("no rash on the trunk").
+    The approach is that of NegEx with fewer phrases; possible and hypothetical findings count as
+    affirmed.
 
     References
     ----------
@@ -117,10 +118,10 @@ def findings(text: str) -> dict[str, Finding]:
 
 
 def same_finding(stem: str, others: Mapping[str, Finding]) -> Finding | None:
-    """The finding that a stem stands for among others, in another form or by a synonym.
+    """Return the finding that matches a stem among others, in another form or by a synonym.
 
-    Forms are alike where one is the beginning of the other, with 4 letters or more: "worsen" and
-    "worse". Synonyms are the lines of ``data/vignettes/synonyms.txt``.
+    Two forms match if one is a prefix of the other with at least 4 letters: "worsen" and "worse".
+    Synonyms are the lines of ``data/vignettes/synonyms.txt``.
     """
     alike = [others[stem]] if stem in others else []
     if not alike and len(stem) >= 4:
@@ -154,11 +155,13 @@ def _common(one: str, other: str) -> int:
 
 
 def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
-    """The content words of a sentence, with stem and whether they are negated; None: no telling."""
+    """Return a sentence's content words, with stem and whether negated (None: undetermined)."""
     found: list[tuple[str, str, bool | None]] = []
-    piece = scope = 0  # the first word behind the last comma or "and"; that the trigger negates
-    trigger = before = ""  # what negates now, and the word before
-    # Whether it tells nothing of what follows; has negated a word; ends at a comma; joins by "or".
+    # The first word after the last comma or "and"; the first word that the trigger negates.
+    piece = scope = 0
+    trigger = before = ""  # The current negation, and the previous word.
+    # Whether it does not determine what follows; has negated a word; ends at a comma; joins by
+    # "or".
     vague = covered = listed = ored = False
     tokens = _TOKEN.findall(_NON.sub(r"\1", sentence))
     for place, token in enumerate(tokens):
@@ -214,7 +217,7 @@ def _words(sentence: str) -> list[tuple[str, str, bool | None]]:
 
 
 def _goes_on(trigger: str, behind: list[str]) -> bool:
-    """Whether what is negated goes on behind a comma: a list whose end an "or" tells.
+    """Return whether a negation continues after a comma, as in a list that ends with "or".
 
     "No illness, exercises, and eats well" has none; "denies fever, cough, and rash" needs none.
     """
@@ -228,7 +231,7 @@ def _goes_on(trigger: str, behind: list[str]) -> bool:
 
 
 def _negative_form(stem: str) -> tuple[bool, str]:
-    """Whether a word says by itself that something is absent, and of what."""
+    """Return whether a word itself means that something is absent, and what."""
     if stem in _OPPOSITES:
         return True, _OPPOSITES[stem]
     if stem.startswith("non") and len(stem) >= 7:
@@ -241,7 +244,7 @@ _OPPOSITES = {"afebril": "fever", "painless": "pain", "asymptomat": "symptomat"}
 
 @cache
 def _content(word: str) -> str | None:
-    """The stem of a word of content; None for any other."""
+    """Return the stem of a content word; None for any other word."""
     word = word.removesuffix("'s").rstrip("'")
     if len(word) < 3 or not word[0].isalpha() or word in _common_words():
         return None
@@ -270,7 +273,7 @@ def _common_stems() -> frozenset[str]:
 
 @cache
 def _synonyms() -> dict[str, frozenset[str]]:
-    """The stems that may stand for a stem."""
+    """Return the stems that may replace a stem."""
     alike: dict[str, set[str]] = {}
     for line in _lines("synonyms.txt"):
         stems = {_stem(word) for word in line.split()}

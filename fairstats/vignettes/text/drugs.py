@@ -1,4 +1,4 @@
-"""The drugs that a vignette names: by the stems of their names, and from a list."""
+"""The drugs named in a vignette: by stems of generic names, and from a list."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fairstats._lib.resources import resource
 from fairstats.vignettes.text.quantities import spelled_alike
 from fairstats.vignettes.text.word_lists import word_list
 
-# Endings of generic names. Only such as no other word of a vignette has: "-tide" is also a peptide,
-# "-cept" a concept; what an ending catches besides is named in `_NO_DRUGS`.
+# Endings of generic names. Only endings that no other vignette word has: "-tide" is also in
+# peptide, and "-cept" in concept. Other words with these endings are in `_NO_DRUGS`.
 _ENDINGS = word_list(
     "olol alol pril sartan dipine statin fibrate semide thiazide gliptin gliflozin "
     "glitazone glutide glinide natide reotide cillin penem bactam oxacin floxacin mycin "
@@ -25,7 +25,7 @@ _ENDINGS = word_list(
     "lurasidone tropin(?:e)? grastim poetin racetam gabalin glycopyrrolate"
 )
 _STEM = re.compile(rf"(?:cef|ceph)[a-z]{{4,}}|[a-z]{{2,}}(?:{'|'.join(_ENDINGS)})")
-# Hormones, substances measured or produced, and other words that end as drugs do.
+# Hormones, substances measured or produced, and other words with drug-like endings.
 _NO_DRUGS = re.compile(
     r".*sterol|april|cephal.*|somatostatin|follistatin|angiostatin|nystatin|atropine?|somatotropin|"
     r"(?:gonado|cortico|thyro|lacto|melano|adrenocortico|muco)tropin|vagal.*|cystatin|"
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W_]+)*")
 
 
 def drugs(text: str) -> dict[str, str]:
-    """The drugs and classes of drugs that a text names.
+    """Return the drugs and classes of drugs named in a text.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ def drugs(text: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Each in the singular and in lower case, with how it is first written. The longest name is
-        taken: "loop diuretic", not "diuretic".
+        Each in the singular and in lower case, with its first written form. The longest name is
+        used: "loop diuretic", not "diuretic".
 
     Notes
     -----
     Names come from ``data/vignettes/drugs.txt``, and from the stems of international nonproprietary
-    names. Brand names are not known, nor is whether the patient takes what is named.
+    names. Brand names are not recognised. Whether the patient takes the drug is not determined.
 
     References
     ----------
@@ -104,7 +104,7 @@ def _singular(word: str) -> str:
 
 @cache
 def _listed() -> dict[str, list[str]]:
-    """The names of the list by their first word, the longest first."""
+    """Return the names of the list by their first word, the longest first."""
     lines = resource("data", "vignettes", "drugs.txt").read_text(encoding="utf-8").splitlines()
     by_first = defaultdict(list)
     for line in lines:

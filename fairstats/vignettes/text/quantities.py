@@ -1,4 +1,4 @@
-"""The quantities of a vignette: numbers with their units, by rules and without a model."""
+"""The quantities of a vignette: numbers with their units, by rules, without a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 from fairstats.vignettes.text.word_lists import word_list
 
-#: Units of time, by what they are counted as.
+#: Units of time, by the unit in which they are counted.
 _TIMES = {
     "millisecond": "milliseconds? msec ms",
     "second": "seconds? secs?",
@@ -21,7 +21,7 @@ _TIMES = {
     "year": "years? yrs? yo y/o",
     "decade": "decades?",
 }
-#: Units of measurement, and what a clinician counts.
+#: Units of measurement, and things that a clinician counts.
 _MEASURES = {
     "%": "% percent",
     "°C": r"°\s?c degrees\s(?:c|celsius) celsius c",
@@ -85,7 +85,7 @@ _MEASURES = {
     "pillow": "pillows?",
 }
 _UNITS = _TIMES | _MEASURES
-#: What is counted, and times: "1 pack per day" may be written "1 pack daily".
+#: Counted things and times: "1 pack per day" may be written "1 pack daily".
 _RATES_LEFT_OUT = frozenset(_TIMES) | {
     "pack",
     "cigarette",
@@ -95,7 +95,7 @@ _RATES_LEFT_OUT = frozenset(_TIMES) | {
     "time",
     "episode",
 }
-#: What only says what is counted: 80 beats per minute is 80/min.
+#: Words that only name what is counted: 80 beats per minute is 80/min.
 _COUNTED = frozenset({"beat", "breath", "cell"})
 
 _SMALL = word_list(
@@ -116,7 +116,7 @@ _SPELLED = (
     rf"(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?\b|(?:{'|'.join(_SMALL)})\b"
 )
 _JOINT = r"\s*(?:-\s*to\s+|-|–|/|\bto\b|\bor\b|:)\s*"
-# What stands just before a number that has no unit but was measured.
+# Words just before a measured number without a unit.
 _MEASURED = re.compile(
     r"\b(?:pressure|bp|pulse|hr|rr|rate|respirations?|temperature|temp|t|saturation|ph|p[ao]*co2|p[ao]*o2|"
     r"sao2|spo2|fio2|hco3|level|count|score|index|bmi|inr|ratio|titer|gravity|apgar|gcs|glucose|sodium|"
@@ -140,14 +140,14 @@ class Quantity:
     values : tuple of float
         One number, or those of a range or a ratio: 120 and 80.
     unit : str
-        The unit in one spelling, e.g. ``"mmHg"``; empty where none is known.
+        The unit in one spelling, e.g. ``"mmHg"``; empty if none is known.
     text : str
         As written.
     clinical : bool
-        Whether it says something of the patient's health: it has a unit, or stands by the name of a
+        Whether it is about the patient's health: it has a unit, or is next to the name of a
         measurement. "Two children", "2 friends" and "type 2" do not count.
     start : int
-        Where it stands in the text.
+        Its position in the text.
     """
 
     values: tuple[float, ...]
@@ -158,14 +158,14 @@ class Quantity:
 
     @property
     def of_time(self) -> bool:
-        """Whether it is a time or an age, which background text has too."""
+        """Return whether it is a time or an age, which background text has too."""
         return self.unit in _TIMES
 
 
 def spelled_alike(text: str) -> str:
-    """The text with one kind of hyphen, quotation mark, degree and micro sign.
+    """Return the text with one kind of hyphen, quotation mark, degree and micro sign.
 
-    A long dash parts words, so it gets spaces: "antacids—remedies" is no compound.
+    A long dash separates words, so it gets spaces: "antacids—remedies" is not a compound.
     """
     return text.translate(_SIGNS)
 
@@ -178,26 +178,26 @@ _SIGNS = str.maketrans(
 
 
 def quantities(text: str) -> list[Quantity]:
-    """The quantities of a text, in order.
+    """Return the quantities of a text, in order.
 
     Parameters
     ----------
     text : str
-        Any text. Numbers within words (B12, CO2, T4) are no quantities.
+        Any text. Numbers within words (B12, CO2, T4) are not quantities.
 
     Returns
     -------
     list of Quantity
-        Numbers in digits or in words. "One" and "zero" without a unit are no numbers; "a week" and
+        Numbers in digits or in words. "One" and "zero" without a unit are not numbers. "A week" and
         "the past week" are one week, but never `clinical`.
 
     Notes
     -----
-    A number is clinical where a unit follows, or where it is written in digits and stands by the
-    name of a measurement ("pulse is 88", "stage 3"). A number of things ("two children", "2
-    friends") is not, nor are the years that background text counts ("20 years as a teacher"): years
-    are clinical before "old", "ago", "history" and "of age", or after "for" or "past" where
-    the same sentence speaks of smoking, treatment or illness.
+    A number is clinical if a unit follows, or if it is written in digits next to the name of a
+    measurement ("pulse is 88", "stage 3"). A number of things ("two children", "2 friends") is not
+    clinical. Years in background text are not either ("20 years as a teacher"). Years are clinical
+    before "old", "ago", "history" and "of age", or after "for" or "past" if the same sentence
+    mentions smoking, treatment or illness.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def quantities(text: str) -> list[Quantity]:
     """
     plain = spelled_alike(text)
     lowered = plain.lower()
-    if len(lowered) != len(plain):  # a few letters of other scripts change their length
+    if len(lowered) != len(plain):  # A few letters of other scripts change their length.
         plain = lowered
     found = []
     for match in _number().finditer(lowered):
@@ -242,9 +242,9 @@ def _is_clinical_time(text: str, match: re.Match[str]) -> bool:
 
 
 def is_among(quantity: Quantity, others: Iterable[Quantity]) -> bool:
-    """Whether all values of a quantity are there, with its unit or with none.
+    """Return whether all values of a quantity are present, with its unit or without one.
 
-    Ranges may be written apart: "2-3 weeks" is among "two weeks" and "three weeks".
+    Ranges may be written separately: "2-3 weeks" is among "two weeks" and "three weeks".
     """
     held = [(value, other.unit) for other in others for value in other.values]
     return all(
@@ -255,7 +255,7 @@ def is_among(quantity: Quantity, others: Iterable[Quantity]) -> bool:
 
 @cache
 def _fits(unit: str, other: str) -> bool:
-    """Whether two units may be of one quantity."""
+    """Return whether two units may belong to the same quantity."""
     if unit == other or not unit or not other:
         return True
     if {unit, other} in ({"mm3", "/mm3"}, {"pack-year", "year"}, {"time", "episode"}):
@@ -288,7 +288,7 @@ def _single_time() -> re.Pattern[str]:
 
 @cache
 def _canonical(written: str) -> str:
-    """A unit in one spelling; "beats per minute", "bpm" and "/min" are one unit."""
+    """Return a unit in one spelling; "beats per minute", "bpm" and "/min" are one unit."""
     written = written.strip()
     if re.fullmatch(r"[ap]\.?m\.?", written):
         return written[0] + "m"

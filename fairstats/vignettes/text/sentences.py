@@ -1,4 +1,4 @@
-"""Cut a vignette into sentences, by rules and without a model."""
+"""Split a vignette into sentences, by rules, without a model."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import re
 
 from fairstats.vignettes.text.word_lists import word_set
 
-# A sentence ends at a stop with the quotation marks or brackets that close behind it, where white
-# space follows; in scripts that write no space between sentences, at the stop itself.
+# A sentence ends at a stop, with any closing quotation marks or brackets, if white space follows.
+# In scripts without spaces between sentences, it ends at the stop itself.
 _STOP = re.compile(r"""[.!?…؟।]+["'”’»)\]]*(?=\s)|[。！？]+["'”’」』）]*""")
-# Never the end of a sentence, whatever follows. Titles have a capital: "130 ms." is no title.
+# Never the end of a sentence, whatever follows. Titles have a capital: "130 ms." is not a title.
 _TITLES = word_set("Dr Mr Mrs Ms Prof St Sr Jr Rev Capt Sgt Lt Col Gen")
 _ABBREVIATIONS = word_set("e.g i.e vs cf approx resp ca incl viz")
-# Abbreviations only before a number: "no. 5", "fig. 2"; else a sentence may end with the word.
+# Abbreviations only before a number: "no. 5", "fig. 2". In other cases a sentence may end with the
+# word.
 _NUMBERED = word_set("no nos fig figs vol pp sec ch")
 _INITIAL = re.compile(r"[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]")
-# What begins a sentence of a vignette much sooner than it is somebody's name.
+# Words that are more likely to begin a sentence of a vignette than to be a name.
 _STARTERS = word_set(
     "a an the this these that those there it its he she they his her their we our you your "
     "i which what who whose when where why how if in on at after before during for from "
@@ -24,29 +25,30 @@ _STARTERS = word_set(
     "patient family past medical social today given based further additional imaging "
     "treatment"
 )
-# A line break is inside a sentence only where the next line goes on with a word in lower case.
+# A line break is inside a sentence only if the next line continues with a lower-case word.
 _LINE = re.compile(r"\s*\n(?!\s*[^\W\d_A-Z][a-z\s])")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a vignette, in order.
+    """Return the sentences of a vignette, in order.
 
     Parameters
     ----------
     text : str
-        Any text; lines of laboratory values, a line each, are taken as they stand.
+        Any text; lines of laboratory values, one per line, are kept as they are.
 
     Returns
     -------
     list of str
-        Each without white space around it; empty for a text without a word. Joined, they hold all
-        that the text holds but for white space.
+        Each without surrounding white space; empty for a text without words. Joined, they contain
+        the whole text except white space.
 
     Notes
     -----
-    A stop, exclamation or question mark ends a sentence where white space and anything but a letter
-    in lower case follow, and no abbreviation, title or initial stands before it. A line break
-    ends one too, unless the next line goes on with a word in lower case. A colon ends none.
+    A full stop, exclamation mark or question mark ends a sentence under two conditions: white space
+    and anything but a lower-case letter follow, and it is not part of an abbreviation, title or
+    initial. A line break also ends one, unless the next line continues with a lower-case word. A
+    colon does not.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def sentences(text: str) -> list[str]:
 
 
 def final_sentence(text: str) -> str:
-    """The last sentence of a vignette, which asks the question; empty for a text without one.
+    """Return the last sentence of a vignette, which asks the question; empty without sentences.
 
     Examples
     --------
@@ -77,12 +79,12 @@ def final_sentence(text: str) -> str:
 
 
 def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
-    """Whether this stop of a line ends the sentence that began at `start`."""
+    """Return whether this stop ends the sentence that began at `start`."""
     behind = line[stop.end() :].lstrip().lstrip("\"'“‘«([")
     if not behind or stop.group()[0] in "。！？":
         return True
     if behind[0].islower():
-        # "pH is 7.3" and "pCO2 is" begin sentences too.
+        # "pH is 7.3" and "pCO2 is" also begin sentences.
         return re.match(r"p[A-Z]", behind) is not None and stop.group() == "."
     if stop.group() != ".":
         return True

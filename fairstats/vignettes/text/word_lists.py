@@ -1,13 +1,13 @@
-"""Lists of words as they stand in the code, a line holding many."""
+"""Lists of words in the code, with many words per line."""
 
 from __future__ import annotations
 
 
 def word_list(text: str) -> tuple[str, ...]:
-    """The words of a text that white space parts, in order."""
+    """Return the words of a text, split at white space, in order."""
     return tuple(text.split())
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text that white space parts."""
+    """Return the set of words of a text, split at white space."""
     return frozenset(text.split())

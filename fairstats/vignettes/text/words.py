@@ -1,4 +1,4 @@
-"""The words of a vignette: which carry content, and their stems."""
+"""The words of a vignette: content words and their stems."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 # Words without content: those of the Snowball project for English
-# (snowballstem.org/algorithms/english/stop.txt, BSD), and two that options use of one another.
-# Neither says anything of a patient, and a longer list, such as scikit-learn's, drops words that do
-# ("system", "serious", "cry").
+# (snowballstem.org/algorithms/english/stop.txt, BSD), and two with which options refer to each
+# other. They carry no information on a patient. A longer list, such as scikit-learn's, drops words
+# that do ("system", "serious", "cry").
 _STOP_WORDS = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her
 hers herself it its itself they them their theirs themselves what which who whom this that these
@@ -25,13 +25,13 @@ in out on off over under again further then once here there when where why how a
 more most other some such no nor not only own same so than too very
 none neither
 """
-#: The words that carry no content.
+#: The words without content.
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 @lru_cache(maxsize=20_000)
 def word_spans(text: str) -> tuple[tuple[str, int, int], ...]:
-    """The words of a text as they are compared, each with its place.
+    """Return the words of a text in the form used for comparison, with their positions.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def word_spans(text: str) -> tuple[tuple[str, int, int], ...]:
     Returns
     -------
     tuple of (str, int, int)
-        The word in one spelling (NFKC, without case, straight apostrophes) and where it starts and
-        ends in the text.
+        The normalised word (NFKC, case-folded, straight apostrophes), and its start and end in the
+        text.
 
     Notes
     -----
-    A word is a run of letters and digits with the marks written over or under them; apostrophes
-    within it and the points or commas of a number belong to it, hyphens part words. A script
-    without spaces between words, such as Chinese, gives one word a run.
+    A word is a run of letters and digits with their combining marks. Apostrophes within it and the
+    points or commas of a number belong to it; hyphens separate words. In a script without spaces
+    between words, such as Chinese, each run is one word.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def word_spans(text: str) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=20_000)
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text in order; see `word_spans`.
+    """Return the words of a text in order; see `word_spans`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=20_000)
 def content_stems(text: str) -> tuple[str, ...]:
-    """The stems of the words that carry content, in order and with repeats.
+    """Return the stems of content words, in order and with repeats.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def content_stems(text: str) -> tuple[str, ...]:
     References
     ----------
     Porter (2001), Snowball: a language for stemming algorithms; its "English" (Porter2) stemmer as
-    `nltk.stem.SnowballStemmer` has it.
+    in `nltk.stem.SnowballStemmer`.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def content_stems(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Snowball's English stem of a word as `words` gives it."""
+    """Return Snowball's English stem of a word from `words`."""
     return _stemmer()(word)
 
 
@@ -111,14 +111,15 @@ def _stemmer() -> Callable[[str], str]:
 
 @lru_cache(maxsize=200_000)
 def _one_spelling(word: str) -> str:
-    # Twice, since what NFKC puts together may have a case, and folding a case may come apart.
+    # Normalise twice: characters composed by NFKC may have case, and case folding may decompose
+    # them.
     folded = unicodedata.normalize("NFKC", word.replace("’", "'")).casefold()
     return unicodedata.normalize("NFKC", folded)
 
 
 @cache
 def _word() -> re.Pattern[str]:
-    """A word. Python's ``\\w`` leaves out the marks that many scripts write vowels with."""
+    r"""Return the pattern of a word. In Python ``\w`` leaves out many scripts' vowel marks."""
     found = (chr(n) for n in range(0x300, sys.maxunicode + 1))
     marks = "".join(c for c in found if unicodedata.category(c) in {"Mn", "Mc"})
     return re.compile(rf"\d+(?:[.,]\d+)+|[^\W_]+(?:(?:[{marks}]+|['’])[^\W_]+)*[{marks}]*")
