@@ -1,1 +1,1 @@
-"""Handing out tasks to raters, people or models, and taking their judgements in."""
+"""Assign rating tasks to people or models, and import their judgements."""

@@ -1,4 +1,4 @@
-"""Ask a chat model to judge answers by a rubric, over any OpenAI-compatible service."""
+"""Query a chat model for judgements by a rubric, with any OpenAI-compatible service."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from fairstats.ratings.files import read_ratings, write_ratings
 from fairstats.ratings.rubrics import Rubric, load_rubric
 from fairstats.ratings.table import MODEL_GROUP, check_ratings
 
-#: Room for a JSON object with all of a rubric's questions.
+#: Enough for a JSON object with all of a rubric's questions.
 MAX_TOKENS = 400
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """One judgement that is asked for."""
+    """One requested judgement."""
 
     subject: Subject
     task: Task
@@ -61,61 +61,60 @@ def ask(
     dry_run: bool = False,
     **options: Unpack[AskingOptions],
 ) -> Path:
-    """Have a model judge every item of a file, or every task that people were handed out.
+    """Have a model judge every item of a file, or every task that was assigned to people.
 
-    One request holds all of a rubric's questions on one task. Each reply is committed to a journal
-    beside the ratings before it counts; starting again asks only what is missing, and what failed.
+    One request contains all of a rubric's questions on one task. Each reply is committed to a
+    journal next to the ratings before it counts. A restart queries only missing and failed replies.
 
     Parameters
     ----------
     items : path, optional
-        What is judged, as `fairstats.ratings.collection.subjects.read_subjects` reads it; rows may
-        name their ``benchmark`` and ``task_id``.
+        The items to judge, as read by `fairstats.ratings.collection.subjects.read_subjects`; rows
+        may name their ``benchmark`` and ``task_id``.
     rubric : str, path or Rubric, optional
-        What is asked: a built-in rubric's name, or its file. One that compares models is asked in
-        both orders of the two answers.
+        A built-in rubric's name, or its file. A rubric that compares models is used in both orders
+        of the two answers.
     model : str
-        The rater: a name of ``models.toml`` in the collectors, the model's name at the service, or
+        The rater: a name in the collectors' ``models.toml``, the model's name at the service, or
         ``"embedded"``.
     connect : callable
-        Gives the model, see `fairstats.asking.models.Connect`.
+        Returns the model, see `fairstats.asking.models.Connect`.
     out : Path
-        The folder to write to.
+        The output folder.
     assignment : path, optional
-        The folder that `fairstats.ratings.collection.assignment.assign` wrote, or a file in it,
-        instead of `items` and `rubric`: its tasks are judged under the ids, texts and rubric that
-        people got.
+        The folder written by `fairstats.ratings.collection.assignment.assign`, or a file in it,
+        instead of `items` and `rubric`. Its tasks are judged with the same ids, texts and rubric as
+        for people.
     benchmark, dataset : str, optional
-        What the items are of, where their file does not say; by default the file's name.
+        The benchmark of the items, if their file does not name it; by default the file's name.
     model_name : str, optional
-        What to call the rater, by default `model`.
+        The rater's name, by default `model`.
     samples : int
-        How often to ask each task (in each order); the number of the sample is sent as the seed.
+        Number of samples per task (in each order); the sample's number is sent as the seed.
     max_tokens : int, optional
-        The longest reply, by default `MAX_TOKENS`.
+        Maximum length of a reply, by default `MAX_TOKENS`.
     limit : int, optional
-        Judge the first so many items only.
+        Judge only this many items, from the start.
     dry_run : bool
-        Print what would be asked and what it may cost, and ask nothing.
+        Print the planned requests and their possible cost, without querying.
     **options
-        How to ask, see `fairstats.asking.models.AskingOptions`.
+        Request options, see `fairstats.asking.models.AskingOptions`.
 
     Returns
     -------
     Path
-        ``<out>/<items>-<rubric>-<model>.ratings.parquet``, of an assignment with its folder's name
-        in the place of the items'. The rater is a model, of the group ``model``, and is called by
-        the model's name with the version that the service reports. A reply that could not be read,
-        and a request that failed for good, is a judgement without values; the reply itself is in
-        the journal.
+        ``<out>/<items>-<rubric>-<model>.ratings.parquet``; for an assignment, its folder's name
+        replaces the items'. The rater is a model, of the group ``model``. It is named after the
+        model, with the version that the service reports. If a reply could not be read, or a request
+        failed permanently, the judgement has no values; the reply is in the journal.
 
     Raises
     ------
     Unfinished, KeyboardInterrupt
-        As `fairstats_collectors.chat.collect`.
+        As in `fairstats_collectors.chat.collect`.
     InputError
-        As `fairstats_collectors.chat.collect`; when the items do not fit the rubric, or the
-        assignment is not as it was written.
+        As in `fairstats_collectors.chat.collect`. Also if the items do not fit the rubric, or the
+        assignment was changed.
     """
     check_numbers(samples=samples, limit=limit, max_tokens=max_tokens)
     asked_model = connect(model, max_tokens=max_tokens or MAX_TOKENS, **options)
@@ -138,7 +137,7 @@ def ask(
     )
     asked = [one for subject in subjects[:limit] for one in _asked(subject, rubric, samples)]
     rater = model_name or asked_model.name
-    # Names that could not be written are told of before anything is asked.
+    # Report invalid names before the first request.
     check_ratings(_ratings(asked, {}, rubric, rater), rubrics=[rubric], path=str(source))
     name = f"{slug(named)}-{rubric.name}-{slug(rater)}{RATINGS_SUFFIX}"
     path = path_in(out, name)
@@ -164,7 +163,7 @@ def ask(
 
 def _asked(subject: Subject, rubric: Rubric, samples: int) -> Iterator[_Asked]:
     orders = (False, True) if rubric.compares == "models" else (None,)
-    # The journal knows a request as it knows a variant of an item.
+    # The journal identifies a request like a variant of an item.
     item = Item(item_id=subject.task_id, options={}, answer_key="", variants={})
     for sample in range(samples):
         for number, swapped in enumerate(orders):
@@ -176,9 +175,9 @@ def _asked(subject: Subject, rubric: Rubric, samples: int) -> Iterator[_Asked]:
 def _ratings(
     asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric, rater: str
 ) -> pd.DataFrame:
-    """A row for each dimension of each judgement."""
+    """Return a row for each dimension of each judgement."""
     snapshots = Counter(reply.snapshot for reply in replies.values() if reply.snapshot)
-    # A request that failed has none: it is taken for one to the version that answered most.
+    # A failed request has no snapshot; assign it to the most frequent one.
     usual = snapshots.most_common(1)[0][0] if snapshots else None
     rows: list[dict[str, Any]] = []
     for one in asked:
@@ -211,7 +210,7 @@ def _judgement(one: _Asked, reply: Reply | None, rubric: Rubric) -> ReadReply:
 
 
 def _rater_id(rater: str, snapshot: str | None) -> str:
-    """The model with its version, where that says more and the two make a name."""
+    """Return the model with its version, if that adds information and the two form a valid name."""
     named = rater if snapshot in (None, rater) else f"{rater} ({snapshot})"
     return named if len(named) <= NAME_LENGTH else rater
 
@@ -219,7 +218,7 @@ def _rater_id(rater: str, snapshot: str | None) -> str:
 def _check_replaceable(
     path: Path, asked: list[_Asked], replies: Mapping[Slot, Reply], rubric: Rubric
 ) -> None:
-    """Refuse to write over ratings that the new file would not hold as well."""
+    """Refuse to overwrite ratings that the new file would not also contain."""
     if not path.exists():
         return
     now = {
@@ -232,7 +231,7 @@ def _check_replaceable(
     there = read_ratings(path, rubrics=[rubric])
     columns = ["benchmark", "dataset", "task_id", "repeat", "dimension", "value"]
     for *key, value in there[columns].itertuples(index=False, name=None):
-        # A judgement without a value is one too: its reply has to be there.
+        # A judgement without a value also counts: its reply has to be present.
         if now.get(tuple(key), "") != (None if pd.isna(value) else value):
             raise InputError(
                 [

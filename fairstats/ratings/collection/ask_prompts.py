@@ -1,4 +1,4 @@
-"""The message that asks a model for a judgement."""
+"""The prompt for a model's judgement."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from fairstats.ratings.rubrics import Question, Rubric
 
 
 def rating_prompt(rubric: Rubric, subject: Subject, *, swapped: bool = False) -> str:
-    """All of a rubric's questions on one subject, as one message.
+    """Return all of a rubric's questions on one subject, as one prompt.
 
     Parameters
     ----------
     rubric : Rubric
-        What is asked.
+        The questions.
     subject : Subject
-        What is judged.
+        The texts to judge.
     swapped : bool
-        Whether the second answer stands first.
+        Whether the second answer is shown first.
 
     Returns
     -------
     str
-        It names no model. Each line of the texts begins with a mark, so that none of them can pass
-        for a line of the message.
+        The prompt names no model. Each line of the texts begins with a mark, so that it cannot pass
+        for a line of the prompt.
     """
     named = {question.dimension: "..." for question in rubric.questions}
     return load_template("rating").substitute(

@@ -1,4 +1,4 @@
-"""From a model's reply to its judgement, without ever guessing."""
+"""Read a judgement from a model's reply strictly, without guessing."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ STATUSES: tuple[Status, ...] = ("read", "incomplete", "contradictory", "unread")
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What a reply says.
+    """The content of a reply.
 
     Parameters
     ----------
     values : Mapping[str, str or None]
-        The value of each dimension; None where the reply gives none.
+        The value of each dimension; None if the reply does not give one.
     status : {"read", "incomplete", "contradictory", "unread"}
-        Whether each question that was asked has its value; some have none; the reply breaks the
-        rubric's logic; it is not what was asked for. The last two have no value.
+        Whether each question that was asked has a value; some have none; the reply violates the
+        rubric's logic; or it does not have the requested form. In the last two cases there are no
+        values.
     """
 
     values: Mapping[str, str | None]
@@ -39,9 +40,9 @@ def read_judgement(raw: str, rubric: Rubric) -> ReadReply:
     Parameters
     ----------
     raw : str
-        The reply as it came.
+        The unprocessed reply.
     rubric : Rubric
-        What was asked.
+        The rubric of the prompt.
 
     Returns
     -------
@@ -49,11 +50,10 @@ def read_judgement(raw: str, rubric: Rubric) -> ReadReply:
 
     Notes
     -----
-    The reply holds one JSON object; what stands around it, and names that are no dimension, are
-    passed over. A value is one of the question's, but for case; anything else is none. A question
-    whose condition does not hold has the rubric's value for that, and a reply that gives it another
-    one contradicts itself: which of the two was meant is not known, so neither counts, nor anything
-    else of the reply.
+    The reply contains one JSON object. Text around it, and unknown dimensions, are ignored. A value
+    must be one of the question's, ignoring case; anything else is treated as missing. A question
+    with an unmet condition has the rubric's value for that case. A reply with a different value
+    contradicts itself. Since its intended meaning is unknown, the whole reply is discarded.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_judgement(raw: str, rubric: Rubric) -> ReadReply:
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    """The one JSON object in a text; empty where there is none, or more than one."""
+    """Return the only JSON object in a text; empty if there is none, or more than one."""
     try:
         found = json.loads(
             text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=distinct_names

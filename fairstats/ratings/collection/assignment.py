@@ -1,4 +1,4 @@
-"""Hand out ratings: who rates what, as a folder of forms and sheets with the key beside them."""
+"""Assign ratings to raters: a folder of forms and sheets, with the key next to them."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from fairstats.ratings.rubrics import Rubric, load_rubric
 
 @dataclass(frozen=True)
 class Assigned:
-    """What was handed out.
+    """Result of an assignment.
 
     Parameters
     ----------
     path : Path
         The folder.
     assignment : str
-        What the forms and sheets, and what comes back of them, are told by.
+        The identifier of the forms, the sheets, and the files returned by raters.
     groups : pandas.DataFrame
-        A row a rater group: ``raters``, ``tasks``, ``replicates``, the fewest and most tasks of a
-        rater (``load_min``, ``load_max``) and the fewest and most tasks that two of its raters
-        share (``shared_min``, ``shared_max``).
+        One row per rater group: ``raters``, ``tasks``, ``replicates``, the fewest and most tasks of
+        a rater (``load_min``, ``load_max``), and the fewest and most tasks shared by two of its
+        raters (``shared_min``, ``shared_max``).
     notes : tuple of str
-        What to know before the forms go out.
+        Notes to read before sending out the forms.
     """
 
     path: Path
@@ -76,27 +76,27 @@ def assign(
     benchmark: str | None = None,
     dataset: str | None = None,
 ) -> Assigned:
-    """Assign tasks to raters, and write a form and a sheet for each of them.
+    """Assign tasks to raters, and write a form and a sheet for each rater.
 
     Parameters
     ----------
     items : path
-        CSV or JSON Lines, a row a subject, see `read_subjects`.
+        CSV or JSON Lines, one row per subject, see `read_subjects`.
     raters : path
         CSV with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
     rubric : str or path
         A built-in rubric's name, or a rubric's ``.toml``.
     out : path
-        The folder to write; it must not hold anything yet.
+        The output folder; it must be empty or absent.
     replicates : int or mapping
-        How many raters *of each group* judge a task, as EquityMedQA counts them; by group, or the
-        same for every group that has raters.
+        Number of raters *of each group* who judge a task, as counted in EquityMedQA; by group, or
+        the same for every group with raters.
     seed : int
         The same inputs and seed give the same assignment.
     benchmark : str, optional
-        What the ratings are of; by default the name of the items file.
+        The benchmark of the ratings; by default the name of the items file.
     dataset : str, optional
-        The dataset of items that name none; by default the benchmark.
+        The dataset of items that do not name one; by default the benchmark.
 
     Returns
     -------
@@ -105,15 +105,15 @@ def assign(
     Raises
     ------
     InputError
-        When a file cannot be used, a group has too few raters or too little room for the
-        replicates, or the folder is not empty. Nothing is written then.
+        If a file cannot be used, a group has too few raters or too little capacity for the
+        replicates, or the folder is not empty. Nothing is then written.
 
     Notes
     -----
-    Within a group the loads of raters differ by at most one, but for those at their ``max_tasks``,
-    and pairs of raters share as nearly the same number of tasks as exchanges of places reach. Two
-    answers that stand side by side are swapped for half of each task's and of each rater's
-    judgements, within one. Task ids are numbers given after shuffling.
+    Within a group, the loads of raters differ by at most one, except for raters at their
+    ``max_tasks``. Pairs of raters share a number of tasks that is as even as exchanges can make it.
+    Two answers shown next to each other are swapped for half of each task's and of each rater's
+    judgements, within one. Task ids are numbers assigned after shuffling.
     """
     items, raters, out = Path(items), Path(raters), Path(out)
     declared = load_rubric(rubric)
@@ -139,7 +139,7 @@ def assign(
     }
     rng = Random(seed)
     rng.shuffle(subjects)
-    # Ids that tell an assignment's tasks from another's, and nothing of what they hold.
+    # Ids that distinguish an assignment's tasks from another's, without revealing their content.
     digits = len(str(len(subjects)))
     tasks = {
         f"t{facts_hash(inputs)[:4]}-{number:0{digits}d}": subject
@@ -186,7 +186,7 @@ def _check_rubric(rubric: Rubric) -> None:
 def _replicates(
     given: int | Mapping[str, int], people: Sequence[Rater], path: Path
 ) -> dict[str, int]:
-    """The number of raters of each task by group."""
+    """Return the number of raters of each task by group."""
     present = list(dict.fromkeys(person.rater_group for person in people))
     wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys(present, given)
     problems = []
@@ -217,7 +217,7 @@ def _assigned(
     rng: Random,
     path: Path,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The key, and how even each group's assignment is."""
+    """Return the key, and how even each group's assignment is."""
     rows: list[dict[str, object]] = []
     groups = []
     for group, wanted in replicates.items():
@@ -295,7 +295,8 @@ def _write_folder(files: Mapping[str, str], out: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
         if out.exists():
-            out.rmdir()  # it is empty, and some systems rename onto no folder
+            # The folder is empty, and some systems cannot rename onto an existing folder.
+            out.rmdir()
         temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The assignment again, when ratings come back: who was asked what, and which side was which."""
+"""Read an assignment when ratings return: who was asked what, and which side was which."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from fairstats._lib.table_text import table_csv
 from fairstats.ratings.collection.subjects import MAX_BYTES, Subject
 from fairstats.ratings.rubrics import Rubric, load_rubric
 
-#: The columns of the key: a row a judgement that was asked for.
+#: Columns of the key: one row per assigned judgement.
 KEY_COLUMNS = (
     *("dataset", "task_id", "item_id", "item_id_2", "model", "model_2"),
     *("rater_id", "rater_group", "swapped"),
 )
-#: The files of an assignment that its raters do not get, or need not.
+#: Files of an assignment that its raters do not receive, or do not need.
 FACTS, KEY, RUBRIC, TASKS = "assignment.json", "key.csv", "rubric.toml", "tasks.jsonl"
-#: The fact of an assignment that says what each of its other files was.
+#: The entry of an assignment with the hash of each other file.
 HASHES = {KEY: "key_sha256", RUBRIC: "rubric_sha256", TASKS: "tasks_sha256"}
 _SUFFIXES = (".json", ".csv", ".toml", ".jsonl")
 
 
 @dataclass(frozen=True)
 class HandedOut:
-    """An assignment as its folder holds it.
+    """An assignment as stored in its folder.
 
     Parameters
     ----------
     path : Path
         The folder.
     assignment : str
-        What forms, sheets and exports name it by.
+        The identifier used in forms, sheets and exports.
     benchmark : str
-        What the ratings are of.
+        The benchmark of the ratings.
     rubric : Rubric
-        As it was when the forms were made.
+        The rubric at the time of assignment.
     key : Mapping
-        The key's row of each judgement that was asked for, by (task_id, rater_id).
+        The key's row of each assigned judgement, by (task_id, rater_id).
     """
 
     path: Path
@@ -55,20 +55,20 @@ class HandedOut:
 
 
 def facts_hash(facts: Mapping[str, object]) -> str:
-    """The sha256 of what an assignment states of itself."""
+    """Return the sha256 of an assignment's facts."""
     return text_sha256(json.dumps(facts, sort_keys=True, ensure_ascii=False))
 
 
 def assignment_id(facts: Mapping[str, object]) -> str:
-    """A short name for these facts; its letter keeps a spreadsheet from reading a number in it."""
+    """Return a short name for these facts; its letter stops spreadsheets from reading a number."""
     return f"a{facts_hash(facts)[:15]}"
 
 
 def key_text(key: pd.DataFrame) -> str:
-    """The key as CSV from which every name comes back as it was.
+    """Return the key as CSV, from which every name is read back unchanged.
 
-    A name that a spreadsheet would run has an apostrophe before it, and so has one that begins
-    with an apostrophe: `load_handed_out` takes one away.
+    A name that a spreadsheet would execute gets a leading apostrophe, and so does a name that
+    already begins with one; `load_handed_out` removes one.
     """
     guarded = key[list(KEY_COLUMNS)].map(
         lambda value: f"'{value}" if isinstance(value, str) and value.startswith("'") else value
@@ -77,7 +77,7 @@ def key_text(key: pd.DataFrame) -> str:
 
 
 def tasks_text(tasks: Mapping[str, Subject]) -> str:
-    """What each task holds, as `fairstats.ratings.collection.subjects.read_subjects` reads it."""
+    """Return each task in the form of `fairstats.ratings.collection.subjects.read_subjects`."""
     lines = []
     for task_id, subject in tasks.items():
         names = {name: value for name, value in subject.names.items() if value is not None}
@@ -96,7 +96,7 @@ def load_handed_out(path: Path) -> HandedOut:
     Raises
     ------
     InputError
-        When it is none, or one of its files is not as `assign` wrote it.
+        If it is not an assignment, or one of its files was changed after `assign` wrote it.
     """
     folder = path.parent if path.name in (FACTS, KEY) else path
     for name in (FACTS, *HASHES):

@@ -1,4 +1,4 @@
-"""Who rates what: a balanced incomplete assignment, and sides that are swapped evenly."""
+"""A balanced incomplete assignment of raters, with evenly swapped sides."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
-#: Exchanges that are tried for each judgement, and in all; what is reached is reported.
+#: Number of exchanges tried per judgement, and in total; the result is reported.
 _TRIES = 400
 _MOST_TRIES = 300_000
 
 
 def balanced_loads(tasks: int, limits: Sequence[int | None], *, replicates: int) -> list[int]:
-    """How many tasks each rater gets: as even as the limits allow, together tasks × replicates.
+    """Return each rater's number of tasks: even within the limits, tasks × replicates in total.
 
     Parameters
     ----------
     tasks : int
         The number of tasks.
     limits : sequence of int or None
-        The most tasks that each rater takes.
+        Maximum number of tasks of each rater.
     replicates : int
         The number of raters of each task.
 
     Returns
     -------
     list of int
-        They differ by at most one, but for raters who are at their limit.
+        They differ by at most one, except for raters at their limit.
 
     Raises
     ------
     ValueError
-        When the raters cannot take so many.
+        If the raters do not have enough capacity.
 
     Examples
     --------
@@ -58,29 +58,29 @@ def balanced_loads(tasks: int, limits: Sequence[int | None], *, replicates: int)
 def balanced_tasks(
     tasks: int, loads: Sequence[int], *, replicates: int, rng: Random
 ) -> list[set[int]]:
-    """The raters of each task: each rater has this load, and pairs of raters meet evenly.
+    """Assign raters to tasks with these loads, so that pairs of raters meet evenly.
 
     Parameters
     ----------
     tasks : int
         The number of tasks.
     loads : sequence of int
-        The number of tasks of each rater, as `balanced_loads` gives it.
+        Number of tasks of each rater, from `balanced_loads`.
     replicates : int
         The number of raters of each task.
     rng : random.Random
-        Where chance comes from.
+        The random number generator.
 
     Returns
     -------
     list of set of int
-        For each task its raters, no one twice.
+        The raters of each task, without repeats.
 
     Notes
     -----
-    A first assignment takes for each task those who have most left, which always comes out even
-    (Gale and Ryser). Then two raters of two tasks change places wherever that makes the number of
-    meetings of the pairs more even: the sum of its squares never grows. Loads stay as they are.
+    The first assignment gives each task the raters with the most remaining capacity, which always
+    works out (Gale and Ryser). Then two raters of two tasks are exchanged if that makes the numbers
+    of meetings of pairs more even: the sum of their squares never increases. Loads do not change.
     """
     left = list(loads)
     meetings = [[0] * len(loads) for _ in loads]
@@ -107,7 +107,7 @@ def balanced_tasks(
 
 
 def _exchange(chosen: list[set[int]], meetings: list[list[int]], rng: Random) -> None:
-    """Let raters change places while that makes the meetings of pairs more even."""
+    """Exchange raters as long as that makes the meetings of pairs more even."""
     counts = [meetings[a][b] for a, b in combinations(range(len(meetings)), 2)]
     if not counts or len(chosen) < 2:
         return
@@ -123,7 +123,7 @@ def _exchange(chosen: list[set[int]], meetings: list[list[int]], rng: Random) ->
             continue
         out, into = rng.choice(leaving), rng.choice(coming)
         changed = 0
-        # Of a rater who is on both tasks, nothing changes.
+        # If a rater is on both tasks, nothing changes.
         both = here & there
         for company, gone, new in ((here, out, into), (there, into, out)):
             for other in company - both - {gone}:
@@ -149,7 +149,7 @@ def _meet(meetings: list[list[int]], one: int, other: int, by: int) -> None:
 
 
 def concurrence(chosen: Sequence[set[int]], raters: int) -> tuple[int, int]:
-    """The fewest and the most tasks that any two raters share; (0, 0) for a rater alone.
+    """Return the fewest and the most tasks shared by two raters; (0, 0) for a single rater.
 
     Examples
     --------
@@ -164,13 +164,14 @@ def concurrence(chosen: Sequence[set[int]], raters: int) -> tuple[int, int]:
 
 
 def balanced_sides(chosen: Sequence[set[int]], rng: Random) -> dict[tuple[int, int], bool]:
-    """Which (task, rater) see the two answers swapped: within one of half, by task and by rater.
+    """Choose which (task, rater) see the two answers swapped: half, within one, by task and rater.
 
     Notes
     -----
-    Tasks and raters are the two sides of a graph, judgements its edges. One more vertex on each
-    side makes every degree even, so that the edges fall into closed walks. A walk enters every
-    vertex as often as it leaves it; an edge that is walked from a task to a rater is swapped.
+    Tasks and raters are the two sides of a bipartite graph, and judgements its edges. One
+    additional vertex on each side makes every degree even, so that the edges decompose into closed
+    walks. A walk enters every vertex as often as it leaves it. An edge walked from a task to a
+    rater is swapped.
     """
     edges = [
         (("task", task), ("rater", rater)) for task, group in enumerate(chosen) for rater in group
@@ -192,7 +193,7 @@ def balanced_sides(chosen: Sequence[set[int]], rng: Random) -> dict[tuple[int, i
     swapped: dict[tuple[int, int], bool] = {}
     for start in list(neighbours):
         while neighbours[start]:
-            # Each walk has its own direction, so that chance decides and not the order of tasks.
+            # Each walk has a random direction, so the order of tasks does not matter.
             forward = rng.random() < 0.5
             here = start
             while neighbours[here]:

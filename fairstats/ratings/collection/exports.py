@@ -1,4 +1,4 @@
-"""What a form exports: one JSON file of a rater's judgements."""
+"""Exports of a form: one JSON file with a rater's judgements."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from fairstats.ratings.collection.judgements import (
 from fairstats.ratings.files import EXPORT_FORMAT
 
 _MAX_BYTES = 64 * 2**20
-#: Longer than any sitting; the ratings table takes no more either.
+#: Longer than any session, and the limit of the ratings table.
 _MOST_SECONDS = 1e7
-# Tasks that were answered in part are kept apart from judgements, so that nothing is lost.
+# Partly answered tasks are separate from judgements, so that nothing is lost.
 _LISTS = ("judgements", "partial")
 _ENTRIES = ("task_id", "answers", "comment", "duration_s")
 
 
 def read_export(path: Path, handed_out: HandedOut) -> list[Judgement]:
-    """The judgements of an export.
+    """Return the judgements of an export.
 
     Raises
     ------
     InputError
-        When it is no export of a form, or of another assignment, and with a problem for each
-        judgement that is partly filled, and not told as such, or holds what the rubric does not
-        know.
+        If it is not an export of a form, or is for another assignment. Also with a problem for each
+        judgement that is partly filled without being marked as such, or has values unknown to the
+        rubric.
     """
     (path,) = importable_files(path, None, (".json",), _MAX_BYTES)
     export = json_value(path)
@@ -81,7 +81,7 @@ def _wrong_layout(export: Any, path: Path) -> Iterator[Problem]:
         yield Problem(str(path), "is unknown", newer, column="version", value=value)
     kinds = {"assignment": str, "rater_id": str} | dict.fromkeys(_LISTS, list)
     for name, kind in kinds.items():
-        # Forms of earlier versions kept nothing apart.
+        # Forms of earlier versions had no list of partial answers.
         if not isinstance(export.get(name, [] if name == "partial" else None), kind):
             yield Problem(str(path), "is missing or has the wrong type", remedy, column=name)
 

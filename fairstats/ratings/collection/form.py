@@ -1,4 +1,4 @@
-"""A rater's form: one HTML file that runs from a disk and keeps what was chosen."""
+"""A rater's form: one HTML file that runs from disk and saves the choices."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from fairstats.ratings.collection.texts import Shown
 from fairstats.ratings.files import EXPORT_FORMAT
 from fairstats.ratings.rubrics import Rubric
 
-#: The version of what is exported, for `fairstats.ratings.collection.exports`.
+#: The version of the export format, for `fairstats.ratings.collection.exports`.
 EXPORT_VERSION = 1
 
 
 def form_html(rubric: Rubric, rater_id: str, assignment: str, handed: Mapping[str, Shown]) -> str:
-    """The form of one rater.
+    """Return the form of one rater.
 
     Parameters
     ----------
     rubric : Rubric
-        What is asked.
+        The rubric with the questions.
     rater_id, assignment : str
-        Whose form it is, and of which assignment.
+        The rater, and the assignment.
     handed : Mapping[str, Shown]
-        The texts of each task by its id, in the order in which they are rated.
+        The texts of each task by id, in the order in which they are rated.
 
     Returns
     -------
     str
-        HTML with its style, script and texts in it. Its policy runs this one script and loads
-        nothing; texts are data that the script only ever puts in as text.
+        HTML with embedded style, script and texts. Its policy allows only this script and loads
+        nothing. Texts are data that the script inserts only as text.
     """
     data = {
         "format": EXPORT_FORMAT,
@@ -87,12 +87,12 @@ def _parts() -> tuple[Template, str, str]:
 
 
 def _policy_hash(text: str) -> str:
-    """A script or style as a content security policy names it."""
+    """Return the hash of a script or style for a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _json_in_html(data: object) -> str:
-    r"""JSON that nothing inside of it can end.
+    r"""Return JSON that no embedded text can terminate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What importing ratings gives, and how it is written: ratings here, comments apart."""
+"""Result of importing ratings, and its files: ratings and comments separately."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from fairstats.ratings.files import rating_files, shared_judgements, write_ratin
 from fairstats.ratings.rubrics import Rubric
 from fairstats.ratings.table import JUDGEMENT_COLUMNS, RATING_COLUMNS, TASK_COLUMNS
 
-#: The columns of a file of comments.
+#: Columns of a file of comments.
 COMMENT_COLUMNS = (*JUDGEMENT_COLUMNS, "comment")
 
 
 @dataclass(frozen=True)
 class Imported:
-    """Ratings as they were taken in.
+    """Imported ratings.
 
     Parameters
     ----------
     ratings : pandas.DataFrame
         In the normal form of `fairstats.ratings.table.check_ratings`.
     comments : pandas.DataFrame
-        `COMMENT_COLUMNS`, a row a comment.
+        `COMMENT_COLUMNS`, one row per comment.
     notes : tuple of str
-        What is missing, and what was assumed.
+        Missing ratings, and assumptions.
     """
 
     ratings: pd.DataFrame
@@ -43,18 +43,18 @@ class Imported:
 def write_imported(
     imported: Imported, out: Path, name: str, *, rubrics: Sequence[Rubric] = ()
 ) -> tuple[list[Path], list[str]]:
-    """Write ratings and comments beside each other; where there is no comment, ratings alone.
+    """Write ratings and comments next to each other; without comments, only ratings.
 
     Returns
     -------
     list of Path, list of str
-        What was written, and notes on what stands beside it.
+        The files written, and notes on other files next to them.
 
     Raises
     ------
     InputError
-        When another file stands there, the folder has these judgements in a file of another name,
-        or a row is wrong; nothing is written then.
+        If a different file exists, the folder has these judgements in a file of another name, or a
+        row is wrong. Nothing is then written.
     """
     path = out / f"{name}{RATINGS_SUFFIX}"
     apart = out / f"{name}{COMMENTS_SUFFIX}"
@@ -78,9 +78,9 @@ def write_imported(
 
 
 def _beside(ratings: pd.DataFrame, path: Path) -> list[str]:
-    """Notes on files of the folder with ratings of the same tasks; the same ratings are refused.
+    """Return notes on files of the folder with ratings of the same tasks; refuse the same ratings.
 
-    A folder is read as a whole, so that a judgement in two of its files makes it unusable.
+    A folder is read as a whole, so a judgement in two of its files makes it unusable.
     """
     problems, notes = [], []
     for other in rating_files([path.parent]):
@@ -89,7 +89,7 @@ def _beside(ratings: pd.DataFrame, path: Path) -> list[str]:
         try:
             there = load_parquet(other)
         except InputError:
-            continue  # whoever reads the folder is told
+            continue  # The error is reported when the folder is read.
         if not {*RATING_COLUMNS} <= {*there}:
             continue
         if shared := shared_judgements([there, ratings]):
@@ -105,7 +105,7 @@ def _beside(ratings: pd.DataFrame, path: Path) -> list[str]:
 
 
 def _same_tasks(there: pd.DataFrame, ratings: pd.DataFrame) -> int:
-    """How many tasks raters of the same kind judge in both; a model beside people is meant so."""
+    """Count tasks judged in both by raters of the same kind, not those of a model and people."""
     columns = [*TASK_COLUMNS, "rater_kind"]
     return len(there[columns].drop_duplicates().merge(ratings[columns].drop_duplicates()))
 

@@ -1,4 +1,4 @@
-"""Take in ratings: what forms and sheets brought back, tidy tables, released data sets."""
+"""Import ratings: returned forms and sheets, tidy tables, released data sets."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from fairstats.ratings.collection.tables import import_tables
 from fairstats.ratings.files import is_handed_in
 from fairstats.ratings.rubrics import load_rubric
 
-#: Reads files of a released data set.
+#: Reads the files of a released data set.
 Reader = Callable[[Sequence[Path]], Imported]
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was taken in.
+    """Result of an import.
 
     Parameters
     ----------
     paths : tuple of Path
-        The ratings, and the comments where there are any.
+        The ratings, and the comments if there are any.
     ratings : pandas.DataFrame
-        In the normal form.
+        In normal form.
     notes : tuple of str
-        What is missing, and what was assumed.
+        Missing ratings, and assumptions.
     """
 
     paths: tuple[Path, ...]
@@ -50,22 +50,22 @@ def import_ratings(
     name: str | None = None,
     rubric_files: Iterable[str | os.PathLike[str]] = (),
 ) -> Written:
-    """Take in ratings, and write them as ``NAME.ratings.parquet``, comments apart from them.
+    """Import ratings, and write them as ``NAME.ratings.parquet``, with comments in a separate file.
 
     Parameters
     ----------
     files : path, or iterable of paths
-        Exports and sheets of an assignment, tidy tables, or the files of a released data set; of
-        an assignment also folders of exports and sheets, which are read to their depth.
+        Exports and sheets of an assignment, tidy tables, or the files of a released data set. For
+        an assignment also folders of exports and sheets, read at any depth.
     out : path
-        The folder to write into.
+        The output folder.
     assignment : path, optional
-        The folder that `assign` wrote, or the key in it: the files are its exports and sheets.
+        The folder written by `assign`, or the key in it; the files are then its exports and sheets.
     reader : callable, optional
-        Reads the files of a released data set; without it and without `assignment` the files are
+        Reads the files of a released data set. Without it and without `assignment`, the files are
         tables with the columns of the ratings table.
     name : str, optional
-        NAME; by default the benchmarks and rubrics.
+        NAME; by default built from the benchmarks and rubrics.
     rubric_files : iterable of path
         Rubrics of tables that are not built in.
 
@@ -76,7 +76,7 @@ def import_ratings(
     Raises
     ------
     InputError
-        With a problem for everything that is wrong in any file. Nothing is written then.
+        With a problem for every error in any file. Nothing is then written.
     """
     given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     paths = [Path(path) for path in given]
@@ -111,7 +111,7 @@ def import_ratings(
 
 
 def _refuse_handed_in(paths: Sequence[Path]) -> None:
-    """Forms and sheets cannot be read without their assignment: say so before anything else."""
+    """Refuse forms and sheets first, since they cannot be read without their assignment."""
     inside = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
     if found := sorted(file for file in inside if is_handed_in(file)):
         what = "are exports of forms" if found[1:] else "is an export of a form"

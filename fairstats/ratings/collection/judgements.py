@@ -1,4 +1,4 @@
-"""Judgements as they came back, checked against the assignment and the rubric."""
+"""Returned judgements, checked against the assignment and the rubric."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from fairstats.ratings.collection.assignment_folder import HandedOut
 from fairstats.ratings.collection.rubric_logic import as_given, is_asked
 from fairstats.ratings.rubrics import Question
 
-#: A longer comment is no comment.
+#: Longer comments are refused.
 MAX_COMMENT = 20_000
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one row of an export or a sheet says, as it stands there.
+    """The unprocessed content of one row of an export or a sheet.
 
     Parameters
     ----------
     row : int
-        Where in the file.
+        Its position in the file.
     assignment, rater_id, task_id : str
-        What was asked, and of whom.
+        The task and the rater.
     given : Mapping[str, str]
-        What stands at each dimension; nothing, or an empty text, where none was filled in.
+        The entry for each dimension; missing, or an empty text, if not filled in.
     comment : str
         May be empty.
     duration_s : float or None
-        How long it took.
+        The duration.
     partial : bool
-        Whether the rater was told that what is filled in here is a part and does not count.
+        Whether the rater was informed that these answers are incomplete and do not count.
     """
 
     row: int
@@ -48,23 +48,23 @@ class Entry:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one rater says of one task.
+    """One rater's judgement of one task.
 
     Parameters
     ----------
     path, row
-        The file it came from, and where in it.
+        The source file, and the position in it.
     task_id, rater_id : str
-        Together the key of what was asked.
+        Together the key of the assigned judgement.
     values : Mapping[str, str | None]
-        A value for each dimension, as if the answers had not been swapped; empty where there is a
-        comment alone, or a part of the answers.
+        A value for each dimension, as if the answers had not been swapped; empty if there is only a
+        comment, or only part of the answers.
     comment : str
         May be empty.
     duration_s : float or None
-        How long it took.
+        The duration.
     partial : bool
-        Whether there is a part of the answers.
+        Whether only part of the answers is given.
     """
 
     path: Path
@@ -80,12 +80,12 @@ class Judgement:
 def checked_judgements(
     handed_out: HandedOut, path: Path, entries: Iterable[Entry], problems: Iterable[Problem] = ()
 ) -> list[Judgement]:
-    """The judgements of a file; entries in which nothing was filled in are left out.
+    """Return the judgements of a file; empty entries are left out.
 
     Raises
     ------
     InputError
-        With these problems, and one for everything that is wrong in an entry.
+        With these problems, and one for every error in an entry.
     """
     found: list[tuple[Entry, Problem]] = []
     judgements = []
@@ -100,7 +100,7 @@ def checked_judgements(
 
 
 def about_tasks(task_ids: Sequence[str], rater_id: str) -> str:
-    """What a problem is about, so that it can be passed on to the rater.
+    """Describe the tasks of a problem, so that it can be passed on to the rater.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def about_tasks(task_ids: Sequence[str], rater_id: str) -> str:
 
 
 def _naming_tasks(found: Sequence[tuple[Entry, Problem]]) -> list[Problem]:
-    """The problems with their tasks; what is wrong alike in many rows stays one line."""
+    """Add tasks to the problems; the same error in many rows stays one line."""
     alike: dict[tuple[Problem, str], list[str]] = defaultdict(list)
     for entry, problem in found:
         alike[replace(problem, row=None), entry.rater_id].append(entry.task_id)
@@ -126,7 +126,7 @@ def _naming_tasks(found: Sequence[tuple[Entry, Problem]]) -> list[Problem]:
 def _checked(
     entry: Entry, handed_out: HandedOut, path: Path
 ) -> tuple[Judgement | None, list[Problem]]:
-    """The judgement of an entry, or what is wrong with it; neither where nothing was filled in."""
+    """Return the judgement of an entry, or its errors; neither if it is empty."""
 
     def wrong(message: str, remedy: str, column: str, value: str) -> Problem:
         return Problem(str(path), message, remedy, row=entry.row, column=column, value=value)
@@ -156,7 +156,7 @@ def _checked(
             remedy = f"use one of {', '.join(question.values)}"
             problems.append(wrong("is not a value of this dimension", remedy, dimension, text))
         elif asked_for is None:
-            continue  # what is wrong stands at the question that it depends on
+            continue  # The error is reported at the question on which it depends.
         elif not asked_for and value not in (None, question.otherwise):
             other, when = question.asked_if or ("", ())
             message = f"applies only if {other} is {' or '.join(when)}"
@@ -180,7 +180,7 @@ def _checked(
 
 
 def _value(question: Question, text: str) -> str | None:
-    """A value that was written as itself or as its label, in any case of letters."""
+    """Return the value written as itself or as its label, ignoring case."""
     wanted = text.strip().casefold()
     names = {choice.label.casefold(): choice.value for choice in question.choices}
     names |= {choice.value: choice.value for choice in question.choices}

@@ -1,4 +1,4 @@
-"""Who rates: the raters of an assignment."""
+"""The raters of an assignment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rater:
     rater_group : str
         A group of the rubric.
     max_tasks : int or None
-        The most tasks that this person takes.
+        Maximum number of tasks of this person.
     """
 
     rater_id: str
@@ -35,13 +35,13 @@ class Rater:
 
 
 def read_raters(path: Path, rubric: Rubric) -> list[Rater]:
-    """The raters of a file with ``rater_id``, ``rater_group`` and, if wanted, ``max_tasks``.
+    """Read raters from a file with ``rater_id``, ``rater_group`` and optionally ``max_tasks``.
 
     Raises
     ------
     InputError
-        For a file that cannot be read, an id that is none, appears twice or looks like an
-        address, a group that the rubric does not declare, and a limit that is no whole number.
+        For a file that cannot be read, an id that is invalid, duplicate or looks like an address, a
+        group that the rubric does not declare, or a limit that is not a whole number.
     """
     (path,) = importable_files(path, None, (".csv",), MAX_BYTES)
     raters: list[Rater] = []
@@ -79,7 +79,7 @@ def _wrong_rater(
     if not is_name(rater_id):
         yield "rater_id", "is not a valid name", f"give 1 to {NAME_LENGTH} printable characters"
     elif not rater_id[0].isalnum():
-        # A spreadsheet would run what begins with = or +, and the sheets hold the id.
+        # A spreadsheet would execute text that begins with = or +, and the sheets contain the id.
         yield (
             "rater_id",
             "begins with a special character",

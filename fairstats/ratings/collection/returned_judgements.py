@@ -1,4 +1,4 @@
-"""What raters of one assignment handed in: exports of forms and filled sheets, put together."""
+"""Returned files of one assignment, combined: exports of forms and filled sheets."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from fairstats.ratings.collection.sheets import VALUES, read_sheet
 from fairstats.ratings.table import check_ratings
 
 _SUFFIXES = (".json", ".csv")
-# How many raters, or files, a note names.
+# Maximum number of raters, or files, named in a note.
 _NAMED = 10
 
 
 def import_handed_in(paths: Sequence[Path], handed_out: HandedOut) -> Imported:
-    """The ratings in exports and sheets of one assignment.
+    """Return the ratings in exports and sheets of one assignment.
 
     Raises
     ------
     InputError
-        With a problem for everything that is wrong in any file, and for each two files in which
-        the same judgements stand.
+        With a problem for every error in any file, and for each two files with the same judgements.
     """
     files, left_out = _files(paths, handed_out)
     judgements: list[Judgement] = []
@@ -60,7 +59,7 @@ def import_handed_in(paths: Sequence[Path], handed_out: HandedOut) -> Imported:
 
 
 def _files(paths: Sequence[Path], handed_out: HandedOut) -> tuple[list[Path], list[Path]]:
-    """The files that are read, each once, and those in folders that are of another kind."""
+    """Return the files to read, each once, and files of other kinds in folders."""
     own = handed_out.path.resolve()
     kept = {own / name for name in (FACTS, *HASHES, VALUES)}
     if any(path.resolve() in (own, *own.parents, *kept) for path in paths):
@@ -77,7 +76,7 @@ def _files(paths: Sequence[Path], handed_out: HandedOut) -> tuple[list[Path], li
         if not path.is_dir():
             files.append(path)
             continue
-        # Names that begin with a dot are the system's.
+        # Names that begin with a dot belong to the operating system.
         inside = [p for p in sorted(path.rglob("*")) if p.is_file() and p.name[0] != "."]
         found = [p for p in inside if p.suffix.lower() in _SUFFIXES]
         others = [p for p in inside if p not in found]
@@ -106,7 +105,7 @@ def _left_out(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _twice(judgements: Sequence[Judgement]) -> Iterator[Problem]:
-    """A problem for each two files with the same judgements, and for each twice in one file."""
+    """Return a problem for each two files with the same judgements, and for each repeat."""
     first: dict[tuple[str, str], Judgement] = {}
     shared: dict[tuple[Path, Path, str], list[str]] = defaultdict(list)
     for judgement in judgements:
@@ -151,7 +150,7 @@ def _rows(judgement: Judgement, handed_out: HandedOut) -> Iterable[dict[str, obj
 
 
 def _missing(judged: Sequence[Judgement], handed_out: HandedOut) -> Iterator[str]:
-    """How much of what was asked for did not come back, and from whom."""
+    """Report how many assigned judgements were not returned, and by whom."""
     asked = Counter(rater for _, rater in handed_out.key)
     done = Counter(judgement.rater_id for judgement in judged)
     total = asked.total()

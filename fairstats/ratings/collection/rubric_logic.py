@@ -1,4 +1,4 @@
-"""What a rubric says of values: was a question asked, and what if two answers change places."""
+"""A rubric's logic: whether a question is asked, and the effect of swapping two answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EXCHANGE = str.maketrans("12", "21")
 
 
 def is_asked(question: Question, values: Mapping[str, str | None]) -> bool | None:
-    """Whether a question is asked, by the values of those before it; None where nobody can tell.
+    """Return whether a question is asked, given the earlier values; None if undetermined.
 
     Examples
     --------
@@ -29,20 +29,19 @@ def is_asked(question: Question, values: Mapping[str, str | None]) -> bool | Non
 
 
 def mirrored(question: Question) -> dict[str, str]:
-    """What each value of a question becomes when the two answers change places.
+    """Return the value that replaces each value of a question if the two answers are swapped.
 
     Raises
     ------
     InputError
-        When the rubric does not tell, and when names and ``prefers`` of values tell different
-        things: nothing is guessed.
+        If the rubric does not determine it, or names and ``prefers`` of values contradict each
+        other; nothing is guessed.
 
     Notes
     -----
-    The values that favour the one and the other answer are each other's mirror. Where there are
-    several for each, they are a scale from most of one answer to most of the other, so that the
-    first is the last one's mirror, and their names have to say the same: the two differ by 1 and 2
-    alone. A value that favours neither answer stays what it is.
+    The values that favour one answer mirror those that favour the other. If there are several for
+    each, they form a scale from one answer to the other: the first mirrors the last. Their names
+    have to agree, i.e. differ only by 1 and 2. A value that favours neither answer does not change.
 
     Examples
     --------
@@ -73,7 +72,7 @@ def mirrored(question: Question) -> dict[str, str]:
         named = value.translate(_EXCHANGE)
         told = named != value and named in mirror
         if value == other and told:
-            # It may be a number that has nothing to do with the two answers, or mean one of them.
+            # It may be a number unrelated to the two answers, or mean one of them.
             message = f"favours neither answer, although there is a {named}"
             raise wrong(message, "give it `prefers`, or a name without 1 and 2", value)
         if value != other and named != other and (told or len(first) > 1):
@@ -86,12 +85,13 @@ def mirrored(question: Question) -> dict[str, str]:
 
 
 def check_mirrored(rubric: Rubric) -> None:
-    """Refuse a rubric that cannot be asked with the answers on either side, before it is.
+    """Refuse a rubric that cannot be used with the answers on either side, before it is used.
 
     Raises
     ------
     InputError
-        As `mirrored`, and when a question is asked, or answered unasked, for one of the sides.
+        As `mirrored`, and if a question is asked, or has a default value, for only one of the
+        sides.
     """
     for question in rubric.questions:
         own = mirrored(question)
@@ -107,7 +107,7 @@ def check_mirrored(rubric: Rubric) -> None:
 
 
 def as_given(values: Mapping[str, str | None], rubric: Rubric) -> dict[str, str | None]:
-    """The values of a judgement whose rater saw the two answers the other way round.
+    """Return the values of a judgement with the two answers in their original order.
 
     Examples
     --------

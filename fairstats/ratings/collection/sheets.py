@@ -1,4 +1,4 @@
-"""Sheets: the plain alternative to the form, a CSV file with a row a task."""
+"""Sheets: the plain alternative to the form, a CSV file with one row per task."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from fairstats.ratings.collection.texts import RESERVED, Shown, text_columns
 from fairstats.ratings.files import SHEET_COLUMNS
 from fairstats.ratings.rubrics import Question, Rubric
 
-#: The file that tells what may stand in a sheet.
+#: The file that lists the allowed values of a sheet.
 VALUES = "values.csv"
 _MAX_BYTES = 64 * 2**20
-# By this mark spreadsheets know that the text is UTF-8.
+# This mark tells spreadsheets that the text is UTF-8.
 _MARK = "\ufeff"
 
 
 def sheet_text(rubric: Rubric, rater_id: str, assignment: str, handed: Mapping[str, Shown]) -> str:
-    """A rater's sheet: the texts, an empty column a dimension, and one for a comment."""
+    """Return a rater's sheet: the texts, one empty column per dimension, and one for a comment."""
     empty = dict.fromkeys((*rubric.dimensions, "comment"))
     rows = [
         {
@@ -42,7 +42,7 @@ def sheet_text(rubric: Rubric, rater_id: str, assignment: str, handed: Mapping[s
 
 
 def values_text(rubric: Rubric) -> str:
-    """What may stand in the columns of a sheet, for raters to read."""
+    """Return the allowed values of a sheet's columns, for raters to read."""
     rows = [
         {
             "dimension": question.dimension,
@@ -65,13 +65,13 @@ def _asked(question: Question) -> str:
 
 
 def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
-    """The judgements of a filled sheet; rows with no value are left out.
+    """Return the judgements of a filled sheet; rows without values are left out.
 
     Raises
     ------
     InputError
-        With a problem for each row that is of another assignment or rater, is partly filled or
-        holds a value that the rubric does not know.
+        With a problem for each row that belongs to another assignment or rater, is partly filled,
+        or has a value unknown to the rubric.
     """
     (path,) = importable_files(path, None, (".csv",), _MAX_BYTES)
     header, rows = _rows(path)
@@ -106,7 +106,7 @@ def read_sheet(path: Path, handed_out: HandedOut) -> list[Judgement]:
 
 
 def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The header and the numbered rows; spreadsheets of many countries write semicolons."""
+    """Return the header and the numbered rows; in many countries, spreadsheets write semicolons."""
     try:
         with path.open(encoding=encoding_of(path), newline="") as file:
             lines = list(csv.reader(file, delimiter=separator_of(file), strict=True))

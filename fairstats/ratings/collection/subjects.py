@@ -1,4 +1,4 @@
-"""What is judged: a row a subject, for people and for models alike."""
+"""The subjects of ratings: one row per subject, for people and models."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fairstats._lib.record_files import (
 from fairstats._lib.safe_names import digest
 from fairstats.ratings.rubrics import Compares, Rubric
 
-#: A longer text is no answer that a person can be asked to judge, and would fill a form.
+#: A longer text cannot be judged by a person, and would fill a form.
 MAX_TEXT = 50_000
 MAX_SUBJECTS = 20_000
 MAX_BYTES = 256 * 2**20
 NAME_LENGTH = 200
 
-# The columns that an items file needs, by what stands side by side.
+# The required columns of an items file, by kind of comparison.
 _NAMES: Mapping[Compares, tuple[str, ...]] = {
     "nothing": ("item_id",),
     "models": ("item_id", "model", "model_2"),
@@ -41,17 +41,18 @@ _SUBJECT = ("item_id", "item_id_2", "model", "model_2")
 
 @dataclass(frozen=True)
 class Subject:
-    """What one task holds: one answer, two answers to one item, or answers to two items.
+    """Content of one task: one answer, two answers to one item, or answers to two items.
 
     Parameters
     ----------
     task_id : str
-        As the file names the task, else by its items and models; an assignment gives others.
+        The file's name for the task, or one from its items and models; an assignment uses different
+        ids.
     names : Mapping[str, str | None]
         ``benchmark``, ``dataset``, ``item_id``, ``item_id_2``, ``model`` and ``model_2``; no rater
         sees them.
     texts : Mapping[str, str]
-        ``question``, ``answer``, ``question_2`` and ``answer_2``, those that there are.
+        ``question``, ``answer``, ``question_2`` and ``answer_2``, as far as present.
     """
 
     task_id: str
@@ -67,23 +68,23 @@ def read_subjects(
     dataset: str | None = None,
     named_tasks: bool = False,
 ) -> tuple[list[Subject], list[str]]:
-    """The subjects of an items file, and the columns of it that are not used.
+    """Read the subjects of an items file, and list its unused columns.
 
     Parameters
     ----------
     path : path
-        CSV or JSON Lines, a row a subject, with ``item_id`` and ``question``; to compare models
-        ``model``, ``answer``, ``model_2`` and ``answer_2``; to compare items ``answer``,
-        ``item_id_2``, ``question_2`` and ``answer_2``. ``model`` and ``dataset`` may be there
-        otherwise too. A rubric that asks about bias needs an ``answer``; under another one the
-        question may be judged alone, and is where the file has no such column.
+        CSV or JSON Lines, one row per subject, with ``item_id`` and ``question``. To compare models
+        also ``model``, ``answer``, ``model_2`` and ``answer_2``. To compare items also ``answer``,
+        ``item_id_2``, ``question_2`` and ``answer_2``. ``model`` and ``dataset`` are optional in
+        all other cases. A rubric that asks about bias needs an ``answer``. With other rubrics the
+        question may be judged alone, and is if the file has no such column.
     rubric : Rubric
-        Says what stands side by side.
+        Determines the kind of comparison.
     benchmark, dataset : str, optional
-        What rows are of that name none; by default the file's name, and the benchmark.
+        Defaults for rows that do not name them; by default the file's name, and the benchmark.
     named_tasks : bool
-        Whether rows may name their ``benchmark`` and ``task_id``, and are tasks, each with its own
-        id; else these are columns that are not used.
+        Whether rows may name their ``benchmark`` and ``task_id``, and are tasks with separate ids.
+        If not, these columns are unused.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def read_subjects(
     Raises
     ------
     InputError
-        For a file that cannot be read, and each missing, too long or repeated entry.
+        For a file that cannot be read, and each missing, too long or duplicate entry.
     """
     given = {"benchmark": Path(path).stem if benchmark is None else benchmark, "dataset": dataset}
     for option, name in given.items():
@@ -138,12 +139,12 @@ def read_subjects(
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be a name in a ratings table, and tells itself from every other one."""
+    """Return whether a text can be a name in a ratings table, distinct from every other name."""
     return 0 < len(text) <= NAME_LENGTH and text.isprintable() and text == text.strip()
 
 
 def _wrong_entry(value: Any, *, is_text: bool, required: bool) -> tuple[str, str] | None:
-    """What is wrong with a cell, and what to do."""
+    """Return the error in a cell, and the remedy."""
     if value is None or (required and isinstance(value, str) and not value.strip()):
         return ("must not be empty", "fill it in") if required else None
     if not isinstance(value, str):
@@ -152,7 +153,7 @@ def _wrong_entry(value: Any, *, is_text: bool, required: bool) -> tuple[str, str
         remedy = f"use 1 to {NAME_LENGTH} printable characters, with no spaces before or after"
         return None if is_name(value) else ("is not a valid name", remedy)
     if any("\ud800" <= character <= "\udfff" for character in value):
-        # Half a character, as cutting UTF-16 in the middle leaves it: no file can hold it.
+        # Half a character, from cutting UTF-16 in the middle, cannot be stored in a file.
         return "contains an unpaired surrogate", "export the text again"
     if len(value) > MAX_TEXT:
         remedy = f"shorten it to {MAX_TEXT:,}, as raters must see the whole text"
@@ -185,7 +186,7 @@ def _shortened(name: str) -> str:
 def _repeated(
     subjects: Sequence[Subject], records: Sequence[Record], path: str, *, named_tasks: bool
 ) -> Iterator[Problem]:
-    """Subjects and tasks that stand there before, and pairs of the same."""
+    """Report duplicate subjects and tasks, and duplicate pairs."""
     first: dict[tuple[str | None, ...], int] = {}
     tasks: dict[str, int] = {}
     for subject, record in zip(subjects, records, strict=True):

@@ -1,4 +1,4 @@
-"""Ratings that are a tidy table already; comments in it go their own way."""
+"""Ratings in tidy tables; their comments are stored separately."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SUFFIXES = (".csv", ".jsonl", ".parquet")
 
 
 def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> Imported:
-    """Read tables with the columns of the ratings table and, where there is one, ``comment``.
+    """Read tables with the columns of the ratings table and, if present, ``comment``.
 
     Raises
     ------
     InputError
-        When a file cannot be read, or its rows break the schema or the rubric.
+        If a file cannot be read, or its rows violate the schema or the rubric.
     """
     frames, comments = [], []
     files = importable_files(paths, None, _SUFFIXES)
@@ -47,7 +47,7 @@ def import_tables(paths: Sequence[Path], *, rubrics: Sequence[Rubric] = ()) -> I
 
 
 def _comments(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a judgement and comment: most tables repeat it in each dimension's row."""
+    """Return one row per judgement with a comment: most tables repeat it for each dimension."""
     fills = {"dataset": frame["benchmark"], "repeat": 0}
     lacking = {name: fill for name, fill in fills.items() if name not in frame}
     said = frame.assign(**lacking)

@@ -1,4 +1,4 @@
-"""What a rater is shown of a task: its texts under headings, and nothing that names a model."""
+"""A rater's view of a task: its texts under headings, without names of models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairstats.ratings.collection.subjects import Subject
 from fairstats.ratings.rubrics import Rubric
 
-#: The columns of a sheet beside the dimensions, which therefore cannot have these names.
+#: Columns of a sheet in addition to the dimensions, which cannot have these names.
 RESERVED = (
     *("assignment", "rater_id", "task_id", "comment"),
     *(f"{kind}{number}" for kind in ("question", "answer") for number in ("", "_1", "_2")),
@@ -17,14 +17,14 @@ RESERVED = (
 
 @dataclass(frozen=True)
 class Shown:
-    """The texts of one task in the order in which one rater sees them.
+    """The texts of one task, in the order in which one rater sees them.
 
     Parameters
     ----------
     above : Mapping[str, str]
-        Texts by heading that stand over everything.
+        Texts at the top, by heading.
     beside : tuple of Mapping[str, str]
-        Those that stand side by side.
+        Texts shown next to each other.
     """
 
     above: Mapping[str, str]
@@ -32,13 +32,13 @@ class Shown:
 
     @property
     def texts(self) -> dict[str, str]:
-        """All of them by heading, in order."""
+        """Return all texts by heading, in order."""
         return {
             heading: text for part in (self.above, *self.beside) for heading, text in part.items()
         }
 
     def columns(self) -> dict[str, str]:
-        """The texts by the names of a sheet's columns.
+        """Return the texts by the names of a sheet's columns.
 
         Examples
         --------
@@ -49,7 +49,7 @@ class Shown:
 
 
 def text_columns(rubric: Rubric) -> tuple[str, ...]:
-    """The columns that a rubric's own headings give a sheet.
+    """Return the sheet columns of a rubric's headings.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _column(heading: str) -> str:
 
 
 def shown(subject: Subject, rubric: Rubric, *, swapped: bool) -> Shown:
-    """What one rater sees of a subject."""
+    """Return one rater's view of a subject."""
     texts = subject.texts
     if rubric.compares == "items":
         pairs = (("question", "answer"), ("question_2", "answer_2"))

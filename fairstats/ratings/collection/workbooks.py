@@ -1,4 +1,4 @@
-"""The sheets of a workbook, or a CSV file as one: cells as they were saved, nothing is computed."""
+"""The sheets of a workbook, or a CSV file as one sheet: saved cells, without recomputation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import csv_records
 from fairstats._lib.spreadsheets import workbook
 
-#: A workbook is a compressed folder: this is the most that it may unpack to, and hold.
+#: A workbook is a compressed folder; this is the limit for its unpacked size.
 MAX_UNPACKED = 256 * 2**20
 MAX_ROWS = 500_000
 MAX_COLUMNS = 300
@@ -26,9 +26,9 @@ class Sheet:
     Parameters
     ----------
     path : str
-        The file and, of a workbook, the sheet.
+        The file and, for a workbook, the sheet.
     columns : Mapping[str, str]
-        The columns as they are written, by their names in lower case with underscores.
+        The column names as written, by their names in lower case with underscores.
     rows : sequence of mapping
         Cells by those names; an empty one is None.
     """
@@ -39,19 +39,19 @@ class Sheet:
 
 
 def read_sheets(path: Path) -> list[Sheet]:
-    """The sheets of an ``.xlsx`` workbook, or the one table of a CSV file.
+    """Read the sheets of an ``.xlsx`` workbook, or the only table of a CSV file.
 
     Raises
     ------
     InputError
-        When it is neither, is too large when unpacked, or has a column twice.
+        If it is neither, is too large when unpacked, or has a duplicate column.
     """
     if path.suffix.lower() == ".csv":
         records = csv_records(path)
         header = list(records[0].fields) if records else []
         rows = (list(record.fields.values()) for record in records)
         return [_sheet(str(path), header, rows)]
-    # Values as they were last saved: the released workbook has computed columns.
+    # Read saved values: the released workbook has computed columns.
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=False) as book:
         return [_worksheet(path, sheet) for sheet in book.worksheets]
 
@@ -78,7 +78,7 @@ def _sheet(name: str, header: Sequence[str], cells: Iterator[Sequence[Any]]) -> 
         columns[plain] = column
     rows: list[Mapping[str, Any]] = []
     for row in cells:
-        # A cell that is empty takes no room in the file, but does in memory.
+        # An empty cell takes no space in the file, but does in memory.
         if len(rows) >= min(MAX_ROWS, MAX_CELLS // max(len(header), 1)):
             raise InputError([Problem(name, f"has more than {len(rows):,} rows", "split the file")])
         padded = [*row[: len(header)], *[None] * (len(header) - len(row))]
