@@ -1,1 +1,1 @@
-"""What every room uses: messages, safe names, files, resources and result objects."""
+"""Shared code: messages, safe names, files, resources and result objects."""

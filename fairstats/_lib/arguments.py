@@ -1,4 +1,4 @@
-"""What functions that write or ask refuse before they begin."""
+"""Checks before a function writes files or queries a model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fairstats._lib.problems import InputError, Problem
 
 
 def path_in(out: Path, name: str) -> Path:
-    """A file of a folder; refuses a folder that could not be written to.
+    """Return the path of a file in a folder; refuse a folder that is not writable.
 
     Raises
     ------
     InputError
-        When it cannot.
+        If the folder is not writable.
     """
     path = Path(out) / name
     folder = next(parent for parent in path.parents if parent.exists())
@@ -24,12 +24,12 @@ def path_in(out: Path, name: str) -> Path:
 
 
 def check_numbers(**numbers: float | None) -> None:
-    """Refuse counts below 1; None stands for a default."""
+    """Refuse counts below 1; None means the default."""
     for argument, number in numbers.items():
         if number is not None and not 1 <= number < float("inf"):
             raise wrong(f"{argument} = {number}", "must be at least 1", "use 1 or more")
 
 
 def wrong(where: str, message: str, remedy: str) -> InputError:
-    """The error for an argument that cannot be used."""
+    """Return the error for an argument that cannot be used."""
     return InputError([Problem(where, message, remedy)])

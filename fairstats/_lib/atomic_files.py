@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to; it takes that one's place where nothing went wrong.
+    """Give a temporary path to write to; it replaces `path` if there was no error.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Name the file in errors of writing that do not, such as that of a full disk.
+    """Name the file in write errors that do not name it, e.g. if the disk is full.
 
     Examples
     --------

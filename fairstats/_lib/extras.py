@@ -1,13 +1,13 @@
-"""Which extra of the package holds a library that is not installed."""
+"""Which extra of the package provides a library that is not installed."""
 
 from __future__ import annotations
 
 import re
 from importlib.metadata import PackageNotFoundError, requires
 
-#: What libraries are imported as, where that is not their name on the package index.
+#: Import names of libraries, if they differ from their names on the package index.
 _IMPORTED_AS = {"scikit-learn": "sklearn", "quarto-cli": "quarto", "pyyaml": "yaml"}
-# Collections of other extras, and what only development needs.
+# Collections of other extras, and extras for development only.
 _COLLECTIONS = ("all", "benchmarks", "dev")
 
 
@@ -17,12 +17,12 @@ def extra_of(module: str) -> str | None:
     Parameters
     ----------
     module : str
-        The name that is imported, e.g. ``"sklearn.cluster"``.
+        The imported name, e.g. ``"sklearn.cluster"``.
 
     Returns
     -------
     str or None
-        The extra; None if the module belongs to none.
+        The extra; None if no extra installs the module.
 
     Examples
     --------
@@ -44,6 +44,6 @@ def extra_of(module: str) -> str | None:
 
 
 def how_to_install(module: str) -> str | None:
-    """Say how to install a module that is missing; None if no extra holds it."""
+    """Return how to install a missing module; None if no extra provides it."""
     extra = extra_of(module)
     return None if extra is None else f"install it: pip install 'fairstats[{extra}]'"

@@ -9,7 +9,7 @@ MINUS = "\u2212"
 
 
 def points(value: float, *, signed: bool = True) -> str:
-    """A difference of proportions in percentage points.
+    """Format a difference of proportions in percentage points.
 
     Examples
     --------
@@ -19,12 +19,12 @@ def points(value: float, *, signed: bool = True) -> str:
     if math.isnan(value):
         return "not known"
     text = f"{100 * value:+.1f}" if signed else f"{100 * value:.1f}"
-    # A difference that rounds to nothing has no sign.
+    # A difference that rounds to 0 has no sign.
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def percent(value: float) -> str:
-    """A proportion in percent, one decimal.
+    """Format a proportion in percent, with one decimal.
 
     Examples
     --------
@@ -35,19 +35,19 @@ def percent(value: float) -> str:
 
 
 def point_range(low: float, high: float) -> str:
-    """The limits of a difference in points, e.g. ``+6.9 to +11.5``."""
+    """Format the limits of a difference in points, e.g. ``+6.9 to +11.5``."""
     if math.isnan(low) or math.isnan(high):
         return ""
     return f"{points(low)} to {points(high)}"
 
 
 def percent_range(low: float, high: float) -> str:
-    """The limits of a proportion in percent, e.g. ``85.0–89.6``."""
+    """Format the limits of a proportion in percent, e.g. ``85.0–89.6``."""
     return "" if math.isnan(low) or math.isnan(high) else f"{100 * low:.1f}–{100 * high:.1f}"
 
 
 def p_value(p: float) -> str:
-    r"""A p-value as papers print it, with spaces that do not break.
+    r"""Format a p-value as in papers, with non-breaking spaces.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def p_value(p: float) -> str:
 
 
 def decimal(value: float, places: int = 4) -> str:
-    """A figure with a fixed number of decimals and a true minus sign."""
+    """Format a number with a fixed number of decimals and a true minus sign."""
     if math.isnan(value):
         return ""
     return f"{value:.{places}f}".replace("-", MINUS).replace("inf", "∞")
 
 
 def scientific(value: float) -> str:
-    """A p-value with three significant digits, never 0.
+    """Format a p-value with three significant digits, never 0.
 
     Examples
     --------
@@ -79,15 +79,15 @@ def scientific(value: float) -> str:
 
 
 def escape_html(text: str) -> str:
-    """Text for HTML, as content or attribute value."""
+    """Escape text for HTML, as content or attribute value."""
     return html.escape(text, quote=True)
 
 
 def escape_markdown(text: str) -> str:
-    """Text that pandoc reads as itself: every ASCII punctuation mark is escaped.
+    """Escape every ASCII punctuation mark, so that pandoc reads the text literally.
 
-    Quarto looks for its shortcodes after that, in the text that was read: an invisible word joiner
-    keeps a name from being one.
+    Quarto looks for its shortcodes later, in the text after parsing. An invisible word joiner
+    prevents a name from being one.
     """
     text = text.replace("{{<", "{\u2060{<").replace(">}}", ">}\u2060}")
     marks = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -95,7 +95,7 @@ def escape_markdown(text: str) -> str:
 
 
 def level(alpha: float) -> str:
-    """A confidence level in percent, never rounded to 100.
+    """Format a confidence level in percent, never rounded to 100.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def level(alpha: float) -> str:
 
 
 def number_word(n: int) -> str:
-    """Small numbers as words, as prose has them.
+    """Return small numbers as words, for prose.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""pandera, imported without PySpark, which nobody asked for where it is merely installed."""
+"""Import pandera without PySpark, even if PySpark is installed."""
 
 from __future__ import annotations
 
 import sys
 
-# pandera imports pyspark.pandas if it can: that takes seconds, and PySpark warns of pandas 3.
+# pandera imports pyspark.pandas if possible. That takes seconds, and PySpark warns about pandas 3.
 _HIDDEN = "pyspark.pandas"
 _hide = _HIDDEN not in sys.modules
 if _hide:

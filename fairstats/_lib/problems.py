@@ -1,4 +1,4 @@
-"""What is wrong with an input, said so that its owner can put it right."""
+"""Problems of an input, with a remedy for each."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault of an input file.
+    """One problem of an input file.
 
     Parameters
     ----------
     path : str
-        The file, or ``"<frame>"`` for a frame that was handed over in memory.
+        The file, or ``"<frame>"`` for a frame in memory.
     message : str
-        What is wrong.
+        The problem.
     remedy : str
-        What to do about it.
+        The remedy.
     row : int, optional
-        The data row, counted from 1 (a CSV file's header line does not count).
+        The data row, counted from 1 (without a CSV file's header line).
     column : str, optional
         The column.
     value : str, optional
-        The value found there, as text.
+        The value in that cell, as text.
 
     Examples
     --------
@@ -57,10 +57,10 @@ class Problem:
 
 
 class InputError(ValueError):
-    """Raised for input that cannot be used; ``problems`` holds each fault.
+    """Raised for input that cannot be used; ``problems`` lists each problem.
 
-    The message shows the first faults only, so that a traceback stays readable; a caller that
-    wants every one of them reads ``problems``.
+    The message shows only the first problems, so that a traceback stays readable. ``problems`` has
+    all of them.
     """
 
     def __init__(self, problems: Sequence[Problem], shown: int = 10) -> None:
@@ -71,13 +71,13 @@ class InputError(ValueError):
         super().__init__("\n".join(lines))
 
 
-# Tracebacks name what a user catches.
+# Tracebacks show the public name.
 InputError.__module__ = "fairstats"
 
 
 @contextmanager
 def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterator[None]:
-    """Refuse a file or folder on which code fails that takes it to be laid out as it should be.
+    """Refuse a file or folder if reading it fails because of an unexpected layout.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def laid_out(path: str | os.PathLike[str], message: str, remedy: str) -> Iterato
 
 
 class Note(UserWarning):
-    """Something about an input that its owner should know and need not change."""
+    """A note on an input for its owner, who need not change anything."""
 
 
 def in_lines(problems: Iterable[Problem]) -> list[str]:
-    """One line for each problem; one in more than three rows is reported once, for all of them.
+    """Return one line per problem; a problem in more than three rows is reported once.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def in_lines(problems: Iterable[Problem]) -> list[str]:
 
 
 def first_of(names: Sequence[object], most: int = 3) -> str:
-    """The first of these names, and how many more there are.
+    """Return the first of these names, and the number of remaining ones.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def first_of(names: Sequence[object], most: int = 3) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text of which nothing steers the terminal that it is printed on.
+    r"""Return a text without characters that control a terminal.
 
     Examples
     --------

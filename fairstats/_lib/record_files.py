@@ -1,4 +1,4 @@
-"""Open files that others wrote: whole, within a size, and running nothing that is in them."""
+"""Open files from others: read fully, within a size limit, without executing their content."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from fairstats._lib.untrusted_files import (
 )
 from fairstats._lib.untrusted_tables import csv_header, load_csv, not_csv, repeated_columns
 
-#: A larger file is refused unread: what is in it takes several times its size in memory.
+#: Larger files are refused unread: their content takes several times their size in memory.
 MAX_BYTES = MAX_TEXT_FILE_BYTES
 
-#: What spreadsheets of different countries write between the cells of a CSV file.
+#: The cell separators that spreadsheets of different countries write to CSV files.
 SEPARATORS = ",;\t"
-#: The separator is looked for in so many characters, so that one endless line is not read whole.
+#: The separator is determined from this many characters, so that an endless line is not read.
 _HEADER_LENGTH = 2**16
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -43,16 +43,16 @@ _PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".dill", ".npy", ".npz"
 
 @dataclass(frozen=True)
 class Record:
-    """What a file says of one answer.
+    """A file's record of one answer.
 
     Parameters
     ----------
     row : int
-        Where it stands, counted from 1: the line, the row or the sample.
+        Its position, counted from 1: the line, the row or the sample.
     fields : dict
-        Its fields by name; fields may hold others.
+        Its fields by name; fields may be nested.
     columns : Mapping[str, str]
-        The file's column behind a column of the answers table, where problems should name it.
+        The file's column for a column of the answers table, if problems should name it.
     """
 
     row: int
@@ -66,18 +66,18 @@ def importable_files(
     suffixes: Sequence[str],
     max_bytes: int | None = None,
 ) -> list[Path]:
-    """The files that `paths` stand for, each of a kind and size that is read.
+    """Return the files in `paths`, checking that each has a supported kind and size.
 
     Parameters
     ----------
     paths : path, or iterable of paths
         Files and folders.
     find : callable, optional
-        Which files of a folder are meant; with None a folder is refused.
+        Selects the files of a folder; if None, folders are refused.
     suffixes : sequence of str
-        How their names may end.
+        The allowed suffixes.
     max_bytes : int, optional
-        The largest file that is read, by default `MAX_BYTES`.
+        Maximum size of a file, by default `MAX_BYTES`.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _wrong_file(path: Path, suffixes: Sequence[str], max_bytes: int) -> tuple[st
 
 
 def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
-    """The objects of a JSON Lines file by their lines; `unicode` is that of `json_objects`.
+    """Return the objects of a JSON Lines file by line; for `unicode` see `json_objects`.
 
     Raises
     ------
@@ -139,18 +139,20 @@ def json_lines(path: Path, *, unicode: bool = True) -> list[Record]:
 
 
 def json_value(path: Path, *, unicode: bool = True) -> Any:
-    """The value of a JSON file; `unicode` is that of `fairstats._lib.untrusted_files.json_objects`.
+    """Return the value of a JSON file.
+
+    For `unicode`, see `fairstats._lib.untrusted_files.json_objects`.
 
     Raises
     ------
     InputError
-        When it is not JSON of UTF-8 text with distinct names, or is too large.
+        If it is not JSON of UTF-8 text with distinct names, or is too large.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     refuse_long_text(file)
     refuse_many_values(file, values_of(file.content))
     try:
-        # Spreadsheets write a mark before the text that says it is UTF-8.
+        # Spreadsheets write a mark at the start to identify the text as UTF-8.
         parse = parse_unicode if unicode else parse_json
         return parse(file.content.decode("utf-8-sig"))
     except ValueError as error:
@@ -160,19 +162,19 @@ def json_value(path: Path, *, unicode: bool = True) -> Any:
 
 
 def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
-    """The rows of a CSV file, every cell as text, empty cells as None.
+    """Return the rows of a CSV file, with every cell as text and empty cells as None.
 
     Parameters
     ----------
     path : Path
-        UTF-8, or UTF-16 that says so.
+        UTF-8, or UTF-16 with a byte order mark.
     separators : str
-        What may stand between cells; the one that the header has most of does.
+        Possible separators; the most frequent one in the header is used.
 
     Raises
     ------
     InputError
-        When it is not a CSV file of such text with distinct column names.
+        If it is not a CSV file of such text with distinct column names.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     encoding = encoding_of(path)
@@ -186,7 +188,7 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
         raise InputError(problems)
     table = load_csv(file, encoding=encoding, separator=separator)
     refuse_many_values(path, table.size)
-    # Spreadsheets write rows of separators alone below a table.
+    # Spreadsheets write rows of separators without content below a table.
     return [
         Record(number, {str(name): None if pd.isna(v) else v for name, v in row.items()})
         for number, row in enumerate(table.to_dict("records"), start=1)
@@ -195,14 +197,14 @@ def csv_records(path: Path, *, separators: str = ",") -> list[Record]:
 
 
 def encoding_of(path: Path) -> str:
-    """UTF-16 where a file says so by its first bytes, as some spreadsheets write it; else UTF-8."""
+    """Return UTF-16 if the file begins with its byte order mark, else UTF-8."""
     with path.open("rb") as file:
         mark = file.read(2)
     return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def separator_of(file: TextIO, separators: str = SEPARATORS) -> str:
-    """What stands between the cells of a table: of these the one that its first line has most."""
+    """Return the separator of a table's cells: the most frequent one in its first line."""
     begin = file.read(_HEADER_LENGTH)
     file.seek(0)
     # A separator in quotes is part of a name.

@@ -1,4 +1,4 @@
-"""Where the package's own data and pages lie: in a checkout beside it, in a wheel inside it."""
+"""Location of the package's data and pages: next to it in a checkout, inside it in a wheel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def resource(*parts: str) -> Path:
-    """The path of a file or folder that is shipped with the package.
+    """Return the path of a file or folder that is shipped with the package.
 
     Parameters
     ----------
@@ -18,9 +18,9 @@ def resource(*parts: str) -> Path:
     Raises
     ------
     FileNotFoundError
-        When it is not there; the installation is then incomplete.
+        If it is missing; the installation is then incomplete.
     """
-    # An installed package looks in itself alone: another package may have a folder `data`.
+    # An installed package looks only inside itself: another package may have a folder `data`.
     installed = _PACKAGE / "_resources"
     path = (installed if installed.is_dir() else _PACKAGE.parent).joinpath(*parts)
     if path.exists():

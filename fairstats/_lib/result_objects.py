@@ -1,4 +1,4 @@
-"""What a statistic returns."""
+"""Result objects of statistics."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Tabular:
-    """A frozen result whose fields are arrays of one shape, or single values."""
+    """A frozen result with fields that are arrays of one shape, or single values."""
 
     def to_frame(self) -> pd.DataFrame:
-        """The result as a frame, one row an element of its arrays."""
+        """Return the result as a frame, one row per array element."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
         columns: dict[str, Any] = {
@@ -37,7 +37,7 @@ class Interval(Tabular):
     level : float
         The confidence level, e.g. 0.95.
     method : str or ndarray of str
-        The method that was used; an array where it differs between units.
+        The method used; an array if it differs between units.
     """
 
     low: FloatArray
@@ -53,13 +53,13 @@ class Estimate(Tabular):
     Attributes
     ----------
     estimate, ci_low, ci_high : ndarray
-        The estimate (NaN where there is no answer to estimate it from) and its limits.
+        The estimate (NaN if there is no answer to compute it from) and its limits.
     ci_level : float
         The confidence level.
     ci_method : str or ndarray of str
-        The method of the interval; an array where it differs between units.
+        The method of the interval; an array if it differs between units.
     n : ndarray
-        The number of answers, or of pairs, that the estimate rests on.
+        The number of answers, or of pairs, used for the estimate.
     """
 
     estimate: FloatArray
@@ -71,5 +71,5 @@ class Estimate(Tabular):
 
 
 def naming_effect(method: str, effect: float) -> str:
-    """An interval's method, with the design effect where there is one."""
+    """Return an interval's method, with the design effect if there is one."""
     return method if effect == 1 else f"{method}, design effect {effect:.3g}"

@@ -1,4 +1,4 @@
-"""File names for names that come from outside, and hashes of files."""
+"""File names for names from outside, and hashes of files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# Capitals first, then small letters. What a capital looks like can differ from its small letter:
-# the Greek capital eta is an H.
+# Capitals first, then small letters. A capital can look like a different Latin letter from its
+# small letter: the Greek capital eta is an H.
 _LOOK_ALIKES = str.maketrans(
     # Cyrillic
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
@@ -32,7 +32,7 @@ _LOOK_ALIKES = str.maketrans(
 
 
 _HIDDEN_KINDS = ("Cc", "Cf", "Zl", "Zp")
-#: Letters, marks and symbols that print as a blank or not at all, by Unicode's property
+#: Letters, marks and symbols that are blank or invisible in print, by Unicode's property
 #: Default_Ignorable_Code_Point; and the braille pattern without a dot.
 _HIDDEN = frozenset(
     chr(code)
@@ -52,10 +52,10 @@ _HIDDEN = frozenset(
 
 
 def slug(name: str) -> str:
-    """A file name for a name: readable, and its own for every name but for case.
+    """Return a file name for a name: readable, and unique for every name except for case.
 
-    A name that the readable part does not determine gets a piece of its hash, so that adding a
-    model does not move another's page.
+    If the readable part does not determine the name, part of its hash is appended. So adding a
+    model does not change another model's page.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def slug(name: str) -> str:
     ('gpt-4.1', True)
     """
     readable = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60]
-    # Names of letters, digits, dots and single hyphens come out as themselves but for case.
+    # Names of letters, digits, dots and single hyphens do not change, except for case.
     plain = re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", name) and len(name) <= 60
     if plain:
         return readable
@@ -71,25 +71,25 @@ def slug(name: str) -> str:
 
 
 def digest(name: str) -> str:
-    """Eight hexadecimal digits that stand for a name."""
+    """Return eight hexadecimal digits that identify a name."""
     return text_sha256(name)[:8]
 
 
 def text_sha256(text: str) -> str:
-    """The sha256 of a text as UTF-8, in hexadecimal digits."""
+    """Return the sha256 of a text as UTF-8, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
-    """The sha256 of a file's content, in hexadecimal digits."""
+    """Return the sha256 of a file's content, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def unique_slugs(names: Iterable[str]) -> dict[str, str]:
-    """A file name for each of these names; those that differ by case alone get their digests.
+    """Return a file name for each of these names; names that differ only by case get their digests.
 
-    Some file systems, and readers, do not tell such names apart.
+    Some file systems, and readers, do not distinguish such names.
     """
     slugs = {name: slug(name) for name in names}
     shared = {text for text, count in Counter(slugs.values()).items() if count > 1}
@@ -97,11 +97,11 @@ def unique_slugs(names: Iterable[str]) -> dict[str, str]:
 
 
 def fold_name(name: str) -> str:
-    """Return a key that is the same for names that readers take for the same name.
+    """Return a key that is the same for names that readers would treat as the same.
 
     Letter case, surrounding blanks, invisible characters and the kind of separator (blank,
-    underscore, hyphen) make no difference, and Cyrillic and Greek letters count as the Latin
-    letters they look like.
+    underscore, hyphen) make no difference. Cyrillic and Greek letters count as the Latin letters
+    that they look like.
 
     Examples
     --------
@@ -114,14 +114,14 @@ def fold_name(name: str) -> str:
         if unicodedata.category(sign) != "Cf" and sign not in _HIDDEN
     )
     folded = text.translate(_LOOK_ALIKES).casefold()
-    # A capital may only become a look-alike by folding.
+    # Case folding can turn a capital into a look-alike.
     return re.sub(r"[\s_\x00-\x1f\x7f-]+", "-", folded.translate(_LOOK_ALIKES)).strip("-")
 
 
 class FoldedNames(Mapping[str, str]):
-    """A mapping that finds a name however it is spelled, see `fold_name`.
+    """A mapping that matches a name in any spelling, see `fold_name`.
 
-    Iteration gives the names as declared.
+    Iteration returns the names as declared.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class FoldedNames(Mapping[str, str]):
 
 
 def named_in(names: Iterable[str], known: Container[str]) -> npt.NDArray[np.bool_]:
-    """Return which of these names are in a container; `FoldedNames` finds other spellings.
+    """Return which of these names are in a container; `FoldedNames` matches other spellings.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def named_in(names: Iterable[str], known: Container[str]) -> npt.NDArray[np.bool
 def normal_name(name: str) -> str:
     """Return a name in Unicode's normal form NFKC, without blanks at its ends.
 
-    Letters and their accents, wide letters and ligatures can be written in several ways that print
-    the same; this is one of them. Tabs and line breaks stay: they come from a damaged file.
+    Letters with accents, wide letters and ligatures have several encodings that look the same in
+    print; this is one of them. Tabs and line breaks stay: they come from a damaged file.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def normal_name(name: str) -> str:
 
 
 def is_invisible(sign: str) -> bool:
-    """Return whether a character prints as a blank or not at all, although it is no blank.
+    """Return whether a character is blank or invisible in print without being a blank.
 
     Examples
     --------
@@ -197,9 +197,10 @@ def has_hidden_characters(name: str) -> bool:
 
 
 def posing_letters(name: str) -> str:
-    """Return the letters of another script that pass for Latin ones, next to Latin letters.
+    """Return the letters of another script that look like Latin ones, next to Latin letters.
 
-    A name of one script has none, and neither has a letter that looks like no Latin one.
+    A name in a single script has none, and letters that do not resemble Latin ones are not
+    included.
 
     Examples
     --------
@@ -213,7 +214,7 @@ def posing_letters(name: str) -> str:
 
 
 def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the groups of names that readers take for the same name, see `fold_name`.
+    """Return the groups of names that readers would treat as the same, see `fold_name`.
 
     Examples
     --------
@@ -227,5 +228,5 @@ def same_looking(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: keys sorted, no white space."""
+    """Return the canonical JSON text of a value: keys sorted, no white space."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Read the first sheet of an ``.xlsx`` workbook: the values in it, nothing that is computed."""
+"""Read the saved values of the first sheet of an ``.xlsx`` workbook, without computing any."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.record_files import Record
 
-#: A workbook is a compressed folder: this is the most that it may unpack to, and hold.
+#: A workbook is a compressed folder; this is the limit for its unpacked size.
 MAX_UNPACKED = 2**27
 #: Its parts are XML, and reading takes up to 400 bytes per tag or attribute; a cell has seven.
 MAX_TAGS = 3_000_000
@@ -23,18 +23,18 @@ MAX_ROWS = 500_000
 MAX_COLUMNS = 300
 MAX_CHARACTERS = 2**27
 
-#: A spreadsheet program has no row below this one.
+#: The last possible row in a spreadsheet program.
 _LAST_ROW = 2**20
 
 
 @dataclass(frozen=True)
 class NoValue:
-    """A cell that holds something that is computed, or failed to be.
+    """A cell with a formula or an error.
 
     Parameters
     ----------
     kind : str
-        What it holds, for messages.
+        Its content, for messages.
     """
 
     kind: str
@@ -44,23 +44,23 @@ class NoValue:
 def workbook(
     path: Path, *, max_unpacked: int, formulas: bool, max_tags: float = math.inf
 ) -> Iterator[Any]:
-    """Open a workbook with openpyxl; no formula is run and no link is followed.
+    """Open a workbook with openpyxl, without running formulas or following links.
 
     Parameters
     ----------
     path : Path
         The file.
     max_unpacked : int
-        The most bytes that it may unpack to.
+        Maximum unpacked size in bytes.
     formulas : bool
-        Whether a cell gives its formula or the value that was last saved for it.
+        Whether a cell returns its formula or its last saved value.
     max_tags : float
-        The most XML tags and attributes that it may hold.
+        Maximum number of XML tags and attributes.
 
     Raises
     ------
     InputError
-        When it is not a workbook, or unpacks to more.
+        If it is not a workbook, or its unpacked size is larger.
     """
     import openpyxl
 
@@ -90,14 +90,14 @@ def workbook(
             book.close()
     except InputError:
         raise
-    # A file of others can be wrong in any way: openpyxl has no error of its own for all of them.
+    # A file from others can have any error, and openpyxl has no common exception for them.
     except Exception as error:
         message = f"is not a readable workbook ({type(error).__name__}: {error})"
         raise InputError([Problem(str(path), message, "save it as .xlsx again")]) from None
 
 
 def _tags(packed: zipfile.ZipFile) -> int:
-    """Count the tags and attributes in all parts of a workbook, without keeping any of them."""
+    """Count the tags and attributes in all parts of a workbook, without storing them."""
     tags = 0
     for entry in packed.infolist():
         with packed.open(entry) as part:
@@ -107,10 +107,10 @@ def _tags(packed: zipfile.ZipFile) -> int:
 
 
 def xlsx_records(path: Path) -> list[Record]:
-    """Return the rows of a workbook's first sheet, by the names in the sheet's first row.
+    """Return the rows of a workbook's first sheet, with the names in the sheet's first row.
 
-    Rows without a value are passed over, as are columns without a name. A formula or an error is a
-    `NoValue`: whoever needs the cell refuses it.
+    Rows without a value are skipped, and so are columns without a name. A formula or an error
+    becomes a `NoValue`, which is refused where a value is needed.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ def xlsx_records(path: Path) -> list[Record]:
     Raises
     ------
     InputError
-        When the file is not a workbook, is too large, or names a column twice.
+        If the file is not a workbook, is too large, or has a duplicate column.
     """
     with workbook(path, max_unpacked=MAX_UNPACKED, formulas=True, max_tags=MAX_TAGS) as book:
         sheet = book.worksheets[0]
-        # What a sheet says of its size need not be true.
+        # A sheet's declared size may be wrong.
         sheet.reset_dimensions()
         rows = sheet.iter_rows()
         names = [_value(cell) for cell in next(rows, ())]
@@ -156,7 +156,7 @@ def _check_columns(path: Path, names: list[str]) -> None:
 
 
 def _value(cell: Any) -> Any:
-    """Return what a cell holds, with whole numbers as such and times as text."""
+    """Return a cell's content, with whole numbers as integers and times as text."""
     value = cell.value
     if cell.data_type == "f":
         return NoValue("a formula")

@@ -1,4 +1,4 @@
-"""Tables and records as CSV and JSON that spreadsheets and every JSON reader can take."""
+"""Tables and records as CSV and JSON that spreadsheets and every JSON reader accept."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-#: The key of a record that says which of its numbers are infinite.
+#: The key of a record that lists its infinite numbers.
 INFINITE = "infinite"
 
-# Spreadsheets run a cell that begins so as a formula; some take the full-width signs for the same.
+# Spreadsheets run a cell that begins with one of these as a formula; some also the full-width
+# signs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 
 
 def table_csv(table: pd.DataFrame) -> str:
-    """Comma-separated text; a text that a spreadsheet would run gets an apostrophe before it.
+    """Return CSV text, with an apostrophe before texts that a spreadsheet would run.
 
     Examples
     --------
@@ -34,30 +35,30 @@ def table_csv(table: pd.DataFrame) -> str:
 
 
 def table_json(table: pd.DataFrame) -> str:
-    """An array with one object a row, see `records`."""
+    """Return an array with one object per row, see `records`."""
     return json_text(records(table))
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """One dict a row that JSON can hold: what is not known is None, and every number is finite.
+    """Return one JSON-compatible dict per row: unknown values are None, and numbers are finite.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table; its columns become the keys, in their order.
+        The table; its columns become the keys, in order.
 
     Returns
     -------
     list of dict
-        A number that is infinite (an odds ratio can be) is None, and its row has the key
-        ``infinite`` besides: the names of these numbers, each with the sign of its infinity, 1 or
-        -1. Rows without such a number do not have the key.
+        An infinite number (e.g. an odds ratio) is None, and its row has the additional key
+        ``infinite``: the names of these numbers, each with the sign of its infinity, 1 or -1. Rows
+        without infinite numbers do not have the key.
 
     Notes
     -----
     JSON has no infinity. The number 1e999 is JSON, but Arrow and Polars refuse a file with it and
-    jq reads it as 1.8e308; the text "Infinity" turns a column of numbers into text. So a number is
-    always a number or null, and what null cannot tell stands beside it.
+    jq reads it as 1.8e308. The text "Infinity" turns a column of numbers into text. So a number is
+    always a number or null, and the additional key distinguishes infinite from unknown numbers.
 
     Examples
     --------
@@ -69,20 +70,20 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def json_text(content: Any) -> str:
-    """Strict JSON with one space of indentation and a newline at its end.
+    """Return strict JSON with one space of indentation and a newline at its end.
 
-    Floats have as many digits as give the same float again.
+    Floats have enough digits to be read back exactly.
 
     Raises
     ------
     ValueError
-        For a number that JSON does not have, NaN or an infinity.
+        For a number that JSON does not support: NaN or an infinity.
     """
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_text(text: str, path: Path) -> Path:
-    """Write UTF-8 with the same line ends on every system."""
+    """Write UTF-8 with the same line endings on every system."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
     return path
@@ -91,7 +92,7 @@ def write_text(text: str, path: Path) -> Path:
 def _safe(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    # A lone carriage return would not be quoted, and readers end the row there.
+    # A lone carriage return would not be quoted, and readers would end the row there.
     text = value.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(_FORMULA) else text
 

@@ -1,4 +1,4 @@
-"""Temporary folders that do not pile up: those of processes that were killed are removed."""
+"""Temporary folders that do not accumulate: those of killed processes are removed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
     Parameters
     ----------
     kind : str
-        Its purpose, in small letters; it becomes part of the name.
+        Its purpose, in lower case; it becomes part of the name.
     within : Path, optional
-        Where; by default where the system has temporary files.
+        The parent folder; by default the system's temporary folder.
 
     Yields
     ------
     Path
-        The folder. Its name holds the number of this process: folders of processes that have
-        ended without removing them (they were killed) are removed first.
+        The folder. Its name contains the process id. Folders of processes that ended without
+        removing them (because they were killed) are removed first.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def temporary_folder(kind: str, *, within: Path | None = None) -> Iterator[Path]
 
 
 def _sweep(folder: Path) -> None:
-    # Windows has no signal 0: asking for a process there would end it.
+    # Windows has no signal 0: sending it would end the process.
     if os.name == "nt":
         return
     for path in folder.glob("fairstats-*"):

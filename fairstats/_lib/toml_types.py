@@ -1,4 +1,4 @@
-"""The types of what a TOML file declares: a wrong one is named by its key."""
+"""Types of values in a TOML file; a wrong type is reported with its key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_text(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number; true and false are not."""
+    """Return whether a value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -35,16 +35,16 @@ def is_table(value: object) -> bool:
 
 
 def is_table_of_texts(value: object) -> bool:
-    """Return whether a value is a table that has a text under every key."""
+    """Return whether a value is a table with a text under every key."""
     return isinstance(value, dict) and all(map(is_text, value.values()))
 
 
 def is_table_of_lists(value: object) -> bool:
-    """Return whether a value is a table that has a list of texts under every key."""
+    """Return whether a value is a table with a list of texts under every key."""
     return isinstance(value, dict) and all(map(is_texts, value.values()))
 
 
-#: What a message calls each of the types.
+#: The names of the types in messages.
 _NAMES: dict[Callable[[object], bool], str] = {
     is_text: "a text",
     is_number: "a number",
@@ -69,7 +69,7 @@ def refuse_other_types(
     Parameters
     ----------
     declared : mapping
-        What the file, or one of its tables, declares.
+        The content of the file, or of one of its tables.
     types : mapping of str to callable
         The type of each key: a function of this module.
     path : Path
@@ -77,12 +77,12 @@ def refuse_other_types(
     table : str
         The name of the table, if it is not the top level of the file.
     needed : collection of str
-        The keys that must be there.
+        The required keys.
 
     Raises
     ------
     InputError
-        Names every key that is missing or of another type.
+        Names every key that is missing or has another type.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Open files that others wrote: regular files, each read once and within limits.
+"""Open files from others: regular files, each read once and within limits.
 
 A file can be made to unpack to a thousand times its size, to never end, or to change while it is
-read. Every table, benchmark file and list of keys is opened here. What is refused is refused with
-an `InputError` before it takes memory.
+read. So every table, benchmark file and list of keys is opened here. Files are refused with an
+`InputError` before they take memory.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from typing import Any
 
 from fairstats._lib.problems import InputError, Problem
 
-#: The largest file that is read, and the largest one of text: each byte of text takes several
-#: bytes of memory.
+#: Maximum size of a file, and of a text file: each byte of text takes several bytes of memory.
 MAX_FILE_BYTES = 2**30
 MAX_TEXT_FILE_BYTES = 256 * 2**20
-#: The longest line of a CSV or JSON Lines file. It holds one row.
+#: Maximum length of a line of a CSV or JSON Lines file, which is one row.
 MAX_LINE_BYTES = 16 * 2**20
-#: The largest table that is read into memory. DuckDB and Spark take larger ones.
+#: Maximum number of rows of a table in memory. DuckDB and Spark accept larger tables.
 MAX_ROWS = 2_000_000
 MAX_COLUMNS = 100
 MAX_HEADER_BYTES = 2**20
-#: The most cells of a CSV file, and of a parquet file, whose numbers take less.
+#: Maximum number of cells of a CSV file, and of a parquet file, which needs less memory for
+#: numbers.
 MAX_CELLS = 20_000_000
 MAX_PARQUET_CELLS = 30_000_000
-#: The most values that are held as objects of Python, each of which takes some 200 bytes: those of
-#: a JSON file, and of tables that are imported row by row.
+#: Maximum number of values held as Python objects, each of which takes about 200 bytes: those of a
+#: JSON file, and of tables that are imported row by row.
 MAX_VALUES = 4_000_000
-#: What the text of a CSV or JSON Lines file may take in memory. Python keeps every letter of a text
-#: that has one emoji in four bytes.
+#: Maximum memory for the text of a CSV or JSON Lines file. If a text has a single emoji, Python
+#: stores each of its letters in four bytes.
 MAX_TEXT_MEMORY = 512 * 2**20
-#: The text of a parquet file may unpack to this much, or to twenty times the size of the file:
-#: a short text that many rows repeat takes almost no room in the file.
+#: Maximum unpacked size of the text of a parquet file, or twenty times the file's size: a short
+#: text repeated in many rows takes almost no space in the file.
 MAX_UNPACKED_TEXT = 512 * 2**20
 
 _ASCII = bytes(range(128))
-# Possessive, and a text without an end reaches to the end: the search never goes back.
+# Possessive; an unterminated text extends to the end of the file: the search never backtracks.
 _JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
-# Commas in texts are told from others only in long lines.
+# Commas within texts are told from others only in long lines.
 _FEW_VALUES = 64
 _LONG_JSON = 64 * 2**20
 REPORTED_LINES = 1_000
@@ -56,14 +56,14 @@ SPLIT = "split it into several files"
 
 @dataclass(frozen=True)
 class FileBytes(os.PathLike[str]):
-    """A file that was read once: what is checked, used and hashed are the same bytes.
+    """A file that was read once, so that the same bytes are checked, used and hashed.
 
     Parameters
     ----------
     path : Path
-        Where it was read from.
+        The path it was read from.
     content : bytes
-        All of it.
+        The whole content.
     """
 
     path: Path
@@ -77,19 +77,19 @@ class FileBytes(os.PathLike[str]):
 
     @property
     def sha256(self) -> str:
-        """The sha256 of the content, in hexadecimal digits."""
+        """Return the sha256 of the content, in hexadecimal digits."""
         return hashlib.sha256(self.content).hexdigest()
 
 
 def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileBytes:
-    """Read a regular file whole; give back one that was read before.
+    """Read a whole regular file; return a file that was read before unchanged.
 
     Parameters
     ----------
     path : path or FileBytes
         The file.
     most : int, optional
-        The largest size in bytes; by default `MAX_FILE_BYTES`.
+        Maximum size in bytes; by default `MAX_FILE_BYTES`.
 
     Returns
     -------
@@ -98,8 +98,8 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
     Raises
     ------
     InputError
-        When there is no such file, it cannot be opened, is a folder, a pipe or a device, is empty
-        or is too large.
+        If there is no such file, it cannot be opened, is a folder, a pipe or a device, is empty or
+        is too large.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def read_once(path: str | os.PathLike[str], most: int | None = None) -> FileByte
         return InputError([Problem(name, message, remedy)])
 
     try:
-        # Without waiting for somebody to write into a pipe.
+        # Do not wait for a writer if the file is a pipe.
         opened = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     except FileNotFoundError:
         raise wrong("no such file", "check the path") from None
@@ -146,17 +146,17 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 
 
 def already_read(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, FileBytes]:
-    """Give the files among these paths that were read before, by their paths."""
+    """Return the files among these paths that were read before, by path."""
     return {one.path: one for one in paths if isinstance(one, FileBytes)}
 
 
 def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
-    """Read a file of UTF-8 text whole, of `most` bytes or, by default, of any size for text.
+    """Read a whole UTF-8 text file, up to `most` bytes or, by default, the limit for text.
 
     Raises
     ------
     InputError
-        As `read_once`, and when it is not UTF-8.
+        As `read_once`, and if it is not UTF-8.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES if most is None else most)
     try:
@@ -167,14 +167,14 @@ def read_text(path: str | os.PathLike[str], most: int | None = None) -> str:
 
 
 def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
-    """Find a file that another file names, inside the folder of that file.
+    """Return the path of a file named in another file, which must be inside that file's folder.
 
-    A file that is passed on must not name what lies elsewhere on the machine of its reader.
+    A shared file must not refer to files elsewhere on its reader's machine.
 
     Parameters
     ----------
     folder : Path
-        Where it has to lie, directly or deeper.
+        The folder that must contain it, at any depth.
     name : object
         The name as declared.
     path, key : Path, str
@@ -188,8 +188,8 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
     Raises
     ------
     InputError
-        When the name is not text, is absolute, leads out of the folder, or is not that of a
-        regular file.
+        If the name is not text, is absolute, is outside the folder, or does not belong to a regular
+        file.
     """
 
     def wrong(message: str, remedy: str) -> InputError:
@@ -206,18 +206,18 @@ def file_inside(folder: Path, name: object, *, path: Path, key: str) -> Path:
             raise wrong("points outside the folder of this file", remedy)
         if found.exists() and not found.is_file():
             raise wrong("is not a regular file", remedy)
-    except (OSError, RuntimeError) as error:  # a name that is too long, links in a circle
+    except (OSError, RuntimeError) as error:  # The name is too long, or links form a cycle.
         raise wrong(f"cannot be opened ({error})", remedy) from None
     return found
 
 
 def refuse_links(paths: Collection[Path]) -> None:
-    """Refuse symbolic links among what a folder holds: they may lead anywhere.
+    """Refuse symbolic links in a folder: they may lead anywhere.
 
     Raises
     ------
     InputError
-        Names every link, but not what it leads to.
+        Names every link, but not its target.
     """
     remedy = "replace it by the file it points to, or remove it"
     if linked := [path for path in paths if path.is_symlink()]:
@@ -233,7 +233,7 @@ def parse_json(text: str | bytes) -> Any:
     Raises
     ------
     ValueError
-        When it is not JSON, an object has a name twice, or it is nested too deep.
+        If it is not JSON, an object has a name twice, or it is nested too deeply.
 
     Examples
     --------
@@ -252,9 +252,9 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def parse_unicode(text: str) -> Any:
-    """Parse JSON as `parse_json` does, and refuse text that no file can hold.
+    """Parse JSON like `parse_json`, and refuse text that cannot be stored in a file.
 
-    JSON may escape half of a surrogate pair.
+    JSON can escape half of a surrogate pair.
 
     Raises
     ------
@@ -276,18 +276,18 @@ def _is_unicode(value: Any) -> bool:
 
 
 def _not_unicode(row: dict[str, Any]) -> str:
-    """Name the field that is not Unicode text; empty if all are."""
+    """Return the field that is not Unicode text; empty if all are."""
     if not all(map(_is_unicode, row)):
         return "line"
     return next((name for name, value in row.items() if not _is_unicode(value)), "")
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its names and values; refuse a name that it has twice.
+    """Build an object from its names and values; refuse duplicate names.
 
-    Some readers take the first value of such a name, others the last.
+    For a duplicate name, some readers use the first value, others the last.
     """
-    # One name for all rows: a parser makes another of each.
+    # Share one name between all rows: a parser creates a copy in each.
     found = {sys.intern(name): value for name, value in pairs}
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -302,15 +302,16 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def json_objects(
     path: str | os.PathLike[str], *, unicode: bool = True
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Read the objects of a JSON Lines file with the numbers of their lines; skip blank lines.
+    """Read the objects of a JSON Lines file with their line numbers; skip blank lines.
 
-    Without `unicode` halves of surrogate pairs are passed on: replies that were cut off end so.
+    Without `unicode`, halves of surrogate pairs are accepted, since truncated replies can end with
+    one.
 
     Raises
     ------
     InputError
-        As `read_once`; and with a problem for each line that is not one JSON object of UTF-8 text
-        with distinct names, or for the first limit that is exceeded.
+        As `read_once`. Also with a problem for each line that is not one JSON object of UTF-8 text
+        with distinct names, or for the first exceeded limit.
     """
     file = read_once(path, MAX_TEXT_FILE_BYTES)
     rows: list[tuple[int, dict[str, Any]]] = []
@@ -323,7 +324,7 @@ def json_objects(
         if values > MAX_VALUES:
             raise InputError([*problems, _too_many_values(str(file))])
         try:
-            # Spreadsheets write a mark before the text that says it is UTF-8.
+            # Spreadsheets write a mark at the start to identify the text as UTF-8.
             row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
@@ -342,7 +343,7 @@ def json_objects(
             if memory > MAX_TEXT_MEMORY:
                 raise InputError([*problems, _too_much_text(file)])
             continue
-        # Not the line: it may be of a file that nobody meant to show.
+        # Do not show the line: it may be from a file that nobody meant to show.
         remedy = "write one JSON object per line, as UTF-8"
         problems.append(Problem(str(file), message, remedy, row=number, column=column))
         if len(problems) >= REPORTED_LINES:
@@ -355,7 +356,7 @@ def json_objects(
 def values_of(content: bytes) -> int:
     """Count the values of JSON before it is parsed.
 
-    Of few values, and of a very long text, commas in texts count as well.
+    For few values, and for a very long text, commas within texts count as well.
 
     Examples
     --------
@@ -375,7 +376,7 @@ def _separators(content: bytes) -> int:
 
 
 def refuse_many_values(path: str | os.PathLike[str], values: int) -> None:
-    """Refuse a file that holds more than `MAX_VALUES` values.
+    """Refuse a file with more than `MAX_VALUES` values.
 
     Raises
     ------
@@ -402,7 +403,7 @@ def read_json_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def _lines(file: FileBytes) -> Iterator[bytes]:
-    """Give the lines of a file one by one; a reply may hold U+2028, which ends no line."""
+    """Return the lines of a file one by one; U+2028 in a reply does not end a line."""
     refuse_long_lines(file)
     return iter(io.BytesIO(file.content))
 
@@ -422,19 +423,19 @@ def _too_much_text(file: FileBytes) -> Problem:
 
 
 def refuse_long_text(file: FileBytes) -> None:
-    """Refuse a file whose text may take more than `MAX_TEXT_MEMORY`.
+    """Refuse a file with text that may take more than `MAX_TEXT_MEMORY`.
 
     Raises
     ------
     InputError
-        Before any of it is decoded.
+        This is checked before decoding.
     """
     if len(file.content) * _bytes_of_a_letter(file.content) > MAX_TEXT_MEMORY:
         raise InputError([_too_much_text(file)])
 
 
 def _bytes_of_a_letter(content: bytes) -> int:
-    """Give the bytes that Python takes for each letter of a text that is as the widest in UTF-8.
+    """Return Python's bytes per letter for a text with the widest letters in this UTF-8 content.
 
     Examples
     --------
@@ -446,5 +447,5 @@ def _bytes_of_a_letter(content: bytes) -> int:
 
 
 def too_many_rows(path: str) -> Problem:
-    """Build the problem of a table that is too long to be read into memory."""
+    """Return the problem of a table that is too long for memory."""
     return Problem(path, f"has more than {MAX_ROWS:,} rows", SPLIT)

@@ -1,4 +1,4 @@
-"""Read tables that others wrote: CSV, JSON Lines and parquet, within limits."""
+"""Read tables from others: CSV, JSON Lines and parquet, within limits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _UNPACKED_SHARE = 20
 _BATCH_ROWS = 65_536
-#: What pandas calls the index of a table in a parquet file.
+#: pandas' name for the index of a table in a parquet file.
 _INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
@@ -41,7 +41,7 @@ def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As `json_objects`; and when a value is a list or an object, which has no place in a cell.
+        As `json_objects`; also if a value is a list or an object, which cannot be a cell.
     """
     rows = read_json_lines(path)
     problems = [
@@ -60,19 +60,19 @@ def load_jsonl(path: str | os.PathLike[str]) -> pd.DataFrame:
     if problems:
         raise InputError(problems[:REPORTED_LINES])
     _refuse_wide(os.fspath(path), len(set().union(*rows)))
-    # Objects as they are: pandas would make floats of whole numbers next to nulls.
+    # Keep objects: pandas would convert whole numbers next to nulls to floats.
     return pd.DataFrame(rows, dtype=object)
 
 
 def load_csv(
     path: str | os.PathLike[str], *, encoding: str = "utf-8", separator: str = ","
 ) -> pd.DataFrame:
-    """Read a CSV file, every cell as text and an empty one as a null.
+    """Read a CSV file, with every cell as text and an empty cell as null.
 
     Raises
     ------
     InputError
-        As `read_once`; when it is not a CSV file of UTF-8 text, or exceeds a limit.
+        As `read_once`; also if it is not a CSV file of UTF-8 text, or exceeds a limit.
     """
     file = read_once(path, limits.MAX_TEXT_FILE_BYTES)
     refuse_long_lines(file)
@@ -80,9 +80,9 @@ def load_csv(
     try:
         _refuse_wide(str(file), len(csv_header(file, encoding, separator)))
         with warnings.catch_warnings():
-            # pandas drops the end of lines that are longer than the header, with a warning.
+            # For lines longer than the header, pandas drops the rest with a warning.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            # Text only: the schema gives the types, and 'NA' or 'None' is a name like any other.
+            # Text only: the schema defines the types, and 'NA' or 'None' is a normal name.
             parts = pd.read_csv(
                 io.BytesIO(file.content),
                 dtype=str,
@@ -114,19 +114,19 @@ def load_csv(
 
 
 def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
-    """Read the first row of a CSV file; a quoted name may go over several lines.
+    """Read the first row of a CSV file; a quoted name may span several lines.
 
     Raises
     ------
     csv.Error
-        When it is no such row, or longer than `MAX_HEADER_BYTES`.
+        If there is no such row, or it is longer than `MAX_HEADER_BYTES`.
     """
     begin = file.content[: limits.MAX_HEADER_BYTES].decode(encoding, errors="ignore")
     rows = csv.reader(io.StringIO(begin, newline=""), delimiter=separator)
     header = next(rows, [])
     try:
         ends = len(file.content) <= limits.MAX_HEADER_BYTES or next(rows, None) is not None
-    except csv.Error:  # a long reply in the second row, or what is left of it
+    except csv.Error:  # A long reply in the second row, possibly truncated.
         ends = True
     if not ends:
         raise csv.Error(f"the first row is longer than {limits.MAX_HEADER_BYTES:,} bytes")
@@ -134,7 +134,7 @@ def csv_header(file: FileBytes, encoding: str, separator: str) -> list[str]:
 
 
 def not_csv(path: str | os.PathLike[str], error: Exception) -> Problem:
-    """Say why a file could not be read as CSV, for whoever saved it."""
+    """Return why a file could not be read as CSV, for the person who saved it."""
     if isinstance(error, UnicodeDecodeError):
         message = "is not UTF-8, so letters such as é or ß cannot be read"
         remedy = "open it in the spreadsheet program and save it as 'CSV UTF-8'"
@@ -153,7 +153,7 @@ def load_parquet(
     path : path or FileBytes
         The file.
     columns : collection of str, optional
-        Read only these columns, if they are there.
+        Read only these columns, if present.
 
     Returns
     -------
@@ -162,21 +162,20 @@ def load_parquet(
     Raises
     ------
     InputError
-        As `read_once`; when it is not a parquet file; and when a column is not of texts or
-        numbers, or the table exceeds a limit: rows and columns by what the file declares, text as
-        it is unpacked.
+        As `read_once`. Also if it is not a parquet file, a column is not text or numbers, or the
+        table exceeds a limit: rows and columns as declared in the file, text as unpacked.
     """
     import pyarrow
 
     file = read_once(path)
     try:
         table = _arrow_table(file, columns)
-        # Text that is not UTF-8 is found here, by its column and row.
+        # Report text that is not UTF-8 here, by column and row.
         table.validate(full=True)
         return table.to_pandas(ignore_metadata=True, types_mapper=_exact_integers)
     except InputError:
         raise
-    # Damaged pages bring out errors of every kind.
+    # Damaged pages raise errors of every kind.
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         problem = Problem(
             str(file), f"is not a parquet file ({error})", "write it as parquet again"
@@ -189,7 +188,7 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     import pyarrow.parquet
 
     source = pyarrow.py_buffer(file.content)
-    # ParquetFile and not read_table: the latter adds columns from folder names.
+    # Use ParquetFile: read_table adds columns from folder names.
     with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source)) as whole:
         schema, rows = whole.schema_arrow, whole.metadata.num_rows
     kept = without_index(schema.names, str(file)) if wanted is None else wanted
@@ -205,7 +204,7 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
     if problems := list(_type_problems(fields, str(file))):
         raise InputError(problems)
     texts = [one.name for one in fields if _is_text(one.type)]
-    # A text that rows share stays one text until it is known how much they are together.
+    # Keep a text shared by rows as one text until their total size is known.
     reader = pyarrow.parquet.ParquetFile(
         pyarrow.BufferReader(source), read_dictionary=list(dict.fromkeys(texts))
     )
@@ -227,7 +226,7 @@ def _arrow_table(file: FileBytes, wanted: Collection[str] | None) -> pyarrow.Tab
 
 
 def without_index(columns: Iterable[str], path: str) -> list[str]:
-    """Return these columns without pandas' index, of which it warns with a `Note`.
+    """Return these columns without pandas' index, which is reported with a `Note`.
 
     Examples
     --------
@@ -261,7 +260,7 @@ def _is_text(kind: pyarrow.DataType) -> bool:
 
 
 def _text_bytes(column: pyarrow.Array) -> int:
-    """How many bytes a column takes when every row has its text."""
+    """Return the bytes of a column if every row has a separate copy of its text."""
     import pyarrow.compute
     from pyarrow import types
 
@@ -280,7 +279,7 @@ def _decoded(column: pyarrow.Array) -> pyarrow.Array:
 
 
 def _exact_integers(kind: Any) -> Any:
-    """Keep integers next to nulls integers: as floats they would be exact to 2**53 only."""
+    """Keep integers next to nulls as integers: as floats they would be exact only up to 2**53."""
     import pyarrow
 
     small = pyarrow.types.is_integer(kind) and not pyarrow.types.is_uint64(kind)
@@ -292,7 +291,7 @@ def _too_many_cells(path: str, most: int) -> Problem:
 
 
 def repeated_columns(columns: Iterable[str], path: str) -> list[Problem]:
-    """Build a problem for each column that a table has more than once.
+    """Return a problem for each duplicate column of a table.
 
     Examples
     --------
