@@ -1,1 +1,1 @@
-"""What models are asked and what they reply: prompts, requests, replies and the letters in them."""
+"""Prompts, requests, models' replies, and the letters chosen in them."""

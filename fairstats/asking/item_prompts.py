@@ -1,4 +1,4 @@
-"""The prompts that ask the items of a benchmark."""
+"""The prompts for the items of a benchmark."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.vignette_items import Item
 
-#: The strategies, each with the longest reply it asks for in tokens: room for a model that writes
-#: the option's text behind its letter, for two sentences before the answer's line, or for three
-#: lines. ``prompts/sources.toml`` says where each comes from.
+#: The strategies, each with its maximum length of a reply in tokens. That is enough for a model
+#: that writes the option's text after its letter, for two sentences before the line with the
+#: answer, or for three lines. ``prompts/sources.toml`` gives their sources.
 STRATEGIES = {
     "plain": 24,
     "cot": 160,
@@ -29,18 +29,18 @@ _TEMPLATES = Path(__file__).parent / "prompts"
 
 @dataclass(frozen=True)
 class Prompt:
-    """One variant of an item as it is asked.
+    """One variant of an item as a prompt.
 
     Parameters
     ----------
     item : Item
         The item.
     attribute, group : str
-        What the variant is written for.
+        The attribute and group of the variant.
     text : str
-        The whole message.
+        The whole prompt.
     context_sha256 : str or None
-        Which snippets stand in it; None where none were looked for.
+        Hash of the snippets in the prompt; None without retrieval.
     """
 
     item: Item
@@ -51,12 +51,12 @@ class Prompt:
 
 
 def list_prompts(benchmark: Benchmark, items: Iterable[Item], strategy: str) -> list[Prompt]:
-    """The prompts of these items, in their order and, within an item, that of the groups.
+    """Return the prompts of these items, ordered by item and then by group.
 
     Raises
     ------
     InputError
-        When there is no such strategy.
+        If there is no such strategy.
     """
     template = load_prompt(strategy)
     prompts = []
@@ -69,12 +69,12 @@ def list_prompts(benchmark: Benchmark, items: Iterable[Item], strategy: str) -> 
 
 
 def load_prompt(strategy: str) -> Template:
-    """The message of a strategy, with the placeholders ``$question`` and ``$options``.
+    """Return the prompt template of a strategy, with placeholders ``$question`` and ``$options``.
 
     Raises
     ------
     InputError
-        When there is no such strategy.
+        If there is no such strategy.
 
     Examples
     --------
@@ -88,12 +88,12 @@ def load_prompt(strategy: str) -> Template:
 
 
 def load_template(name: str) -> Template:
-    """A file of ``prompts/`` by its name."""
+    """Return a file of ``prompts/`` by name."""
     return Template((_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8").strip())
 
 
 def quoted(text: str) -> str:
-    """A text from outside, each of its lines with a mark before it.
+    """Return an external text with a mark before each line.
 
     Examples
     --------
@@ -101,5 +101,5 @@ def quoted(text: str) -> str:
     > One line.
     > Another.
     """
-    # splitlines knows every sign that some reader takes for the end of a line.
+    # splitlines recognises every sign that some reader treats as a line ending.
     return "\n".join(f"> {line}" for line in text.strip().splitlines())

@@ -1,4 +1,4 @@
-"""What building and rating need of a model: a collector gives it, found by its entry point."""
+"""The interface to a model for building and rating; a collector provides it by entry point."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from fairstats.asking.tasks import Task
 
 
 class AskingOptions(TypedDict, total=False):
-    """How to ask; the defaults are those of `connect`.
+    """Options for queries; the defaults are those of `connect`.
 
     Parameters
     ----------
     base_url : str, optional
-        The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI's own. The
-        key comes from ``OPENAI_API_KEY`` or the variable that ``models.toml`` names; a service
-        named by its address may go without one.
+        The service; by default that of ``models.toml``, ``OPENAI_BASE_URL``, or OpenAI. The key
+        comes from ``OPENAI_API_KEY`` or the variable named in ``models.toml``. A service given by
+        address may work without a key.
     temperature : float
-        Sent where the service takes it.
+        Sent if the service accepts it.
     concurrency : int
-        How many requests are under way at once. The embedded model takes one at a time.
+        Number of concurrent requests. The embedded model takes one at a time.
     rpm, tpm : int, optional
-        The most requests, and the most tokens, a minute.
+        Maximum number of requests, and of tokens, per minute.
     price : tuple of float, optional
-        Dollars for a million prompt and completion tokens, by default those of ``models.toml``.
+        Price in dollars per million prompt and completion tokens, by default those of
+        ``models.toml``.
     max_cost : float, optional
-        The most that the whole campaign may cost, in dollars; needs a price.
+        Maximum cost of the whole campaign, in dollars; needs a price.
     timeout : float
-        Seconds until a request that gets no reply is asked again.
+        Seconds until a request without a reply is repeated.
     retries : int
-        How often a request is asked again by the client, which waits as long as the service says.
+        Number of retries by the client, which waits as long as the service requests.
     keep_failures : bool
-        Whether requests that failed for good in an earlier run are left as they are.
+        Whether to keep requests that failed permanently in an earlier run, without a retry.
     batch : bool
-        Ask through the service's Batch API (``/files`` and ``/batches``).
+        Use the service's Batch API (``/files`` and ``/batches``).
     poll_s : float
-        Seconds between two looks at a batch.
+        Seconds between two checks of a batch.
     progress : bool
         Whether to show a progress bar on the standard error output.
     """
@@ -60,7 +61,7 @@ class AskingOptions(TypedDict, total=False):
 
 
 class Ask(Protocol):
-    """Asks requests whose replies are not there yet, and keeps each reply before it counts."""
+    """Sends requests without a reply so far, and stores each reply before it counts."""
 
     def __call__(
         self,
@@ -71,51 +72,51 @@ class Ask(Protocol):
         all_may_fail: bool = ...,
         max_cost: float | None = ...,
     ) -> tuple[Replies, bool]:
-        """Return the reply to every request, and whether any was asked now.
+        """Return the reply to every request, and whether any was sent now.
 
-        `check` gets the replies that are there, before anything is asked; `all_may_fail` says
-        whether it is no error that every request fails for good.
+        `check` gets the available replies before any request is sent. `all_may_fail` is whether it
+        is not an error if every request fails permanently.
         """
         ...
 
 
 class Model(Protocol):
-    """A model, and on what terms it is asked."""
+    """A model with its options."""
 
     @property
     def name(self) -> str:
-        """What the model is called."""
+        """Return the model's name."""
         ...
 
     @property
     def max_cost(self) -> float | None:
-        """The most that may be spent, in dollars."""
+        """Return the maximum cost, in dollars."""
         ...
 
     @property
     def progress(self) -> bool:
-        """Whether to say how far it is."""
+        """Return whether to report progress."""
         ...
 
     def cost(self, task: Task, reply: Reply) -> float:
-        """What a reply cost, in dollars."""
+        """Return the cost of a reply, in dollars."""
         ...
 
     def estimate(self, tasks: Sequence[Task]) -> str:
-        """What these requests need at most, as far as can be told."""
+        """Return the estimated maximum usage of these requests."""
         ...
 
     def print_estimate(self, tasks: Sequence[Task]) -> None:
-        """Print the estimate and the first message."""
+        """Print the estimate and the first prompt."""
         ...
 
     def opened(self, path: Path, campaign: Mapping[str, str]) -> AbstractContextManager[Ask]:
         """Open the store of replies next to a file; no other process can write to it meanwhile.
 
-        `campaign` says what the replies are of: those of another campaign are refused.
+        `campaign` identifies the replies: those of another campaign are refused.
         """
         ...
 
 
-#: Gives a model by its name, ``max_tokens`` and `AskingOptions`.
+#: Returns a model, given its name, ``max_tokens`` and `AskingOptions`.
 Connect = Callable[..., Model]

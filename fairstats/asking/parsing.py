@@ -1,17 +1,17 @@
-"""From a model's reply to the option it chose, without ever guessing.
+"""Read the chosen option from a model's reply, without guessing.
 
-A reply is read by a few rules, the most explicit first. The first rule that finds anything
-decides: one letter is the answer, more than one is none. So a weaker rule never overrules or
-completes what a stronger one saw. A reply that no rule reads stays unparsed; it is kept beside the
-null, so that another parser can read it again.
+A reply is read by a few rules, the most explicit first. The first rule with a match decides: one
+letter is the answer, and several letters are no answer. So a weaker rule never overrules or
+completes a stronger one. If no rule matches, the reply stays unparsed. It is kept next to the null,
+so that another parser can read it again.
 
-A lower-case letter is an answer only where it cannot be a word: alone, in brackets or quotes,
-behind ``option``, or before its own option's text. ``a`` is an article, and to accept ``b`` to
-``d`` in more places would lose the answers of one option more often than those of the others,
-which is a bias of its own.
+A lower-case letter is an answer only if it cannot be a word: alone, in brackets or quotes, after
+``option``, or before the text of its option. ``a`` is an article. Accepting ``b`` to ``d`` in more
+places would lose the answers of one option more often than those of the others, which would be a
+bias.
 
-`fairstats.asking.reply_text` takes the markup off, `fairstats.asking.reply_patterns` holds
-what is looked for, and `fairstats.asking.reply_reader` looks.
+`fairstats.asking.reply_text` removes markup, `fairstats.asking.reply_patterns` has the patterns,
+and `fairstats.asking.reply_reader` applies them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Status = Literal["ok", "unparsed", "refused"]
 
 @dataclass(frozen=True)
 class ParsedAnswer:
-    """What a reply says.
+    """The content of a reply.
 
     Parameters
     ----------
     letter : str or None
-        The letter of the chosen option; None where the reply names none, or several.
+        The letter of the chosen option; None if the reply names none, or several.
     status : {"ok", "unparsed", "refused"}
-        ``ok`` exactly where there is a letter.
+        ``ok`` exactly if there is a letter.
     """
 
     letter: str | None
@@ -49,15 +49,15 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     Parameters
     ----------
     raw : str or None
-        The reply as it came.
+        The unprocessed reply.
     options : Mapping[str, str]
         The text of each option by its capital letter.
 
     Returns
     -------
     ParsedAnswer
-        ``ok`` with a letter of `options`; ``refused`` where the model declined to answer;
-        ``unparsed`` for everything else.
+        ``ok`` with a letter of `options`; ``refused`` if the model declined to answer; ``unparsed``
+        in all other cases.
 
     Notes
     -----
@@ -82,17 +82,17 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     """
     text = plain_text(raw or "")
     if text.startswith(":"):
-        # A completion model goes on where the prompt ends: "Answer" + ": C".
+        # A completion model continues after the end of the prompt: "Answer" + ": C".
         text = f"Answer{text}"
     if not text or not options:
         return ParsedAnswer(None, "unparsed")
     reader = Reader(text, options)
     if found := reader.final_statements() or reader.sentences():
         return ParsedAnswer(None, "unparsed") if reader.retracted() else _decide(found)
-    # Only its first sentence: "C. I cannot give medical advice, but ..." did answer.
+    # Only its first sentence: "C. I cannot give medical advice, but ..." is an answer.
     if REFUSAL.search(SENTENCE_END.split(text, maxsplit=1)[0]):
         return ParsedAnswer(None, "refused")
-    # A reply that was cut off where its answer should follow has none, whatever it began with.
+    # If a reply is cut off just before its answer, it has no answer, whatever its beginning.
     if CUT_OFF.search(text, max(0, len(text) - 40)):
         return ParsedAnswer(None, "unparsed")
     if found := reader.lines():
@@ -103,5 +103,5 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
 
 
 def _decide(found: set[str]) -> ParsedAnswer:
-    """One letter is an answer; several are a contradiction, or an echo of the options."""
+    """Return one letter as the answer; several are a contradiction, or an echo of the options."""
     return ParsedAnswer(found.pop(), "ok") if len(found) == 1 else ParsedAnswer(None, "unparsed")

@@ -1,4 +1,4 @@
-"""A model's reply to a request, as it is kept."""
+"""A stored reply of a model to a request."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from fairstats.asking.tasks import Slot
 
 
 class Reply(NamedTuple):
-    """One reply, or the reason why there is none, as a collector keeps it.
+    """A stored reply, or the reason why there is none.
 
     Parameters
     ----------
     key : str
-        The hash of what shaped it.
+        The hash of everything that affects the reply.
     model, endpoint : str
         The model's name at the service; the service's host and path, without credentials.
     parameters : str
-        What was sent beside the messages, as canonical JSON.
+        The settings sent with the messages, as canonical JSON.
     item_id, attribute, variant : str
-        What was asked; `variant` is the group that it is written for.
+        The item and variant; `variant` is the group for which it is written.
     sample : int
         The repeat, from 0.
     prompt_sha256 : str
-        Of the message.
+        Hash of the prompt.
     status : {"answered", "refused", "failed"}
-        ``refused`` where the service itself marks the reply a refusal; ``failed`` where no reply
-        came, after all retries.
+        ``refused`` if the service marks the reply as a refusal; ``failed`` if there was no reply
+        after all retries.
     text : str
-        The raw reply; of a failure, the reason.
+        The raw reply; for a failure, the reason.
     snapshot : str or None
-        The model as the service reports it.
+        The model as reported by the service.
     latency_s, prompt_tokens, completion_tokens : number or None
         As measured and reported.
     collected_at : str
-        When, in UTC.
+        The time, in UTC.
     """
 
     key: str

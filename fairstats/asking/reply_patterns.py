@@ -1,7 +1,7 @@
-"""What replies say around the letter they choose: the patterns that a reader looks for.
+"""Patterns for the wording around the chosen letter in a reply.
 
-Each pattern looks over a bounded distance, so that a reply of a million characters takes time in
-proportion to its length.
+Each pattern has a bounded length, so that the time is proportional to a reply's length, even for a
+million characters.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ REFUSAL = re.compile(
     | (?:无法|無法|不能)(?:提供|回答|给出|給出)"""
 )
 
-# A sentence that takes back what was said before it.
+# A sentence that retracts an earlier statement.
 RETRACTION = re.compile(
     r"""(?xi) (?:^|[.!?]\ |\n|-\ ) (?:but\ |oh,?\ |hmm,?\ )?
     (?:wait|hmm|actually|on\ second\ thou?ght|correction|scratch\ that|sorry|no)[,.:!]"""
 )
 
-#: What opens an explanation below an answer.
+#: The beginning of an explanation after an answer.
 EXPLANATION = re.compile(r"(?im)^(?:explanation|rationale|reasoning|justification)s?\b(?=:|\n|$)")
-#: What opens the reason for a choice.
+#: The beginning of the reason for a choice.
 REASON = re.compile(r"(?i),? (?:as|because|since|which|due to|rather than|instead of)\b")
 
-#: What joins an option with something else, so that it alone was not chosen.
+#: Words that combine an option with something else, so that it was not chosen alone.
 COMBINED = re.compile(r"(?i)\b(?:combination of|both|plus|together with|in addition to)\b")
 
-# What turns "the answer is C" into something else when it stands before it in the same clause.
+# Words that change the meaning of "the answer is C" if they come before it in the same clause.
 HEDGE = re.compile(
     r"""(?xi) \b(?:not|never|cannot|neither|nor|no|if|whether|unless|except|than|avoid|wrong
     |incorrect|contraindicated|inappropriate|unlikely|least|rule[sd]?\ out|why
     |thought|at\ first|initially)\b | n't\b"""
 )
-#: What opens a sentence that says only what would be, and what would be otherwise.
+#: The beginning of a hypothetical sentence.
 CONDITION = re.compile(r"(?i)\W{0,3}(?:if|unless|in case|assuming|provided)\b")
 CLAUSE_START = re.compile(r"(?i)[.,;:!?\n]|\b(?:so|therefore|thus|hence|but|then)\b")
 
 _NOUN = r"answer|option|choice|letter|diagnosis|treatment|therapy|step|management|cause|test|drug"
-# The colon makes it the final statement that the prompts ask for; JSON has it too.
+# With a colon, it is the final statement that the prompts ask for; JSON has one too.
 FINAL = re.compile(
     r"""(?xi) \b(?:answer|ans|option|choice|letter) ["')]{0,2} \ ?(?:[:=]|[-=]>|-(?=\ ))\s?
     | \b(?:solution|conclusion|response|verdict|selection)[:]\s?
@@ -89,8 +89,8 @@ SENTENCE = re.compile(
     | \b(?:therefore|thus|hence|so)[,:]\ (?=[(\["']{{0,2}}[A-Z][)\]"']{{0,2}}[.!]?(?:\n|$))""",
 )
 
-# The word for answer, and what may stand between it and the letter, in other languages. Those that
-# are written without spaces come without word boundaries.
+# The word for answer, and words that may come between it and the letter, in other languages.
+# Languages written without spaces have no word boundaries.
 FOREIGN = re.compile(
     r"""(?xi) (?: \b(?:antwort|lösung|réponse|respuesta|risposta|resposta|antwoord|svar|svaret
         |odpowiedź|odpověď|cevap|yanıt|đáp\ án|jawaban|ответ|відповідь|απάντηση|उत्तर|جواب|پاسخ
@@ -104,7 +104,7 @@ FOREIGN = re.compile(
         |lettera)\ ){0,2}
       | \ (?=[A-Z](?:\ (?:है|'|dir)|[.!\n]|$)) )"""
 )
-# Denials and doubts beside those of English.
+# Denials and doubts in other languages.
 FOREIGN_HEDGE = re.compile(
     r"(?i)\b(?:nicht|kein\w*|falsche?\w*|wenn|falls|pas|ne|si|no|non|não|nao|se|niet|inte|ikke|nie"
     r"|incorrect[ao]|errad[ao]|sbagliat[ao]|fausse|mauvaise|не|если|неправильный|yanlış)\b"
@@ -118,13 +118,13 @@ _RIGHT = (
 )
 _IS_RIGHT = rf" (?i:(?:is|seems to be|must be) (?:{_RIGHT})\b(?! (?:if|only|unless|when|for)\b))"
 
-#: What puts a further option into the phrase before a letter: "vitiligo or eczema (C)".
+#: Words that add another option to the phrase before a letter: "vitiligo or eczema (C)".
 OTHER_OPTION = re.compile(r"(?i)\b(?:or|unlike|like|versus|vs|over)\b")
 _PHRASE = r"(?P<phrase>[^.,;:!?()\n]{1,100})"
 
 
 class LetterPatterns(NamedTuple):
-    """The patterns that hold the option letters; letters keep their case, words do not."""
+    """The patterns that contain the option letters; letters are case-sensitive, words are not."""
 
     label: re.Pattern[str]
     line: re.Pattern[str]
@@ -143,9 +143,9 @@ class LetterPatterns(NamedTuple):
 
 @lru_cache(maxsize=32)
 def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
-    """The patterns for these option letters."""
+    """Return the patterns for these option letters."""
     any_of = "|".join(map(re.escape, letters))
-    # In Japanese, Korean and Chinese a particle follows without a space; "C型" is no letter.
+    # In Japanese, Korean and Chinese a particle follows without a space; "C型" is not a letter.
     letter = rf"(?P<letter>{any_of})(?:(?!\w)|(?=です|だ|である|입니다|이다|项|項))"
     word = r"(?i:(?:the )?(?:option|choice|letter|answer) )?"
     joined = r"(?:[,/&+;]|and|or|oder|und|ou|et|o|u|y|e|of|en|или|и|或|和|と|또는)"
@@ -153,12 +153,12 @@ def letter_patterns(letters: tuple[str, ...]) -> LetterPatterns:
     return LetterPatterns(
         label=re.compile(rf"{word}[\[({{<'\"]{{0,3}}{letter}"),
         line=re.compile(rf"^[->•+= ]{{0,5}}{word}[\[({{<'\"]{{0,3}}{letter}", re.MULTILINE),
-        # "A: no. B: no. C: yes": what is said of options one after the other in a line.
+        # "A: no. B: no. C: yes": statements on options one after the other in a line.
         inline=re.compile(rf"(?<=[.;,!?] )[(]?{letter}(?=[:).])"),
         # "A or B", "A, B and C", "A/B": further letters of one statement.
         further=re.compile(rf"['\")]{{0,2}} ?\(?{joined} ?(?:and |or )?\(?{letter}"),
         aside=re.compile(rf" \((?i:option )?{letter}\)"),
-        # "The diagnosis is vitiligo (C).", from behind "is"; "Angiography (C) is the best step."
+        # "The diagnosis is vitiligo (C).", from after "is"; "Angiography (C) is the best step."
         stated_aside=re.compile(rf"{_PHRASE} \((?i:option )?{letter}\)(?=[.!]?(?:\n|$)|[.!] )"),
         right_aside=re.compile(
             rf"(?:^|(?<=[.!?] )){_PHRASE} \((?i:option )?{letter}\){_IS_RIGHT}", re.MULTILINE

@@ -1,4 +1,4 @@
-"""Reading one reply by each rule: every rule gives the option letters that it found."""
+"""Read a reply by each rule; every rule returns the option letters that it matches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fairstats.asking.reply_patterns import (
     letter_patterns,
 )
 
-#: How far a list of letters or an option's text is looked for behind a statement.
+#: Maximum distance of a list of letters or an option's text after a statement.
 _REACH = 500
 
 
@@ -34,7 +34,7 @@ class Reader:
     Parameters
     ----------
     text : str
-        The reply as `fairstats.asking.reply_text.plain_text` gives it.
+        The reply from `fairstats.asking.reply_text.plain_text`.
     options : Mapping[str, str]
         The text of each option by its capital letter.
     """
@@ -45,16 +45,16 @@ class Reader:
         # Longest first: "aspirin and heparin" is not a mention of "aspirin".
         self.texts = dict(sorted(folded.items(), key=lambda pair: -len(pair[1])))
         self.patterns = letter_patterns(tuple(options))
-        #: Where the last statement that was read stands.
+        #: Position of the last statement that was read.
         self.last = 0
 
     def final_statements(self) -> set[str]:
-        """The letters of statements in the form that prompts ask for."""
+        """Return the letters of statements in the form that prompts ask for."""
         found = self._statements(FINAL, final=True)
         return found | self._statements(FOREIGN, final=True, doubts=FOREIGN_HEDGE)
 
     def sentences(self) -> set[str]:
-        """The letters of sentences that say which is the answer."""
+        """Return the letters of sentences that name the answer."""
         found = self._statements(SENTENCE)
         for match in self.patterns.is_right.finditer(self.text):
             if not self._hedged(match.start(), match.end()):
@@ -63,11 +63,11 @@ class Reader:
         for match in self.patterns.contrast.finditer(self.text):
             found.add(match["letter"])
             self._said_at(match.end())
-        # Texts that are known say more: they confirm the letter or contradict it.
+        # Known texts are more informative: they confirm the letter or contradict it.
         return found if any(self.texts.values()) else found | self._asides()
 
     def _asides(self) -> set[str]:
-        """Return the letters behind the phrases that sentences call the answer."""
+        """Return the letters after the phrases that sentences call the answer."""
         stated = (
             (match.start(), self.patterns.stated_aside.match(self.text, match.end()))
             for match in SENTENCE.finditer(self.text)
@@ -84,13 +84,13 @@ class Reader:
         return found
 
     def retracted(self) -> bool:
-        """Whether the reply goes on to take back the last statement that was read."""
+        """Return whether the reply later retracts the last statement that was read."""
         return RETRACTION.search(self.text, self.last) is not None
 
     def lines(self) -> set[str]:
-        """Letters at the beginning of lines, and those of options echoed within a line."""
+        """Return letters at the beginning of lines, and those of options echoed within a line."""
         found: set[str] = set()
-        # An explanation below the answer goes through the other options.
+        # An explanation after the answer discusses the other options.
         below = EXPLANATION.search(self.text, 1)
         end = below.start() if below else len(self.text)
         for match in self.patterns.line.finditer(self.text, 0, end):
@@ -105,13 +105,13 @@ class Reader:
         return found or self._small_letters(0, final=True, whole=True)
 
     def named(self) -> set[str]:
-        """The option whose text the reply names, where it names one and ends on it.
+        """Return the option whose text the reply names, if it names only one and ends with it.
 
-        The text alone says little: it may be the vignette's, or an option ruled out. So it must
-        stand in the last sentence, whole and without a negation, or be a sentence of its own.
+        The text alone is weak evidence: it may come from the vignette, or from an option ruled out.
+        So it must be in the last sentence, whole and without a negation, or be a separate sentence.
         """
         found = self._named_in(self.text)
-        # "Heparin (B)": a letter beside the text confirms or contradicts it.
+        # "Heparin (B)": a letter next to the text confirms or contradicts it.
         found |= {match["letter"] for match in self.patterns.aside.finditer(self.text)}
         sentences = [s for s in SENTENCE_END.split(self.patterns.aside.sub("", self.text)) if s]
         words = self.texts[min(found)] if len(found) == 1 else ""
@@ -134,7 +134,7 @@ class Reader:
         for match in cue.finditer(self.text):
             if self._hedged(match.start(), match.end(), doubts):
                 continue
-            # In other languages too "a" may be an article: "A resposta é a".
+            # "a" may also be an article in other languages: "A resposta é a".
             asked = final and (doubts is None or ":" in match[0] or "=" in match[0])
             if letters := self._choice(match.end(), final=asked):
                 self._said_at(match.end())
@@ -145,7 +145,7 @@ class Reader:
         self.last = max(self.last, position)
 
     def _hedged(self, start: int, end: int, doubts: re.Pattern[str] | None = None) -> bool:
-        """Whether the clause before and up to `end` denies or doubts what follows."""
+        """Return whether the clause up to `end` denies or doubts what follows."""
         before = self.text[max(0, start - 120) : start]
         if CONDITION.match(SENTENCE_END.split(before)[-1]):
             return True
@@ -153,7 +153,7 @@ class Reader:
         return any(doubt.search(clause) for doubt in (HEDGE, doubts) if doubt)
 
     def _choice(self, position: int, *, final: bool) -> set[str]:
-        """The options that a statement names right at `position`, by letter or by text."""
+        """Return the options that a statement names at `position`, by letter or by text."""
         if self.text.startswith("[", position):
             listed = self.text[position : position + _REACH].partition("]")[0]
             if letters := set(self.patterns.listed.findall(listed)):
@@ -173,10 +173,10 @@ class Reader:
         return set()
 
     def _small_letters(self, position: int, *, final: bool, whole: bool = False) -> set[str]:
-        """A lower-case letter at `position` that can be no word, and those joined to it.
+        """Return a lower-case letter at `position` that cannot be a word, and those joined to it.
 
-        With `final`, the line may end on it; otherwise the sentence has to end, since "the answer
-        is a" may have been cut off. With `whole`, the reply must hold nothing else.
+        With `final`, the line may end with it. Without, the sentence has to end, since "the answer
+        is a" may have been cut off. With `whole`, the reply must contain nothing else.
         """
         match = self.patterns.small.match(self.text, position)
         if not match:
@@ -204,14 +204,14 @@ class Reader:
         return found
 
     def _letters(self, match: re.Match[str]) -> set[str]:
-        """The letters that stand as answers at `match`; none where the letter opens a phrase."""
+        """Return the letters that are answers at `match`; empty if the letter begins a phrase."""
         letter, end = match["letter"], match.end()
         # "C. difficile" may be the text of option B.
         at_letter = self._option_at(match.start("letter"))
         if at_letter and len(self.texts[at_letter]) > 2:
             return {at_letter}
         joined = list(self._joined(end))
-        # Of "A, B or C" only C is followed as an answer is; of "A, B cells" not even B.
+        # In "A, B or C", only C is followed by the end of an answer; in "A, B cells", not even B.
         while joined and not self._stands(joined[-1]["letter"], joined[-1].end()):
             joined.pop()
         found = {letter, *(further["letter"] for further in joined)}
@@ -234,20 +234,20 @@ class Reader:
             end = further.end()
 
     def _stands(self, letter: str, end: int) -> bool:
-        """Whether the letter that ends at `end` is an answer, not the beginning of a phrase."""
+        """Return whether the letter ending at `end` is an answer, not the beginning of a phrase."""
         own = self.texts[letter]
         follows = self.text[end : end + len(own) + 5].lstrip(" .):-").casefold()
         return bool(AFTER_LETTER.match(self.text, end) or (own and follows.startswith(own)))
 
     def _option_at(self, position: int) -> str | None:
-        """The option whose text stands at `position`, the longest where several do."""
+        """Return the option with its text at `position`, the longest if there are several."""
         for letter, words in self.texts.items():
             if words and self.text[position : position + len(words)].casefold() == words:
                 return letter
         return None
 
     def _named_in(self, text: str) -> set[str]:
-        """The options whose whole text stands in `text`."""
+        """Return the options whose whole text is in `text`."""
         text = " ".join(text.casefold().split())
         found = set()
         for letter, words in self.texts.items():

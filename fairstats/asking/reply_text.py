@@ -1,13 +1,13 @@
-"""A reply's words without its thinking part, its markup and its runs of white space."""
+"""The words of a reply, without its thinking part, markup and runs of white space."""
 
 from __future__ import annotations
 
 import re
 import string
 
-# Emphasis, headings, code and check marks carry no meaning here; typographic signs, full-width
-# letters and those in circles read like plain ones. Letters of other alphabets do not: a Cyrillic
-# В looks like B and is the third of its own.
+# Emphasis, headings, code and check marks carry no meaning here. Typographic signs, full-width
+# letters and letters in circles are read like plain ones. Letters of other alphabets are not: a
+# Cyrillic В looks like B but is the third letter of its alphabet.
 _SIGNS = str.maketrans(
     dict.fromkeys("*`#$✅✔☑👉🏻\ufe0f", "")
     | {"_": " ", "\r": "\n", "：": ":", "，": ",", "、": ",", "；": ";", "。": ". ", "।": ". "}
@@ -17,7 +17,7 @@ _SIGNS = str.maketrans(
     | {chr(0x24B6 + place): letter for place, letter in enumerate(string.ascii_uppercase)}
 )
 
-# "<b>C</b>" is a bold C and no B. What holds an answer, <answer>, is none of these.
+# "<b>C</b>" is a bold C and not a B. Tags around an answer, such as <answer>, are not removed.
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|br|em|strong|mark|span|div|code|pre|ul|ol|li|h[1-6])\b[^<>\n]{0,99}>"
 )
@@ -30,17 +30,17 @@ _THINKING = re.compile(
 
 
 def plain_text(raw: str) -> str:
-    r"""The reply as the rules read it.
+    r"""Return the reply in the form used by the rules.
 
     Parameters
     ----------
     raw : str
-        The reply as it came.
+        The unprocessed reply.
 
     Returns
     -------
     str
-        Empty where the reply was cut off while the model was thinking.
+        Empty if the reply was cut off while the model was thinking.
 
     Examples
     --------
@@ -49,20 +49,20 @@ def plain_text(raw: str) -> str:
     """
     text = _TAG.sub("", without_thinking(raw)).translate(_SIGNS)
     text = re.sub(r"\\(?:text(?:bf|rm)?|mathrm|mathbf)\{", "{", text)
-    # Short runs of white space keep every pattern from searching far.
+    # Short runs of white space stop every pattern from searching far.
     text = re.sub(r"[^\S\n]+", " ", text)
     return re.sub(r" ?\n[ \n]*", "\n", text).strip()
 
 
 def without_thinking(raw: str) -> str:
-    """The reply behind its thinking part; empty where it was cut off in it."""
+    """Return the reply after its thinking part; empty if it was cut off within that part."""
     kept: list[str] = []
     begin, thinking = 0, False
     for mark in _THINKING.finditer(raw):
         if not thinking:
             kept.append(raw[begin : mark.start()])
         if mark["end"] and not thinking:
-            kept.clear()  # the opening mark stood in the prompt
+            kept.clear()  # The opening mark was in the prompt.
         begin, thinking = mark.end(), not mark["end"]
     if not thinking:
         kept.append(raw[begin:])

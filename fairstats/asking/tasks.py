@@ -1,4 +1,4 @@
-"""What a collection has to ask: each variant of each item, as often as it is sampled."""
+"""The requests of a collection: each variant of each item, once per sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 from fairstats._lib.problems import InputError, Problem
 from fairstats.asking.item_prompts import Prompt
 
-# English text in the tokenizers of the large services; only an estimate, and said to be one.
+# English text in the tokenizers of large services; only an estimate, and labelled as one.
 _CHARACTERS_A_TOKEN = 4
 
 #: Item, attribute, group and sample.
@@ -20,14 +20,14 @@ Slot = tuple[str, str, str, int]
 
 @dataclass(frozen=True)
 class Task:
-    """One request: a variant of an item, and which repeat of it.
+    """One request: a sample of a variant of an item.
 
     Parameters
     ----------
     prompt : Prompt
-        What to ask.
+        The prompt.
     sample : int
-        The repeat, from 0.
+        The sample, from 0.
     """
 
     prompt: Prompt
@@ -35,33 +35,33 @@ class Task:
 
     @cached_property
     def prompt_sha256(self) -> str:
-        """The sha256 of the message."""
+        """Return the sha256 of the prompt."""
         return hashlib.sha256(self.prompt.text.encode()).hexdigest()
 
     @property
     def variant(self) -> tuple[str, str, str]:
-        """Item, attribute and group."""
+        """Return item, attribute and group."""
         return self.prompt.item.item_id, self.prompt.attribute, self.prompt.group
 
     @property
     def slot(self) -> Slot:
-        """What has one answer, in the end: item, attribute, group and sample."""
+        """Return the key of a single answer: item, attribute, group and sample."""
         return *self.variant, self.sample
 
     @property
     def prompt_tokens(self) -> int:
-        """About how many tokens the message has."""
+        """Return the approximate number of tokens of the prompt."""
         return -(-len(self.prompt.text) // _CHARACTERS_A_TOKEN)
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several parts that a campaign is split into.
+    """One of several parts into which a campaign is split.
 
     Parameters
     ----------
     number, of : int
-        Which part, from 1, of how many.
+        The number of the part, from 1, and the number of parts.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Shard:
         Raises
         ------
         InputError
-            When it is no such thing, or k is none of 1 to n.
+            If it does not have this form, or k is not from 1 to n.
         """
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         number, of = map(int, match.groups()) if match else (0, 0)
@@ -91,7 +91,7 @@ class Shard:
         return cls(number, of)
 
     def holds(self, item_id: str) -> bool:
-        """Whether an item, with all of its variants and samples, is in this part."""
+        """Return whether an item, with all of its variants and samples, is in this part."""
         digest = hashlib.sha256(item_id.encode()).digest()
         return int.from_bytes(digest[:8], "big") % self.of == self.number - 1
 
@@ -99,7 +99,7 @@ class Shard:
 def list_tasks(
     prompts: Iterable[Prompt], *, samples: int = 1, shard: Shard | None = None
 ) -> list[Task]:
-    """The requests of a campaign, in the order of the prompts and then of the samples."""
+    """Return the requests of a campaign, ordered by prompt and then by sample."""
     return [
         Task(prompt, sample)
         for prompt in prompts
