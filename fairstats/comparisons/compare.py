@@ -300,8 +300,8 @@ def _worst_p_values(
     """Return the largest p-value of each pair's changes, with missing answers against them.
 
     The truth is one of the completions. If a change is not significant under the least favourable
-    one, it may owe its significance to missing answers. NaN if no answer is missing, and for a pair
-    whose three metrics do not change in one direction.
+    one, it may owe its significance to missing answers. NaN if no answer is missing, or if the
+    pair's three metrics do not change in one direction.
     """
     found = pd.Series(np.nan, index=table.index)
     for pair, rows in table.groupby(list(_PAIR), sort=False):

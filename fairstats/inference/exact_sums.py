@@ -87,7 +87,7 @@ class SumLaw:
     def upper_quantile(self, level: npt.ArrayLike) -> IntArray:
         """Return the largest x with P(sum ≥ x) ≥ level."""
         level = _reached_level(level)
-        # One below the smallest x whose upper tail is below the level.
+        # One below the smallest x with an upper tail below the level.
         found = self._smallest(level, self._guess(1 - level), from_above=True)
         return self._on_support(found - 1)
 

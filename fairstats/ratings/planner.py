@@ -42,7 +42,7 @@ class RatingPlan(Tabular):
     ratings_per_rater : ndarray
         The mean number of ratings per rater.
     design_effect : ndarray
-        Factor by which the variance exceeds that of as many independent ratings.
+        The plan's variance divided by that of as many independent ratings.
     n_effective : ndarray
         Number of independent ratings that gives the wanted width, by the quantile for ``df``.
     least_raters : ndarray

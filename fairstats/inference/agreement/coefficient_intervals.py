@@ -155,7 +155,7 @@ def _of_library(table: RatingCounts, level: Level) -> float:
 def _of_percent(
     table: RatingCounts, coefficient: Coefficient, alpha: float
 ) -> tuple[float, float, str]:
-    """Return the limits of percent agreement, on its own scale or that of Randolph's kappa."""
+    """Return the limits of percent agreement, on the original scale or Randolph's."""
     found = bounded_mean_interval(table.agreeing, table.many, method="percentile", alpha=alpha)
     chance = 1 / max(len(table.categories), 2) if coefficient == "randolph" else 0.0
     low, high = ((float(x) - chance) / (1 - chance) for x in (found.ci_low, found.ci_high))

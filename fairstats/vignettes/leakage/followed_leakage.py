@@ -44,7 +44,7 @@ def followed_leakage(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """Estimate how often wrong answers choose the most leaked distractor, and if the text is why.
+    """Estimate how often wrong answers choose the most leaked distractor, and if due to the text.
 
     Parameters
     ----------
