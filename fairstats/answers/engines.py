@@ -90,7 +90,7 @@ def scan_answers(
 
     See Also
     --------
-    fairstats.read_answers : reads into memory, and names the row of every fault.
+    fairstats.read_answers : reads into memory, and names the row of every problem.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r} is unknown; use one of {', '.join(ENGINES)}")

@@ -59,7 +59,7 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     See Also
     --------
     write_answers : the inverse for parquet.
-    fairstats.answers.validation.validate_answers : checks against the benchmark's own declarations.
+    fairstats.answers.validation.validate_answers : checks against the benchmark's declarations.
     """
     frames: list[pd.DataFrame] = []
     problems: list[Problem] = []

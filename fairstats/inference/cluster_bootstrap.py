@@ -164,7 +164,7 @@ def mean_interval(
 
     References
     ----------
-    Efron (1987), JASA 82:171-185; the exact law is that of `bootstrap`.
+    Efron (1987), JASA 82:171-185; the exact distribution is that of `bootstrap`.
 
     Examples
     --------

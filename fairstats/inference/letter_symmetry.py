@@ -87,7 +87,7 @@ def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
     Raises
     ------
     For a table that is not square, or invalid counts.
-        For a table that is not square, or counts that are none.
+        For a table that is not square, or invalid counts.
 
     References
     ----------

@@ -46,7 +46,7 @@ def variance_components(
     Parameters
     ----------
     values : array_like of float, shape (n,)
-        The ratings as numbers, e.g. 1 where bias is reported.
+        The ratings as numbers, e.g. 1 if bias is reported.
     items, raters : array_like, shape (n,)
         The item and the rater of each rating.
 

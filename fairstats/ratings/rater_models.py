@@ -349,7 +349,7 @@ def _without_constant_levels(
 
 
 def _constant_reference(kept: pd.DataFrame, references: Mapping[str, str]) -> str:
-    """Return why nothing can be compared with a reference level; empty if it can."""
+    """Return why a reference level allows no comparison; empty if it does."""
     if kept["reported"].nunique() < 2:
         return f"no estimate: {_ALIKE if len(kept) else 'there are no judgements'}"
     for name, level in references.items():

@@ -92,7 +92,7 @@ def card_text(facts: Facts, files: Mapping[str, str], *, reviewed: bool) -> str:
     Parameters
     ----------
     facts : Facts
-        What it tells.
+        The content of the card.
     files : Mapping[str, str]
         The release's files and their hashes.
     reviewed : bool

@@ -88,9 +88,8 @@ def release_vignettes(
     Raises
     ------
     InputError
-        When the variants have not been reviewed, or somebody has and `unreviewed` is asked for, no
-        item is left, or the folder holds files of these names with other content. Nothing is
-        written then.
+        If the variants have not been reviewed, or have been and `unreviewed` is set, no item is
+        left, or the folder has files of these names with other content. Nothing is then written.
 
     Notes
     -----

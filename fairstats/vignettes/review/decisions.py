@@ -3,11 +3,11 @@
 Reviewers first judge a text independently. If they disagree, they judge it once more, with all
 first judgements shown. It is accepted
 
-- the first time, where no reviewer reports a problem;
-- the second time, where for each dimension fewer than half report a problem;
+- in the first round, if no reviewer reports a problem;
+- in the second round, if for each dimension fewer than half report a problem;
 
 and rejected in all other cases, except after disagreement in the first round: it then stays open.
-If all report an error in a dimension, it is rejected at once. Fewer than two judgements decide
+If all report a problem in a dimension, it is rejected at once. Fewer than two judgements decide
 nothing.
 """
 
@@ -26,8 +26,8 @@ ACCEPTED, EDITED, REJECTED, OPEN = "accepted", "edited", "rejected", "open"
 #: Possible decisions on a variant. `EDITED` means accepted after a reviewer's rewrite.
 DECISIONS = (ACCEPTED, EDITED, REJECTED, OPEN)
 #: Columns of a table of decisions, in order. `round` is the deciding round, 0 if there is none;
-#: `times` is how often this text was judged; `faults` is the number of reported errors, out of the
-#: number of judgements.
+#: `times` is how often this text was judged; `faults` is the number of reported problems, out of
+#: the number of judgements.
 DECISION_COLUMNS = (
     "item_id",
     "attribute",
@@ -63,7 +63,7 @@ def decisions(review: Review) -> pd.DataFrame:
 
 
 def faults_of(one: Round) -> dict[Key, tuple[int, dict[str, int]]]:
-    """Return each variant's number of judgements in a round, and reported errors by dimension."""
+    """Return each variant's number of judgements in a round, and reported problems by dimension."""
     if one.ratings is None:
         return {}
     rubric = one.handed_out.rubric
@@ -82,7 +82,7 @@ def faults_of(one: Round) -> dict[Key, tuple[int, dict[str, int]]]:
 
 
 def disagreeing(judged: int, faults: Mapping[str, int]) -> list[str]:
-    """Return the dimensions in which some, but not all, report an error."""
+    """Return the dimensions in which some, but not all, report a problem."""
     return [name for name, count in faults.items() if 0 < count < judged]
 
 

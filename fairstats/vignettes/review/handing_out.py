@@ -36,7 +36,7 @@ class Consensus:
     decisions : pandas.DataFrame
         `fairstats.vignettes.review.decisions.DECISION_COLUMNS`.
     assigned : Assigned or None
-        The next round; None where no variants have to be judged again.
+        The next round; None if no variants have to be judged again.
     notes : tuple of str
         Notes to read before sending out the forms.
     """
