@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from fairstats._lib.formatting import decimal, percent_range, point_range, points
 from fairstats.release.contents import Release
 from fairstats.report.project import PAGES
+from tests.wrong_words import wrong_words
 
 from .conftest import HOSTILE, answers_of_models
 from .reading import board_rows, broken_links, pdf_words, squeezed
@@ -119,6 +121,12 @@ def test_pages_are_small_and_have_what_a_screen_reader_needs(pages):
                     or "gt_group_heading" in (attributes.get("class") or "")
                     or name == "reports/methods.html"
                 ), (name, attributes)
+
+
+def test_pages_have_no_wrong_words(pages):
+    for name, text in pages.items():
+        words = re.sub(r"<(script|style|math)\b.*?</\1>", "", text, flags=re.DOTALL)
+        assert wrong_words(unescape(re.sub(r"<[^>]+>", " ", words))) == [], name
 
 
 def test_ids_of_a_page_are_its_own(pages):
