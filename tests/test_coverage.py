@@ -137,7 +137,7 @@ def test_the_page_names_every_point_where_a_default_covers_too_rarely():
         rows = COVERAGE[(COVERAGE["estimand"] == estimand) & (COVERAGE["method"] == method)]
         below, above = rows[rows["coverage"] < LEAST], rows[rows["coverage"] > MOST]
         assert f"at {len(below)} of {len(rows)} points" in text
-        assert re.search(rf"above 97.5\s% at {len(above)}\b", text)
+        assert re.search(rf"above 97\.5% at {len(above)}\b", text)
         for row in below.itertuples():
             where = "".join(
                 f", {name} = {getattr(row, name):g}"

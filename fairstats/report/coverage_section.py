@@ -1,4 +1,4 @@
-"""The methods page's part on coverage; its figures come from data/coverage.csv."""
+"""Show the true coverage of the intervals; its figures come from data/coverage.csv."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
 
-#: 1 − the level of all intervals in the file.
+#: 1 − the confidence level of all intervals in the file.
 ALPHA = 0.05
 #: The coverage that an interval of that level should have everywhere.
 LEAST, MOST = 0.94, 0.975
-#: The mean accuracy at which the table of points shows what depends on the accuracies.
+#: The mean accuracy for intervals that depend on the accuracies, in the table of points.
 ACCURACY = 0.75
 
 _ESTIMANDS = {
@@ -37,76 +37,81 @@ _METHODS = {
     "bootstrap": "BCa bootstrap",
     "arcsine": "arcsine, paired",
 }
-#: The method of each estimand in a release.
+#: The interval that a release uses for each estimand.
 DEFAULTS = {"proportion": "wilson", "difference": "tango", "cohens_h": "arcsine"}
 
 
 def read_coverage() -> pd.DataFrame:
-    """The coverage of each interval at each point, as benchmarks/coverage.py wrote it."""
+    """Read the coverage of each interval at each point, as benchmarks/coverage.py wrote it."""
     return pd.read_csv(resource("data", "coverage.csv"))
 
 
 def coverage_text(coverage: pd.DataFrame) -> str:
-    """How coverage was computed, and where the defaults miss their level, in Markdown."""
+    """State where the default intervals miss their level, and how that was computed."""
     sizes, accuracies = coverage["n"], coverage.loc[coverage["method"] == "newcombe", "p"]
-    lines = []
-    for estimand, method in DEFAULTS.items():
-        misses = _misses(_rows(coverage, estimand, method))
-        lines.append(f"- {_ESTIMANDS[estimand]}, {_METHODS[method]}: {misses}")
+    defaults = {e: _rows(coverage, e, method) for e, method in DEFAULTS.items()}
+    lines = [
+        f"- {_ESTIMANDS[estimand]}, {_METHODS[DEFAULTS[estimand]]}: {_misses(rows)}"
+        for estimand, rows in defaults.items()
+    ]
+    points = sum(map(len, defaults.values()))
+    enough = sum(int((rows["coverage"] >= LEAST).sum()) for rows in defaults.values())
     return (
-        "An interval's coverage is the probability that it holds the truth. For these "
-        f"{level(ALPHA)} intervals it is not simulated: the probabilities of all tables of counts "
-        "whose interval holds the truth are summed (`benchmarks/coverage.py`; the tables left out "
-        f"have a total probability below 10^−12^). The points have {sizes.min()} to {sizes.max()} "
-        "pairs, and p10 and p01, the probabilities that only *a* and only *b* is right, from "
-        "near-fair to strongly biased. Newcombe's interval and that of Cohen's h depend on the "
-        f"accuracies too; there p is the mean of the two, {_share(accuracies.min())} to "
-        f"{_share(accuracies.max())}.\n\n"
-        f"A default should cover {_share(LEAST)} to {_share(MOST)} everywhere. Those of the "
-        "releases are\n\n" + "\n".join(lines) + f"\n\n{_why_not(coverage)}"
+        f"The default {level(ALPHA)} intervals contain the true value with at least "
+        f"{_share(LEAST)} probability at {enough} of {points} points. A point is a combination of "
+        "a number of pairs and probabilities. The intervals should cover "
+        f"{_share(LEAST)} to {_share(MOST)} everywhere:\n\n" + "\n".join(lines) + "\n\n"
+        "Coverage is the probability that an interval contains the true value. It is not "
+        "simulated. The probabilities of all tables of counts whose interval contains the true "
+        "value are summed (`benchmarks/coverage.py`). The omitted tables have a total probability "
+        f"below 10^−12^. The points have {sizes.min()} to {sizes.max()} pairs. p10 and p01 are the "
+        "probabilities that only *a* is right and that only *b* is right, from nearly fair to "
+        "strongly biased. The intervals of Newcombe and of Cohen's h also depend on the "
+        f"accuracies. There p is the mean of the two, {_share(accuracies.min())} to "
+        f"{_share(accuracies.max())}.\n\n{_why_not(coverage)}"
     )
 
 
 def _misses(rows: pd.DataFrame) -> str:
-    """Where an interval covers too rarely, point by point, and where too often."""
+    """Name the points where an interval covers too rarely, and count those where too often."""
     below = rows[rows["coverage"] < LEAST].sort_values("coverage")
     above = rows[rows["coverage"] > MOST]
     points = [f"{percent(row['coverage'])} at {_point(row)}" for _, row in below.iterrows()]
     text = f"below {_share(LEAST)} at {len(below)} of {len(rows)} points"
     if points:
         text += f" ({'; '.join(points)})"
-    text += f"; above {_share(MOST)} at {len(above)}"
+    text += f", above {_share(MOST)} at {len(above)}"
     if len(above):
         kind = "failures" if rows["p10"].isna().all() else "discordant pairs"
-        text += f", all with at most {_events(above).max():.3g} expected {kind}"
+        text += f" (all with at most {_events(above).max():.3g} expected {kind})"
     return text + "."
 
 
 def _events(rows: pd.DataFrame) -> pd.Series:
-    """Expected discordant pairs, or failures where there are no pairs."""
+    """Compute expected discordant pairs, or expected failures for a single share."""
     return rows["n"] * (rows["p10"] + rows["p01"]).fillna(1 - rows["p"])
 
 
 def _why_not(coverage: pd.DataFrame) -> str:
-    """Why two usual intervals of the difference are not the default."""
+    """State why two common intervals of the difference are not the default."""
     found = []
     for method in ("wald", "bootstrap"):
         rows = _rows(coverage, "difference", method)
         worst = rows.loc[rows["coverage"].idxmin()]
         below = (rows["coverage"] < LEAST).sum()
         found.append(
-            f"{_METHODS[method]} down to {percent(worst['coverage'])} ({_point(worst)}), below "
-            f"{_share(LEAST)} at {below} of {len(rows)} points"
+            f"{_METHODS[method]} down to {percent(worst['coverage'])} ({_point(worst)}; below "
+            f"{_share(LEAST)} at {below} of {len(rows)} points)"
         )
     return (
-        f"Two usual intervals of the difference cover too rarely to be the default: {found[0]}; "
-        f"{found[1]}. Wald's is a point, 0, where no pair is discordant, and Tango's stands in for "
-        "the bootstrap there."
+        f"Two common intervals of the difference cover too rarely to be the default: {found[0]}, "
+        f"and {found[1]}. If no pair is discordant, Wald's interval is the single point 0, and "
+        "Tango's is used instead of the bootstrap."
     )
 
 
 def range_table(coverage: pd.DataFrame) -> GT:
-    """Each method's lowest and highest coverage, and where."""
+    """Show each method's lowest and highest coverage, and the points where they occur."""
     rows = []
     for estimand, methods in _methods(coverage).items():
         for method in methods:
@@ -128,9 +133,9 @@ def range_table(coverage: pd.DataFrame) -> GT:
             )
     labels = {
         "low": "Lowest",
-        "low_at": "at",
+        "low_at": "At point",
         "high": "Highest",
-        "high_at": "at",
+        "high_at": "At point",
         "below": f"Below {_share(LEAST)}",
         "above": f"Above {_share(MOST)}",
         "points": "Points",
@@ -147,7 +152,7 @@ def range_table(coverage: pd.DataFrame) -> GT:
 
 
 def point_table(coverage: pd.DataFrame) -> GT:
-    """What every method for paired answers covers at the largest n, a row for each p10 and p01."""
+    """Show the coverage of all methods for pairs at the largest n, one row per p10 and p01."""
     from great_tables import GT
 
     rows = at_largest_n(coverage)
@@ -165,7 +170,7 @@ def point_table(coverage: pd.DataFrame) -> GT:
 
 
 def at_largest_n(coverage: pd.DataFrame) -> pd.DataFrame:
-    """Coverage at the largest n: rows (p10, p01), columns (estimand, method)."""
+    """Return coverage at the largest n: rows (p10, p01), columns (estimand, method)."""
     paired = coverage[
         (coverage["n"] == coverage["n"].max())
         & coverage["p10"].notna()
@@ -182,15 +187,15 @@ def at_largest_n(coverage: pd.DataFrame) -> pd.DataFrame:
 
 
 def points_caption(coverage: pd.DataFrame) -> str:
-    """What the table of points shows."""
+    """Caption the table of points."""
     return (
-        f"Coverage with {coverage['n'].max()} pairs; Newcombe's and Cohen's h at a mean accuracy "
-        f"of {_share(ACCURACY)}. Every point is in data/coverage.csv."
+        f"Coverage with {coverage['n'].max()} pairs. Mean accuracy for Newcombe and Cohen's h: "
+        f"{_share(ACCURACY)}. All points are in data/coverage.csv."
     )
 
 
 def _methods(coverage: pd.DataFrame) -> dict[str, list[str]]:
-    """Each estimand's methods in the order of their labels here, the default first."""
+    """List each estimand's methods in the order of `_METHODS`, the default first."""
     return {
         estimand: [m for m in _METHODS if not _rows(coverage, estimand, m).empty]
         for estimand in _ESTIMANDS
@@ -207,5 +212,5 @@ def _point(row: pd.Series) -> str:
 
 
 def _share(p: float) -> str:
-    """A given share in percent, with the decimals that it has."""
+    """Format a declared share in percent, without rounding."""
     return level(1 - p)

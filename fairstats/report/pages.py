@@ -48,10 +48,10 @@ def show_citation(release: Release) -> None:
 
 
 def show_coverage() -> None:
-    """The true coverage of the intervals, the same in every release."""
+    """Show the true coverage of the intervals, the same in every release."""
     coverage = read_coverage()
     show_markdown(coverage_text(coverage))
-    show_table(range_table(coverage), caption="True coverage: worst, best")
+    show_table(range_table(coverage), caption="Lowest and highest true coverage of each interval")
     show_table(point_table(coverage), caption=points_caption(coverage))
 
 

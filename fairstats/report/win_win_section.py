@@ -1,4 +1,4 @@
-"""The methods page's table of how often a win-win is false."""
+"""Show how often a win-win verdict is false, on the methods page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.report.tables import written_table
 if TYPE_CHECKING:
     from great_tables import GT
 
-#: The level of the verdicts in the file, and 1 − that of its limits.
+#: The level of the verdicts in the file; its intervals have a confidence level of 1 − this.
 ALPHA = 0.05
 #: What improves in the power scenario, as the file names it.
 ALL_THREE = "accuracy, cfr, ad"
@@ -26,7 +26,7 @@ def read_win_win_error() -> pd.DataFrame:
 
 
 def win_win_text(rates: pd.DataFrame) -> str:
-    """State how often a win-win is false, and how that was simulated, in Markdown."""
+    """State how often a win-win is false, and how it was simulated, in Markdown."""
     false, power = rates[rates["changed"] != ALL_THREE], rates[rates["changed"] == ALL_THREE]
     worst = {
         (rule, pairs): percent(own[f"family_{rule}"].max())
@@ -39,19 +39,19 @@ def win_win_text(rates: pd.DataFrame) -> str:
     trials_of_power = " or ".join(f"{n:,}" for n in sorted(power["trials"].unique(), reverse=True))
     return (
         f"In simulations at most {percent(false['family_holm'].max())} of the families contain a "
-        f"false win-win, at a level of {level(1 - ALPHA)}. Without Holm's procedure that is up to "
+        f"false win-win, at a level of {level(1 - ALPHA)}. Without Holm's procedure it is up to "
         f"{worst['unadjusted', few]} with {number_word(few)} pairs and "
         f"{worst['unadjusted', many]} with {number_word(many)}.\n\n"
         "A win-win is false if one of the three figures did not improve. The models' answers are "
-        "drawn from shared item difficulties, with the older models near the released FairMedQA "
+        "drawn from shared item difficulties. The older models are near the released FairMedQA "
         "figures (accuracy 0.75, CFR 0.85, AD 0.08). In the newer models some figures improve and "
-        "the others are exactly as before (`benchmarks/win_win_error.py`). Each row rests on "
-        f"{trials} simulated families; power rests on {trials_of_power}."
+        "the others stay the same (`benchmarks/win_win_error.py`). Each row is based on "
+        f"{trials} simulated families, and power on {trials_of_power}."
     )
 
 
 def win_win_table(rates: pd.DataFrame) -> GT:
-    """One row per design and set of improved figures; the share of win-wins by both rules."""
+    """Show the share of win-wins by both rules, one row per design and set of improved figures."""
     rows = [
         {
             "design": f"{row['items']:,} items, a family of {row['pairs']} pairs",
@@ -81,15 +81,15 @@ def win_win_table(rates: pd.DataFrame) -> GT:
 
 
 def win_win_caption() -> str:
-    """What the table shows, in plain text."""
+    """Caption the table, in plain text."""
     return (
-        f"Share of win-win verdicts with its {level(ALPHA)} interval: of families with any, and "
-        "of single pairs. The last row of each group is power."
+        "Share of families with any win-win, and of single pairs with a win-win, with "
+        f"{level(ALPHA)} intervals. The last row of each group is power."
     )
 
 
 def _improved(changed: str) -> str:
-    """The improved figures in words, e.g. ``Accuracy and CFR``."""
+    """Name the improved figures, e.g. ``Accuracy and CFR``."""
     if changed == ALL_THREE:
         return "All three (power)"
     names = {"accuracy": "accuracy", "cfr": "CFR", "ad": "AD"}
