@@ -1,10 +1,13 @@
-"""Parts of pages that no module of their own shows: boards, changes, sources, methods."""
+"""Show the parts of pages that have no separate module: changes, sources, methods."""
 
 from __future__ import annotations
 
-from fairstats._lib.formatting import escape_markdown
+from collections.abc import Iterable
+
+from fairstats._lib.formatting import escape_markdown, number_word
 from fairstats.metrics.registry import metrics_table
-from fairstats.release.contents import Release
+from fairstats.release.contents import Release, output_format
+from fairstats.report.benchmark_pages import has_benchmarks
 from fairstats.report.coverage_section import (
     coverage_text,
     point_table,
@@ -28,22 +31,45 @@ from fairstats.report.win_win_section import (
 
 
 def show_kicker(release: Release) -> None:
-    """The line that says which release this is."""
+    """Show the line that names the benchmarks and the release."""
     show_markdown(f"::: kicker\n{kicker(release)}\n:::")
 
 
 def show_sources(release: Release) -> None:
-    """Where the release's answers and items come from."""
+    """Show the release's benchmarks, and the number of answers from each model."""
     for benchmark in release.benchmarks.values():
         show_markdown(f"## {escape_markdown(benchmark.title)}\n\n{benchmark_card(benchmark)}")
-    show_markdown("## Answers of this release")
+    if has_benchmarks(release) and output_format() == "html":
+        show_markdown(
+            "What selection does to a benchmark, and how strongly different benchmarks show bias: "
+            "[Benchmarks](/reports/benchmarks.qmd)."
+        )
+    show_markdown("## Answers in this release")
     show_table(
-        sources_table(release), caption="How many answers each model gave", css_class="sources"
+        sources_table(release),
+        caption="Answers by model, set of vignettes and prompt",
+        css_class="sources",
     )
 
 
+def show_contents(release: Release) -> None:
+    """State how many answers the release has, and where the page leads."""
+    titles = escape_markdown(_and(benchmark.title for benchmark in release.benchmarks.values()))
+    answers = sum(entry["answers"] for entry in release.manifest["answers"])
+    models = len(release.models)
+    show_markdown(
+        f"::: lede\nThis release has {answers:,} answers from {number_word(models)} "
+        f"model{'s' * (models != 1)} to {titles}. Every figure can be downloaded and recomputed.\n:::"
+    )
+
+
+def _and(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def show_citation(release: Release) -> None:
-    """How to cite the release and its benchmarks."""
+    """Show how to cite the release and its benchmarks."""
     show_markdown(citation(release))
 
 
@@ -56,7 +82,7 @@ def show_coverage() -> None:
 
 
 def show_metrics() -> None:
-    """Show what each figure of the table of estimates is."""
+    """Show the definition of each figure in the table of estimates."""
     region = '{.table-wrap role="region" tabindex="0" aria-label="Figures"}'
     show_markdown(f"::: {region}\n{metrics_table()}:::")
 

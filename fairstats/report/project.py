@@ -13,6 +13,7 @@ from fairstats._lib.resources import resource
 from fairstats.answers.strategies import read_strategy
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release
+from fairstats.report.benchmark_pages import has_benchmarks
 from fairstats.report.theme import style_sheet
 
 
@@ -60,7 +61,7 @@ PAGES = (
     Page("reports/retrieval.qmd", "Retrieval", _has_retrieval),
     Page("reports/ratings.qmd", "Ratings", lambda r: not r.ratings.empty),
     Page("reports/vignettes.qmd", "Vignettes", lambda r: not r.table("vignette_findings").empty),
-    Page("reports/benchmarks.qmd", "Benchmarks", in_navigation=False),
+    Page("reports/benchmarks.qmd", "Benchmarks", has_benchmarks, in_navigation=False),
     Page("reports/replication.qmd", "Published vs recomputed", lambda r: not r.replication.empty),
     Page("reports/releases.qmd", "Releases", in_navigation=False),
     Page("reports/methods.qmd", "Methods"),

@@ -78,7 +78,7 @@ def ranges(release: Release) -> str:
 
 
 def benchmark_card(benchmark: Benchmark) -> str:
-    """Where a benchmark comes from, in Markdown."""
+    """Describe a benchmark: items, groups, limits, source and licence, in Markdown."""
     versions = "\n".join(
         f"    - {escape_markdown(f'{name}: {text}')}" for name, text in benchmark.versions.items()
     )
@@ -87,17 +87,17 @@ def benchmark_card(benchmark: Benchmark) -> str:
     margin = points(benchmark.equivalence_margin, signed=False)
     lines = [
         f"- **Items**: {len(benchmark.answer_keys):,}, options {', '.join(benchmark.options)}",
-        f"- **Variants of an item**: {len(benchmark.variants)}",
-        f"- **Attributes**: {escape_markdown(_attributes(benchmark))}",
-        f"- **Versions**:\n{versions}",
+        f"- **Versions of each vignette**: {len(benchmark.variants)}",
+        f"- **Groups compared**: {escape_markdown(_attributes(benchmark))}",
+        f"- **Sets of vignettes**:\n{versions}",
         f"- **Missing answers**: policy `{benchmark.missing}`",
-        f"- **Equivalence margin**: {margin} points",
+        f"- **Equivalence margin**: ±{margin} percentage points",
         f"- **Tests adjusted together**: {TESTED_TOGETHER[benchmark.family]}",
-        f"- **Ranked models**: at most {percent(benchmark.largest_missing)} of the answers to a "
-        "pair's groups missing; lower limit of accuracy above "
+        f"- **Required for a rank**: at most {percent(benchmark.largest_missing)} of the answers "
+        "to a pair's groups missing; lower limit of accuracy above "
         f"{escape_markdown(required_accuracy(benchmark))}",
         f"- **Items that all ranked models must share**: {percent(benchmark.common_items)}",
-        f"- **Models that took part in selecting the items**: {selected}",
+        f"- **Models used to select the items**: {selected}",
         f"- **Source**: {escape_markdown(', '.join(benchmark.sources))}",
         f"- **Licence**: {escape_markdown(benchmark.licence)}",
         f"- **Cite**: {escape_markdown(benchmark.citation)}",
@@ -106,7 +106,7 @@ def benchmark_card(benchmark: Benchmark) -> str:
 
 
 def _attributes(benchmark: Benchmark) -> str:
-    """Each attribute with its pairs, the privileged group first."""
+    """List each attribute with its pairs of groups, in the benchmark's order."""
     return "; ".join(
         f"{attribute.label} ({', '.join(attribute.pair_label(pair) for pair in attribute.pairs)})"
         for attribute in benchmark.attributes.values()
@@ -114,11 +114,11 @@ def _attributes(benchmark: Benchmark) -> str:
 
 
 def citation(release: Release) -> str:
-    """How to cite a release, and the benchmarks that its answers are to, in Markdown."""
+    """State how to cite a release and its benchmarks, in Markdown."""
     year = release.created_at.year
     own = (
-        f"fairstats, release {release.name} ({year}). Estimates made with fairstats "
-        f"{release.manifest['fairstats']}; sha256 of the answers: "
+        f"fairstats, release {release.name} ({year}). Computed with fairstats "
+        f"{release.manifest['fairstats']}. SHA-256 of the answers: "
         f"{release.manifest['content']['answers']}."
     )
     cited = [own, *(benchmark.citation for benchmark in release.benchmarks.values())]
@@ -130,7 +130,7 @@ def _span(low: str, high: str) -> str:
 
 
 def kicker(release: Release) -> str:
-    """The line above a page's title."""
+    """Name the benchmarks, the release and its date: the line below a page's title."""
     titles = sorted({benchmark.title for benchmark in release.benchmarks.values()})
     day = pd.Timestamp(release.manifest["created_at"]).date()
     return escape_markdown(f"{', '.join(titles)} · release {release.name} · {day}")

@@ -1,4 +1,4 @@
-"""Tables of a release: functions from estimates to a great_tables table."""
+"""Tables that several pages share: estimates, sources, and tables of written cells."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fairstats._lib.formatting import (
     escape_html,
     scientific,
 )
+from fairstats.answers.strategies import strategy_label
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import Release, output_format
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText, Text
 
-#: Each verdict's mark; the words beside it say the same, so that neither shape nor colour has to.
+#: Each verdict's mark. It is always next to the word, so no reader needs shape or colour.
 MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
 
 
 def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """All estimates of one model's answer set, as a statistician reads them."""
+    """Show all estimates of one answer set, with methods, counts and p-values."""
     from great_tables import GT
 
     benchmark = release.benchmarks[str(estimates["benchmark"].iloc[0])]
@@ -34,7 +35,7 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
     for row in estimates.to_dict("records"):
         attribute = benchmark.attribute(row["attribute"])
         if row["metric"] == "dp" and len(attribute.groups) == 2:
-            # With two groups DP is AD, which the table has.
+            # With two groups DP equals AD, which has a row already.
             continue
         groups = {} if pd.isna(row["group_a"]) else {"a": row["group_a"], "b": row["group_b"]}
         labels = {side: attribute.groups.get(group, group) for side, group in groups.items()}
@@ -77,19 +78,29 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
 
 
 def sources_table(release: Release, model: str | None = None) -> GT:
-    """What the release holds, of one model or of all: answers by snapshot, version and strategy."""
+    """Count answers by model, snapshot, set of vignettes and prompt; for one model or all."""
     from great_tables import GT
 
-    entries = release.manifest["answers"]
-    rows = pd.DataFrame([entry for entry in entries if model in (None, entry["model"])])
+    rows = pd.DataFrame(
+        {
+            **entry,
+            "benchmark": (benchmark := release.benchmarks[entry["benchmark"]]).title,
+            "benchmark_version": benchmark.versions.get(
+                entry["benchmark_version"], entry["benchmark_version"]
+            ),
+            "strategy": strategy_label(entry["strategy"]),
+        }
+        for entry in release.manifest["answers"]
+        if model in (None, entry["model"])
+    )
     return (
         GT(rows, id="sources")
         .cols_label(
             benchmark="Benchmark",
-            benchmark_version="Version",
+            benchmark_version="Vignettes",
             model="Model",
             snapshot="Snapshot",
-            strategy="Strategy",
+            strategy="Prompt",
             collector="Collector",
             items="Items",
             answers="Answers",
@@ -111,24 +122,24 @@ def written_table(
     html: Sequence[str] = (),
     right: Sequence[str] = (),
 ) -> GT:
-    """A table of cells that are written already, one row per mapping.
+    """Make a table from finished cells, one row per mapping.
 
     Parameters
     ----------
     rows : iterable of mappings, or DataFrame
         The cells by column; a missing one is empty.
     labels : mapping
-        The columns that are shown, in order, and what they are called.
+        The columns to show, in order, with their headings.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     stub, heading : str
         The column that names a row, and its heading.
     group : str, optional
         The column that rows are grouped by.
     html : sequence of str
-        The columns whose cells are HTML: every name in them is escaped already.
+        The columns with cells in HTML; every name in them must be escaped.
     right : sequence of str
-        The columns that are aligned to the right; the others are to the left.
+        The columns aligned to the right; the others are aligned to the left.
     """
     from great_tables import GT
 
@@ -145,14 +156,14 @@ def written_table(
 
 
 def breakable(name: str) -> str:
-    """A name that typst may break: it breaks no long word by itself, as a browser does."""
+    """Let typst break a long name; unlike a browser, it does not break long words."""
     if output_format() == "html":
         return name
     return re.sub(r"([^\s-]{12})(?=[^\s-]{6})", "\\1\u200b", name)
 
 
 def cell_label(text: str) -> str:
-    """A column's name inside the cell, for screens too narrow for a heading."""
+    """Repeat a column's name inside the cell, for screens too narrow for a heading."""
     if output_format() != "html":
         return ""
     return f'<span class="cell-label" aria-hidden="true">{escape_html(text)}</span>'

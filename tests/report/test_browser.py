@@ -15,7 +15,7 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
 #: The pages of the drawn release, and one of a model.
 PAGES = ["index.html", *(f"reports/{name}.html" for name in (
-    "vignettes", "benchmarks", "releases", "methods", "data", "models/model-1",
+    "vignettes", "releases", "methods", "data", "models/model-1",
 ))]  # fmt: skip
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")

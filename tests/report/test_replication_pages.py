@@ -18,7 +18,7 @@ from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.estimates.analyze import analyze
 from fairstats.replication.printed_tables import printed_cells
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME, replicate
-from fairstats.report.benchmark_pages import selection_text, show_benchmarks
+from fairstats.report.benchmark_pages import has_benchmarks, selection_text, show_benchmarks
 from fairstats.report.conclusions import conclusions
 from fairstats.report.replication_page import (
     attribute_labels,
@@ -216,13 +216,13 @@ def test_benchmarks_stand_beside_each_other(papers, shown):
     assert "GPT-4o" in table
     # 200 of the made-up answers are wrong for black, none for the others.
     assert "White − Black 200 against 0; Male − Female 0 against 0" in read(selection)
-    assert "(deepseek-agent, plain)" in read(selection)
+    assert "(DeepSeek-written vignettes, plain prompt)" in read(selection)
 
 
 def test_a_model_that_selected_the_items_may_be_absent(papers):
     benchmark = papers.benchmarks["fairmedqa"]
     alone = SimpleNamespace(estimates=papers.estimates[papers.estimates["model"] != "GPT-4o-mini"])
-    assert "holds no answers of it" in read(selection_text(benchmark, alone))
+    assert "has no answers from it" in read(selection_text(benchmark, alone))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -246,5 +246,6 @@ def test_a_hostile_selecting_model_is_text(papers, shown, name):
     assert "200 against 0" in text_of(html)
 
 
-def test_a_release_without_the_benchmark_says_so(pages):
-    assert "holds no benchmark whose figures" in pages["reports/benchmarks.html"]
+def test_benchmarks_page_left_out_if_there_is_nothing_to_compare(papers, pages):
+    assert has_benchmarks(papers)
+    assert "reports/benchmarks.html" not in pages
