@@ -1,4 +1,4 @@
-"""Which printed conclusions stand, in sentences whose figures come from the release."""
+"""State which published conclusions the release's figures confirm."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fairstats.comparisons.change_verdicts import WIN_WIN
 from fairstats.replication.printed_tables import BENCHMARK
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 
-STANDS, FALLS, UNKNOWN = "Stands", "Does not stand", "Not known"
+CONFIRMED, NOT_CONFIRMED, UNKNOWN = "Confirmed", "Not confirmed", "Unknown"
 Labels = Mapping[str, str]
 
 
 def conclusions(table: pd.DataFrame, labels: Labels) -> str:
-    """Each printed table's conclusion and whether it stands, as a list in Markdown.
+    """List each published table's conclusion and whether it is confirmed, in Markdown.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ def conclusions(table: pd.DataFrame, labels: Labels) -> str:
         The attributes' labels.
     """
     lines = []
-    for name, (said, conclude) in _CONCLUSIONS.items():
+    for name, (conclusion, conclude) in _CONCLUSIONS.items():
         rows = table[table["published"] == name]
         for word, text, *details in conclude(rows, labels):
-            lines.append(f"- **{word}**: {escape_markdown(f'{said}. {text}')}")
+            lines.append(f"- **{word}**: {escape_markdown(f'{conclusion}. {text}')}")
             lines += [f"    - {escape_markdown(detail)}" for detail in details]
     return "\n".join(lines)
 
@@ -44,10 +44,9 @@ def _larger_than_others(rows: pd.DataFrame, _: Labels) -> Iterator[list[str]]:
     highest = rows[~ours].groupby(keys)["printed_value"].max()
     least = (there.set_index(keys)["recomputed"] - highest).min()
     yield [
-        STANDS if least > 0 else FALLS,
-        f"{len(there)} of the {int(ours.sum())} figures on FairMedQA can be recomputed; the least "
-        f"is {decimal(least, 3)} above what is printed for the other benchmarks. What that says, "
-        "and what not, is on the page Benchmarks.",
+        CONFIRMED if least > 0 else NOT_CONFIRMED,
+        f"{len(there)} of the {int(ours.sum())} figures on FairMedQA can be recomputed. The "
+        f"smallest is {decimal(least, 3)} above the figures published for the other benchmarks.",
     ]
 
 
@@ -58,14 +57,14 @@ def _win_wins(rows: pd.DataFrame, labels: Labels) -> Iterator[list[str]]:
         yield [UNKNOWN, _NO_ANSWERS]
         return
     same, other = (judged[judged["status"] == status] for status in (SAME, DIFFERS))
-    word = STANDS if other.empty else FALLS if same.empty else f"{STANDS} in part"
+    word = CONFIRMED if other.empty else NOT_CONFIRMED if same.empty else "Partly confirmed"
     text = (
-        f"Of {len(asked)} judgements {len(judged)} can be recomputed, both versions asked the same "
-        f"questions: {len(same)} come out as printed, {len(other)} do not."
+        f"Of {len(asked)} judgements {len(judged)} can be recomputed, with the same questions for "
+        f"both versions: {len(same)} agree with the paper, {len(other)} do not."
     )
     why = other["explained_by"].dropna().unique()
     if len(why):
-        text += f" What is printed of those is explained by: {', '.join(why)}."
+        text += f" The published judgements of those are explained by: {', '.join(why)}."
     turned = (_turned(row, rows, labels) for _, row in other.iterrows())
     yield [word, text, *turned, *_kept(same, labels)]
 
@@ -80,27 +79,27 @@ def _kept(same: pd.DataFrame, labels: Labels) -> Iterator[str]:
 
 
 def _turned(judged: pd.Series, rows: pd.DataFrame, labels: Labels) -> str:
-    """One judgement that comes out otherwise, with the change of AD."""
+    """Describe a judgement that differs from the published one, with the change of AD."""
     keys = ["row", "attribute"]
     own = rows[(rows[keys] == judged[keys]).all(axis=1)].set_index("metric")
     ad = own.loc["delta_ad"]
     now = WIN_WIN if judged["recomputed"] else f"not {WIN_WIN}"
     return (
         f"{judged['model_old']} → {judged['model']}: "
-        f"{labels.get(judged['attribute'], judged['attribute'])} is printed as "
-        f"{judged['printed']}, and like for like is {now}{_by_tests(now, judged)}; Δ AD is "
-        f"{decimal(ad['recomputed'], 3)}, printed {ad['printed'].replace('-', MINUS)}"
+        f"{labels.get(judged['attribute'], judged['attribute'])} is {judged['printed']} in the "
+        f"paper, but {now} on the same questions{_by_tests(now, judged)}. Δ AD is "
+        f"{decimal(ad['recomputed'], 3)}, published {ad['printed'].replace('-', MINUS)}"
     )
 
 
 def _by_tests(judgement: str, row: pd.Series) -> str:
-    """What intervals and tests add to a win-win that is read off the figures."""
+    """State whether intervals and tests confirm a win-win that is read off the figures."""
     if judgement != WIN_WIN:
         return ""
     return (
-        " (intervals and tests carry it)"
+        " (significant by intervals and tests)"
         if row.verdict == WIN_WIN
-        else (f" (by intervals and tests: {row.verdict})")
+        else f" (by intervals and tests: {row.verdict})"
     )
 
 
@@ -118,18 +117,19 @@ def _tested(tests: pd.DataFrame) -> list[str]:
         return [UNKNOWN, _NO_ANSWERS]
     same = int((there["status"] == SAME).sum())
     text = (
-        f"Of {len(tests)} printed p-values {len(there)} can be recomputed from this release; of "
-        f"those {same} agree, so that they say what was printed."
+        f"Of {len(tests)} published p-values {len(there)} can be recomputed from this release, and "
+        f"{same} of those agree."
     )
-    word = STANDS if same == len(there) else FALLS
-    return [word if len(there) == len(tests) else f"{word}, as far as it can be recomputed", text]
+    word = CONFIRMED if same == len(there) else NOT_CONFIRMED
+    return [word if len(there) == len(tests) else f"{word}, as far as recomputed", text]
 
 
-_NO_ANSWERS = "This release holds no answers to recompute it from."
-#: What each printed table is there to say, and what becomes of it.
+_NO_ANSWERS = "This release has no answers to recompute it from."
+#: The conclusion of each published table, and the function that checks it.
 _CONCLUSIONS: dict[str, tuple[str, Callable[[pd.DataFrame, Labels], Iterator[list[str]]]]] = {
     "fairmedqa-1": (
-        "FairMedQA, table 1: one model shows a larger AD on FairMedQA than on CPV and CPV-USMLE",
+        "FairMedQA, table 1: the same model shows a larger AD on FairMedQA than on CPV and "
+        "CPV-USMLE",
         _larger_than_others,
     ),
     "fairmedqa-2": (
@@ -141,8 +141,8 @@ _CONCLUSIONS: dict[str, tuple[str, Callable[[pd.DataFrame, Labels], Iterator[lis
         _disparities,
     ),
     "amqa-2": (
-        "AMQA, table 2: accuracy differs between the groups of each pair, and is not shown to "
-        "differ between original and neutralized vignettes",
+        "AMQA, table 2: accuracy differs between the groups of each pair, but not significantly "
+        "between original and neutralized vignettes",
         _significances,
     ),
 }

@@ -59,7 +59,8 @@ def show_contents(release: Release) -> None:
     models = len(release.models)
     show_markdown(
         f"::: lede\nThis release has {answers:,} answers from {number_word(models)} "
-        f"model{'s' * (models != 1)} to {titles}. Every figure can be downloaded and recomputed.\n:::"
+        f"model{'s' * (models != 1)} to {titles}. "
+        "Every figure can be downloaded and recomputed.\n:::"
     )
 
 

@@ -1,4 +1,4 @@
-"""The page that sets printed figures beside recomputed ones."""
+"""Compare published figures with recomputed ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fairstats.release.contents import Release
 from fairstats.replication.printed_tables import BENCHMARK, PUBLISHED
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
 from fairstats.report.conclusions import conclusions
-from fairstats.report.page_output import show_markdown, show_table
+from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.tables import cell_label, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
 
-# The printed columns; those that are not here are models.
+# The published columns; the other columns are models.
 _COLUMNS = {
     "cfr": "CFR",
     "ad": "AD",
@@ -36,55 +36,73 @@ _BY_TESTS, _EXPLAINED = "By tests", "Explained by"
 
 
 def show_replication(release: Release) -> None:
-    """What became of each printed figure, and which printed conclusions stand."""
-    table = release.replication
+    """Show which published figures and conclusions the release's answers confirm."""
+    table = _with_labels(release)
     if table.empty:
         return
     show_markdown(f"::: lede\n{replication_summary(table)}\n:::")
     show_markdown(
-        f"## Which printed conclusions stand\n\n{conclusions(table, attribute_labels(release))}"
+        "## Which published conclusions are confirmed?\n\n"
+        f"{conclusions(table, attribute_labels(release))}\n\n"
+        "What a larger AD on one benchmark means: [Benchmarks](/reports/benchmarks.qmd)."
     )
+    with closed("How the figures were recomputed and compared"):
+        show_markdown(_HOW_TO_READ)
     for published in PUBLISHED:
         rows = table[table["published"] == published.name]
         title = escape_markdown(published.title)
         show_markdown(f"## {title}\n\n{counted(rows)}{_variant_sets(rows)}")
         show_table(
             replication_table(rows, release, name=published.name),
-            caption=f"{published.title}: each printed figure beside the recomputed one",
+            caption=f"{published.title}: each published figure and the recomputed one",
             css_class="estimates changes",
             download="replication",
         )
-    show_markdown(f"::: foot\n{_HOW_TO_READ}\n:::")
+
+
+def _with_labels(release: Release) -> pd.DataFrame:
+    """Return the release's table with labels instead of the codes of sets of vignettes."""
+    table = release.replication
+    benchmark = release.benchmarks.get(BENCHMARK)
+    labels = {} if benchmark is None else benchmark.versions
+    reasons = table["explained_by"].astype("object")
+    for code, label in labels.items():
+        reasons = reasons.map(
+            lambda text, code=code, label=label: text.replace(f"variant set {code}", label),
+            na_action="ignore",
+        )
+    sets = table["benchmark_version"].replace(dict(labels))
+    return table.assign(explained_by=reasons, benchmark_version=sets)
 
 
 def replication_summary(table: pd.DataFrame) -> str:
-    """How many printed figures are the same, differ or have no answers, and why they differ."""
+    """Count the published figures that match, differ or have no answers, and why they differ."""
     counts = table["status"].value_counts()
     same, differ = (int(counts.get(status, 0)) for status in (SAME, DIFFERS))
     text = (
-        f"Of {len(table)} printed figures {same + differ or 'none'} can be recomputed from this "
-        f"release's answers: {same or 'none'} {'is' if same == 1 else 'are'} the same, "
+        f"Of {len(table)} published figures, {same + differ or 'none'} can be recomputed from this "
+        f"release's answers. {same or 'None'} {'is' if same == 1 else 'are'} the same, and "
         f"{differ or 'none'} differ{'' if differ > 1 else 's'}."
     )
     explained = table.loc[table["status"] == DIFFERS, "explained_by"].value_counts()
     if differ:
         whole = int(explained.sum())
-        text += f" {'All' if whole == differ else whole or 'None'} of these"
-        text += " are explained" if whole != 1 else " is explained"
-        how = "; ".join(f"“{said}” {n}" for said, n in explained.items())
-        text += f" ({how})." if how else "."
+        text += f" {'All' if whole == differ else f'{whole} of the' if whole else 'None of the'} "
+        text += "differences can be explained"
+        how = "; ".join(f"{reason} ({n})" for reason, n in explained.items())
+        text += f": {how}." if how else "."
     unreleased, elsewhere = _without_answers(table)
     if unreleased:
         text += f" The answers behind {unreleased} figures were never released."
     if elsewhere:
-        text += f" Those behind {elsewhere} were, but are not in this release."
+        text += f" The answers behind {elsewhere} were released, but are not in this release."
     return escape_markdown(text)
 
 
 def counted(rows: pd.DataFrame) -> str:
-    """How many cells of one table have which status."""
+    """Count the cells of one table by status."""
     counts = rows["status"].value_counts()
-    text = f"{len(rows)} printed figures: {int(counts.get(SAME, 0))} the same, "
+    text = f"{len(rows)} published figures: {int(counts.get(SAME, 0))} the same, "
     text += f"{int(counts.get(DIFFERS, 0))} different"
     for n, why in zip(_without_answers(rows), ("released", "in this release"), strict=True):
         text += f", {n} without answers {why}" if n else ""
@@ -92,33 +110,33 @@ def counted(rows: pd.DataFrame) -> str:
 
 
 def _without_answers(rows: pd.DataFrame) -> tuple[int, int]:
-    """Figures without answers: those that nobody released, and those that were released."""
+    """Count figures without answers: never released, and released but not in this release."""
     released = rows.loc[rows["status"] == NO_ANSWERS, "released"]
     return int((~released).sum()), int(released.sum())
 
 
 def _variant_sets(rows: pd.DataFrame) -> str:
-    """Which rows are of which questions, where a table has several sets."""
+    """Name the rows of each set of vignettes, if a table has several sets."""
     there = rows[rows["status"] != NO_ANSWERS]
     sets = there.groupby("benchmark_version", sort=False)["row"]
     if sets.ngroups < 2:
         return ""
     parts = [f"{version} for {', '.join(own.unique())}" for version, own in sets]
     text = (
-        f" The rows follow from answers to different variant sets: {'; '.join(parts)}. Rows of "
-        "two sets are not like for like."
+        f" The rows are based on answers to different sets of vignettes: {'; '.join(parts)}. Rows "
+        "from different sets are not comparable."
     )
     return escape_markdown(text)
 
 
 def attribute_labels(release: Release) -> dict[str, str]:
-    """Each attribute's label; printed tables name attributes as FairMedQA's file does."""
+    """Return attribute labels; published tables name attributes as FairMedQA's file does."""
     benchmark = release.benchmarks.get(BENCHMARK)
     return {} if benchmark is None else {a.name: a.label for a in benchmark.attributes.values()}
 
 
 def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """One printed table, each of its cells with what was recomputed.
+    """Show one published table, with the recomputed figure in each cell.
 
     Parameters
     ----------
@@ -127,7 +145,7 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
     release : Release
         Names the benchmark's attributes.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     """
     from great_tables import html
 
@@ -146,11 +164,11 @@ def replication_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
             }
         )
     frame = pd.DataFrame(table)
-    # A column for what no row has would be empty.
+    # Leave out columns that would be empty.
     further = [column for column in ("verdict", "explained") if (frame[column] != "").any()]
     labels: dict[str, str | BaseText] = {"verdict": _BY_TESTS, "explained": _EXPLAINED}
     for text, column in columns.items():
-        below = "<small>printed, recomputed</small>"
+        below = "<small>published, recomputed</small>"
         labels[column] = html(f"{escape_html(_label(text))}<br>{below}")
     shown = [*columns.values(), *further]
     return written_table(
@@ -175,7 +193,7 @@ def _row_label(cell: pd.Series) -> str:
 
 
 def _pair_label(cell: pd.Series, release: Release) -> str:
-    """The attribute with its groups; without them where the benchmark is not of the release."""
+    """Name the attribute, with its groups if the benchmark is in the release."""
     benchmark = release.benchmarks.get(cell["benchmark"])
     if benchmark is not None and cell["attribute"] in benchmark.attributes:
         attribute = benchmark.attributes[cell["attribute"]]
@@ -184,12 +202,12 @@ def _pair_label(cell: pd.Series, release: Release) -> str:
 
 
 def _cell(cell: pd.Series) -> str:
-    """The printed figure, the recomputed one, and how they compare in words."""
+    """Show the published figure, the recomputed one, and how they compare in words."""
     printed = str(cell["printed"])
     number = printed.replace("-", MINUS) if printed.startswith("-") else printed
     shown = f"{cell_label(_label(cell['column']))}<strong>{escape_html(number)}</strong><br>"
     if cell["status"] == NO_ANSWERS:
-        why = "no answers here" if cell["released"] else "none released"
+        why = "not in this release" if cell["released"] else "answers not released"
         return f'{shown}<small><span aria-hidden="true">–</span> {why}</small>'
     shown += f"{escape_html(_figure(cell, cell['recomputed']))}<br>"
     if cell["status"] == SAME:
@@ -209,7 +227,7 @@ def _marked(mark: str, words: str, *, css: str) -> str:
 
 
 def _figure(cell: pd.Series, value: float) -> str:
-    """A recomputed figure with two digits more than were printed, or the word for it."""
+    """Format a recomputed figure with two digits more than published, or as a word."""
     if cell["metric"] == "win_win":
         return WIN_WIN if value else f"not {WIN_WIN}"
     return scientific(value) if cell["metric"] == "mcnemar" else decimal(value, _places(cell))
@@ -220,29 +238,34 @@ def _places(cell: pd.Series) -> int:
 
 
 def _explanation(own: pd.DataFrame) -> str | None:
-    """What gives the printed figures of a row that the rule does not give."""
-    said = own.loc[own["status"] == DIFFERS, "explained_by"].fillna("nothing that was tried")
-    return "; ".join(said.unique()) or None
+    """Name the rules that give the published figures of a row, if the usual rule does not."""
+    reasons = own.loc[own["status"] == DIFFERS, "explained_by"].fillna("not explained")
+    return "; ".join(reasons.unique()) or None
 
 
 def _text_cell(label: str, text: object) -> str:
     if not isinstance(text, str):
         return ""
-    # A sentence may wrap, a word or two need not.
+    # Only long text may wrap.
     css = ' class="said"' if len(text) > 20 else ""
     return f"{cell_label(label)}<span{css}>{escape_html(text)}</span>"
 
 
-_HOW_TO_READ = (
-    "**How to read it.** A cell has the printed figure, below it the recomputed one, and whether "
-    "the two agree in the printed decimals. All cells are recomputed by one rule: accuracy, AD and "
-    "Cohen's h from each group's own answers, CFR and McNemar's exact test from the pairs with "
-    "both (policy `available`); a model's figures on the variant set that its row follows from, "
-    "which the papers do not name; a change from a model to its next version on one set for both. "
-    "Where that does not give what is printed, other rules are tried, each different in one thing: "
-    "the other variant set (of the older model), another policy for missing answers, another "
-    "version of McNemar's test, digits cut off. *Explained by* names the first that gives it, and "
-    "the cell has its figure. A win-win is what the paper calls one: accuracy and CFR up and AD "
-    "down, in two decimals; *by tests* it takes that intervals and tests carry all three. Where a "
-    "cell says *no answers here* they were released, but are not in this release."
-)
+_HOW_TO_READ = """\
+Each cell has the published figure, the recomputed one below it, and whether they agree to the
+published decimals. One rule is used for all cells:
+
+- Accuracy, AD and Cohen's h use all answers of each group. CFR and McNemar's exact test use the
+  pairs with both answers (policy `available`).
+- A model's figures use the set of vignettes that its row is based on. The papers do not name it.
+- A change from a model to its next version uses the same set for both.
+
+If this rule does not give the published figure, other rules are tried. Each differs in one
+respect: the other set of vignettes (for the older model), another policy for missing answers,
+another version of McNemar's test, or digits cut off. *Explained by* names the first rule that
+gives the published figure, and the cell has the figure by that rule.
+
+A *win-win* is defined as in the paper: higher accuracy, higher CFR and lower AD, to two decimals.
+*By tests* is the verdict if all three changes must also be significant.
+
+*Not in this release* means that the answers were released, but are not part of this release."""

@@ -83,7 +83,7 @@ def shown(monkeypatch):
     return parts
 
 
-def test_every_printed_figure_stands_on_the_page_with_its_status_in_words(papers, shown):
+def test_page_shows_every_published_figure_with_its_status(papers, shown):
     show_replication(papers)
     tables = [text_of(part) for part in shown if "<table" in part]
     page = papers.replication
@@ -93,7 +93,7 @@ def test_every_printed_figure_stands_on_the_page_with_its_status_in_words(papers
         statuses = rows["status"].value_counts()
         for status, word in words.items():
             assert table.count(word) == statuses.get(status, 0)
-        none = table.count("– none released") + table.count("– no answers here")
+        none = table.count("– answers not released") + table.count("– not in this release")
         assert none == statuses.get(NO_ANSWERS, 0)
         for row in rows.itertuples():
             assert row.printed.replace("-", MINUS) in table or row.printed in table
@@ -107,24 +107,24 @@ def test_the_summary_begins_with_numbers(papers):
     table = papers.replication
     there = table["status"] != NO_ANSWERS
     text = read(replication_summary(table))
-    assert text.startswith(f"Of {len(table)} printed figures {there.sum()} can be recomputed")
+    assert text.startswith(f"Of {len(table)} published figures, {there.sum()} can be recomputed")
     assert f"{(table['status'] == SAME).sum()} are the same" in text
     none = table[~there]
     assert f"behind {(~none['released']).sum()} figures were never released" in text
-    assert f"behind {none['released'].sum()} were, but are not in this release" in text
+    assert f"behind {none['released'].sum()} were released, but are not in this release" in text
     cells = table.assign(status=NO_ANSWERS)
     assert "none can be recomputed from this release" in read(replication_summary(cells))
     assert counted(table[table["status"] == SAME].head(2)) == (
-        "2 printed figures: 2 the same, 0 different."
+        "2 published figures: 2 the same, 0 different."
     )
 
 
 @pytest.mark.parametrize(
     ("explained", "said"),
     [
-        ([None, None], "None of these are explained."),
-        (["x", None], "1 of these is explained (“x” 1)."),
-        (["x", "x"], "All of these are explained (“x” 2)."),
+        ([None, None], "None of the differences can be explained."),
+        (["x", None], "1 of the differences can be explained: x (1)."),
+        (["x", "x"], "All differences can be explained: x (2)."),
     ],
 )
 def test_the_summary_counts_what_is_explained(papers, explained, said):
@@ -132,45 +132,44 @@ def test_the_summary_counts_what_is_explained(papers, explained, said):
     assert said in read(replication_summary(table))
 
 
-def test_a_conclusion_stands_falls_or_is_not_known(papers):
+def test_conclusions_are_confirmed_or_not_or_unknown(papers):
     labels = attribute_labels(papers)
     lines = read(conclusions(papers.replication, labels))
     # On race the disparity of 10 in 801 is above the 0.0107 of CPV; 1 in 801 would not be.
-    assert "Stands : FairMedQA, table 1" in lines
-    assert "the least is 0.002 above" in lines
+    assert "Confirmed : FairMedQA, table 1" in lines
+    assert "The smallest is 0.002 above" in lines
     weak = papers.replication.copy()
     weak.loc[
         (weak["benchmark"] == "fairmedqa") & (weak["column"] == "GPT-4-turbo"), "recomputed"
     ] = 0
-    assert "Does not stand : FairMedQA, table 1" in read(conclusions(weak, labels))
-    # Race: printed as none, a win-win here. Sex and income: printed as win-wins, none here.
-    assert "Does not stand : FairMedQA, table 2" in lines
+    assert "Not confirmed : FairMedQA, table 1" in read(conclusions(weak, labels))
+    # Race: not a win-win in the paper, but here. Sex and income: the reverse.
+    assert "Not confirmed : FairMedQA, table 2" in lines
     assert (
-        "3 can be recomputed, both versions asked the same questions: 0 come out as printed"
+        "3 can be recomputed, with the same questions for both versions: 0 agree with the paper"
         in lines
     )
-    race = "Claude-3.7-Sonnet → Claude-4-Sonnet: Race is printed as not win-win, and like for like"
-    assert (
-        f"{race} is win-win (intervals and tests carry it); Δ AD is −0.125, printed 0.00" in lines
-    )
-    assert "Sex is printed as win-win, and like for like is not win-win; Δ AD is 0.000" in lines
+    race = "Claude-3.7-Sonnet → Claude-4-Sonnet: Race is not win-win in the paper, but win-win"
+    assert f"{race} on the same questions (significant by intervals and tests)" in lines
+    assert "Δ AD is −0.125, published 0.00" in lines
+    assert "Sex is win-win in the paper, but not win-win on the same questions. Δ AD is" in lines
     # Claude-4-Sonnet's answers are all right: no p-value of its row is below 0.0001.
-    assert "Does not stand, as far as it can be recomputed : FairMedQA, table 3" in lines
+    assert "Not confirmed, as far as recomputed : FairMedQA, table 3" in lines
     nothing = papers.replication.assign(status=NO_ANSWERS)
-    assert read(conclusions(nothing, labels)).count("Not known :") == 4
+    assert read(conclusions(nothing, labels)).count("Unknown :") == 4
 
 
-def test_a_win_win_that_tests_do_not_carry_is_marked(papers):
+def test_win_win_without_significance_is_marked(papers):
     table = papers.replication.assign(verdict="unclear")
-    assert "like for like is win-win (by intervals and tests: not shown)" in read(
+    assert "win-win on the same questions (by intervals and tests: unclear)" in read(
         conclusions(table, {})
     )
     kept = table.copy()
     judged = (kept["metric"] == "win_win") & (kept["status"] != NO_ANSWERS)
     kept.loc[judged, ["status", "printed"]] = [SAME, "win-win"]
     lines = read(conclusions(kept, {}))
-    assert "Stands : FairMedQA, table 2" in lines
-    assert "race win-win (by intervals and tests: not shown)" in lines
+    assert "Confirmed : FairMedQA, table 2" in lines
+    assert "race win-win (by intervals and tests: unclear)" in lines
 
 
 def test_headings_have_a_scope_and_cells_their_columns_name(papers):
@@ -205,7 +204,7 @@ def test_a_hostile_name_is_text_and_no_markup(papers, name):
         assert seen in text_of(html).replace("\u2060", "")
 
 
-def test_benchmarks_stand_beside_each_other(papers, shown):
+def test_benchmarks_page_compares_benchmarks(papers, shown):
     show_benchmarks(papers)
     lede, table, selection = shown
     assert "AD) of 0.141 to 0.201, at least 0.126 above CPV and CPV-USMLE" in read(lede)
