@@ -1,4 +1,4 @@
-"""Judge a benchmark's variants, and report it as files of its own: tables, one HTML, a PDF."""
+"""Audit a benchmark's variants and write the report: tables, an HTML file and a PDF."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
 
-#: The table of what a person should look at; it is in no release.
+#: The table of what a person should check; a release does not contain it.
 FLAGS = "vignette_flags"
 
 
 @dataclass(frozen=True)
 class AuditFiles:
-    """Where an audit lies.
+    """The files of an audit.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def report_vignettes(
     embed: Embed | None = None,
     alpha: float = 0.05,
 ) -> AuditFiles:
-    """Judge the variants of a benchmark and write what was found.
+    """Audit the variants of a benchmark and write the results.
 
     Parameters
     ----------
@@ -76,17 +76,17 @@ def report_vignettes(
     out : path
         A folder, which gets the report (``audit.html``, ``audit.pdf``), findings and flags as
         parquet, CSV and JSON, the measures (``*.measures.parquet``, for `fairstats.publish`) and
-        ``manifest.json`` with the hashes of what it was made from and of all files.
+        ``manifest.json`` with the hashes of its inputs and of all files.
     answers : iterable of paths
         Answers of models to these items.
     benchmark : str, path or Benchmark, optional
-        What declares the groups of an items file.
+        The declaration of the groups of an items file.
     benchmark_version : str, optional
-        Which set of variants the items are; by default the benchmark's only one.
+        The set of variants of the items (default: the benchmark's only one).
     substitution, substitution_benchmark
         As for `fairstats.vignettes.audit.audit_vignettes`.
     embed : callable, optional
-        Vectors of texts, for similarity of meaning.
+        Turns texts into vectors, for similarity of meaning.
     alpha : float
         1 − confidence level.
 
@@ -97,9 +97,9 @@ def report_vignettes(
     Raises
     ------
     InputError
-        When the items or answers have a problem; nothing is written then.
+        If the items or answers have a problem. Then no file is written.
     fairstats.report.builtin.PageError
-        When the report cannot be drawn; nothing is written then.
+        If the report cannot be drawn. Then no file is written.
     """
     out = Path(out)
     if out.exists() and not out.is_dir():
@@ -172,29 +172,29 @@ def _answer_files(paths: list[str | os.PathLike[str]]) -> list[Path]:
 
 
 def show_head(release: Release) -> None:
-    """What was judged, when, and from how many files."""
-    told = release.manifest
-    version = told["benchmark_version"]
+    """Show what was audited, and when."""
+    manifest = release.manifest
+    version = manifest["benchmark_version"]
     named = f", version {escape_markdown(version)}" if version else ""
     show_markdown(
         f"::: kicker\nVignettes · {release.created_at.date()} · "
-        f"{escape_markdown(told['release'])}{named} · {told['items']:,} items\n:::"
+        f"{escape_markdown(manifest['release'])}{named} · {manifest['items']:,} items\n:::"
     )
 
 
 def show_provenance(release: Release) -> None:
-    """Hashes, versions and arguments."""
-    told = release.manifest
+    """Show hashes, versions and arguments."""
+    manifest = release.manifest
     lines = [
-        *(f"{source['name']}: sha256 {source['sha256']}" for source in told["sources"]),
-        f"Similarity of meaning: {'measured' if told['embedding'] else 'not measured'}",
+        *(f"{source['name']}: sha256 {source['sha256']}" for source in manifest["sources"]),
+        f"Similarity of meaning: {'measured' if manifest['embedding'] else 'not measured'}",
         f"alpha = {release.alpha}; fairstats {__version__}, Python {platform.python_version()}",
     ]
     listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
-    show_markdown(f"## Made from\n\n{listed}")
+    show_markdown(f"## Input files and versions\n\n{listed}")
 
 
 def flags_of(release: Release) -> pd.DataFrame:
-    """What a person should look at, with the text at fault; without a row in a site."""
+    """Read what a person should check, with the text concerned; empty in a site."""
     path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
     return pd.read_parquet(path) if path.exists() else pd.DataFrame()

@@ -1,4 +1,4 @@
-"""The sections on answer leakage: what the added text points to, and who follows it."""
+"""Show answer leakage: which options the added text hints at, and whether answers follow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release
+from fairstats.report.findings import set_label
 from fairstats.report.page_output import closed, show_markdown, show_plot
 from fairstats.report.plots import PLOT_WIDTH
 from fairstats.report.vignettes_plots import findings_plot
@@ -49,7 +50,7 @@ _OF_FOLLOWED = {
     "model": "Model",
     "pair": "Group",
     "followed": "Follow the text, %",
-    "others": "Same choice on other texts, %",
+    "others": "Same choice with other texts, %",
     "above": "Difference, points",
 }
 _OTHERS = {
@@ -57,31 +58,26 @@ _OTHERS = {
     "above": "wrong answers that follow the text, above other texts",
 }
 _HOW_TO_READ = (
-    "**What is measured.** For each variant, the words that it adds to the neutralized vignette. "
-    "An option's *shared words* are the "
-    "share of its content words (stemmed, stop words left out) that stand in the added text and "
-    "nowhere in the neutral "
-    "one; *words of no other option* is the same of words that stand in one option alone. The "
-    "other two measures are the similarity of the added passages with the option, less "
-    "that of the neutral vignette. "
-    "The *advantage* is the key's value minus the mean over the distractors.\n\n"
-    "**Chance** is the same figure for the texts that were added to all other items of the "
-    "group: what any such text would share "
-    "with these options. **What it cannot say.** Shared words do not prove that a reader takes "
-    "the hint; a negated word "
-    "counts; a paraphrase without a shared word does not. Three distractors together have three "
-    "chances of "
-    "being named where the key has one; *a distractor* is their mean."
+    "**What is measured.** For each variant, the words added to the neutralized vignette. An "
+    "option's *shared words* are the share of its content words that are in the added text but "
+    "not in the neutral one. Words are stemmed, and stop words left out. *Words of no other "
+    "option* counts only words that occur in a single option. The other two measures are the "
+    "similarity of the added passages to the option, minus that of the neutral vignette. The "
+    "*advantage* is the key's value minus the mean over the distractors.\n\n"
+    "**Chance** is the same figure for the texts added to all other items for that group.\n\n"
+    "**What it cannot show.** Shared words do not prove that a reader follows the hint. A negated "
+    "word counts, and a paraphrase without a shared word does not. Three distractors have three "
+    "chances of being named, and the key has one. *A distractor* is the mean of the distractors."
 )
 _FOLLOWED = (
-    "Of the wrong answers to a variant whose added text points to one distractor more than to the "
-    "others: how many go there, how many wrong answers to the same items' other texts do, and the "
-    "difference over the items that have both."
+    "The table counts wrong answers to variants with a text that points to one distractor more "
+    "than to the others. It shows how many choose that distractor, how many wrong answers to the "
+    "same items' other texts choose it, and the difference for items with both."
 )
 
 
 def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame) -> None:
-    """What the added text points to, by group and pair."""
+    """Show which options the added text points to, by group and pair."""
     own = pick(findings, aspect="leakage")
     of_text = own[(own["model"] == "") & (own["benchmark_version"] == "")]
     if of_text.empty:
@@ -100,7 +96,7 @@ def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame)
             _plotted(shown, benchmark),
             release,
             name=f"leakage-{place}",
-            alt="Words of the key and of a distractor that the added text brings in, by group",
+            alt="Words of the key and of a distractor in the added text, by group",
             width=PLOT_WIDTH,
             height=0.9 + 0.34 * shown["group_a"].nunique(),
         )
@@ -108,8 +104,8 @@ def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame)
         release,
         _group_cells(of_text, benchmark),
         name=f"leakage-groups-{place}",
-        caption=f"{benchmark.title}: what the added text brings in, by group, % of the option's "
-        "words or of items; below, 95% intervals and what chance gives",
+        caption=f"{benchmark.title}: hints in the added text by group, % of the option's words or "
+        "of items, with 95% intervals and the figure expected by chance",
         labels=_OF_GROUPS,
         stub="group",
         heading="Group",
@@ -118,7 +114,7 @@ def show_leakage(release: Release, benchmark: Benchmark, findings: pd.DataFrame)
         release,
         _pair_cells(of_text, benchmark),
         name=f"leakage-pairs-{place}",
-        caption=f"{benchmark.title}: advantage of the key, group a minus b of the same items",
+        caption=f"{benchmark.title}: advantage of the key, first group minus second, same items",
         labels=_OF_PAIRS,
         stub="pair",
         heading="Pair",
@@ -136,7 +132,7 @@ def _plotted(rows: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
         label=labels,
         series=rows["quantity"].map(_ROLES),
         panel="",
-        axis="words of the option that the added text brings in, %",
+        axis="words of the option in the added text, %",
         **scaled,
     )
 
@@ -155,7 +151,7 @@ def _group_cells(rows: pd.DataFrame, benchmark: Benchmark) -> list[dict[str, str
             cell[quantity] = as_percent(found[quantity])
             chance = found.get(f"{quantity} by chance")
             if quantity == "points to the key":
-                cell[quantity] += f"<br><small>of {found[quantity]['n']:,} that point</small>"
+                cell[quantity] += f"<br><small>of {found[quantity]['n']:,} with a hint</small>"
             if chance is not None and not math.isnan(chance["estimate"]):
                 cell[quantity] += f"<br><small>chance {100 * chance['estimate']:.1f}</small>"
         cells.append(cell)
@@ -177,23 +173,23 @@ def _pair_cells(rows: pd.DataFrame, benchmark: Benchmark) -> list[dict[str, str]
 
 
 def show_followed(release: Release, benchmark: Benchmark, findings: pd.DataFrame) -> None:
-    """Whether models' wrong answers go where the text points."""
+    """Show whether wrong answers go to the option that the text points to."""
     own = pick(findings, aspect="leakage")
     rows = pick(own, quantity="wrong answers that follow the text")
     rows = rows[(rows["measure"] == _OVERLAP) & rows["estimate"].notna()]
     if rows.empty:
         return
     place = slug(benchmark.name)
-    show_markdown(f"### Do wrong answers follow the text?\n\n{followed_sentence(own)}")
+    show_markdown(f"### Do wrong answers follow the text?\n\n{followed_sentence(own, benchmark)}")
     with closed("Wrong answers by model and pair"):
         show_markdown(_FOLLOWED)
         cells = [
             {
-                "set": escaped(f"{row['benchmark_version']}, {row['strategy']}"),
+                "set": escaped(set_label(benchmark, row["benchmark_version"], row["strategy"])),
                 "model": escaped(row["model"]),
                 "pair": escaped(_groups(benchmark, row)),
                 "followed": f"{as_percent(row)}<br><small>{escaped(row['note'])}</small>",
-                **_beside(own, row),
+                **_compared(own, row),
             }
             for row in rows.to_dict("records")
         ]
@@ -201,15 +197,15 @@ def show_followed(release: Release, benchmark: Benchmark, findings: pd.DataFrame
             release,
             cells,
             name=f"followed-{place}",
-            caption=f"{benchmark.title}: wrong answers that go where the text points",
+            caption=f"{benchmark.title}: wrong answers that choose the option the text points to",
             labels=_OF_FOLLOWED,
             stub="set",
-            heading="Variants, strategy",
+            heading="Vignettes, prompt",
         )
 
 
-def _beside(own: pd.DataFrame, row: Mapping[str, Any]) -> dict[str, str]:
-    """The figures that the share of a unit and group is to be held against."""
+def _compared(own: pd.DataFrame, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the figures to compare with the share of an answer set and group."""
     keys = ["measure", *PAIR_AND_UNIT]
     same = own[(own[keys] == [row[key] for key in keys]).all(axis=1)]
     cells = {}

@@ -1,4 +1,4 @@
-"""The page of vignettes: how good the variants of a benchmark are."""
+"""Show how good the variants of each benchmark are: leakage, wording, content, items."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fairstats._lib.formatting import escape_markdown, number_word
 from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.release.contents import Release
+from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown
 from fairstats.report.vignettes_document import flags_of
 from fairstats.report.vignettes_leakage import show_followed, show_leakage
@@ -30,63 +31,59 @@ from fairstats.report.vignettes_tables import (
     show_findings,
 )
 
-_NOTHING = (
-    "The variants' text was not judged for this release. How to: `fairstats vignettes audit "
-    "ITEMS --out DIR`, "
-    "then `fairstats publish --measures DIR`."
+_ANSWERS_ONLY = (
+    "The text of the vignettes was not audited for this release. The results below are based on "
+    "models' answers alone."
 )
-#: What the other sections are called, and what to know of them.
+#: The titles of the other sections, and how to read them.
 _SECTIONS = {
     "wording": (
         "How the variants are worded",
-        "Length, reading ease (Flesch; higher is easier), sentiment of what was added (VADER, −1 "
-        "to 1) and hedging. Of a group: "
-        "the mean difference from the neutralized vignette; of a pair: privileged minus "
-        "unprivileged.",
+        "Length, reading ease (Flesch; higher is easier), sentiment of the added text (VADER, −1 "
+        "to 1) and hedging. For a group: the mean difference from the neutralized vignette. For a "
+        "pair: the first group minus the second.",
     ),
     "content": (
         "Is the clinical content kept?",
-        "By rules, against the neutralized vignette: numbers with their units, drugs, findings "
-        "and negations, the final question to "
-        "the letter, and whether the group is named. Rules miss paraphrases and raise false "
-        "alarms: the flags are to be read.",
+        "Rules compare each variant with the neutralized vignette: numbers with units, drugs, "
+        "findings and negations, the exact final question, and whether the group is named. Rules "
+        "miss paraphrases and raise false alarms, so a person should check the flags.",
     ),
     "duplicates": ("Near-duplicates", ""),
     "items": (
         "Items, keys and selection",
-        "Difficulty and discrimination are those of the answers at hand. An item that no model "
-        "gets right in any variant may "
-        "have a doubtful key, or be hard.",
+        "Difficulty and discrimination are computed from the available answers. An item that no "
+        "model gets right in any variant may have a wrong key, or be hard.",
     ),
     "variant sets": (
         "Are the answers to the same variants?",
-        "Two models that read the same text tend to flip on the same variants. The flips of one "
-        "pair of groups are held against those "
-        "of other pairs of the same items, which share how hard the item is, but not the text.",
+        "Two models that read the same text tend to change their answers on the same variants. "
+        "Changes on one pair of groups are compared with changes on other pairs of the same items. "
+        "Those have the same difficulty, but not the same text.",
     ),
     "benchmarking capacity": (
-        "What other kinds of variants would show",
-        "Accuracy disparity of the same models under different kinds of variants.",
+        "Disparity with other kinds of variants",
+        "Accuracy disparity of the same models with different kinds of variants.",
     ),
 }
-#: What a section opens with, where there is something to say first.
+#: The finding that opens a section, if there is one.
 _FIRST = {
     "content": content_sentence,
     "items": items_sentence,
     "variant sets": variant_sets_sentence,
 }
 _SHARES = ("share", "kept", "named", "%")
-#: So many flags of a kind are shown; the table has all.
+#: The number of flags shown per kind; the table has all of them.
 _FLAGS_SHOWN = 12
 _LONGEST = 300
 
 
 def show_vignettes(release: Release) -> None:
-    """Every benchmark whose variants were judged, and what answers alone say of items."""
+    """Show every benchmark with audited vignettes, and what answers alone show about items."""
     findings = release.table("vignette_findings")
     measured = list(dict.fromkeys(release.measures["benchmark"]))
     if not measured:
-        show_markdown(_NOTHING)
+        show_markdown(_ANSWERS_ONLY)
     names = [*measured, *sorted(set(findings["benchmark"]) - set(measured))]
     for name in names:
         own = findings[findings["benchmark"] == name]
@@ -105,10 +102,10 @@ def show_vignettes(release: Release) -> None:
 def _show_section(release: Release, benchmark: Benchmark, aspect: str, rows: pd.DataFrame) -> None:
     if rows.empty:
         return
-    title, told = _SECTIONS[aspect]
-    say = _FIRST.get(aspect)
-    first = say(rows, benchmark) if say else ""
-    show_markdown("\n\n".join(part for part in (f"### {title}", first, told) if part))
+    title, explained = _SECTIONS[aspect]
+    find = _FIRST.get(aspect)
+    first = find(rows, benchmark) if find else ""
+    show_markdown("\n\n".join(part for part in (f"### {title}", first, explained) if part))
     cells = []
     for row in rows.to_dict("records"):
         figure = _figure(row)
@@ -129,7 +126,7 @@ def _show_section(release: Release, benchmark: Benchmark, aspect: str, rows: pd.
             caption=f"{benchmark.title}: {title.lower().rstrip('?')}",
             labels={"figure": "Estimate", "n": "n", "note": "Note"},
             stub="of",
-            heading="Of",
+            heading="For",
             group="what",
         )
 
@@ -149,7 +146,9 @@ def _figure(row: dict[str, object]) -> Figure:
 
 
 def _subject(benchmark: Benchmark, row: dict[str, object]) -> str:
-    parts = [str(row[c]) for c in ("benchmark_version", "model", "strategy") if row[c]]
+    version, strategy = str(row["benchmark_version"] or ""), str(row["strategy"] or "")
+    named = [benchmark.versions.get(version, version), str(row["model"] or "")]
+    parts = [*filter(None, named), *([prompt_label(strategy)] if strategy else [])]
     if row["group_b"]:
         parts.append(pair_label(benchmark, row))
     elif row["group_a"]:
@@ -160,13 +159,13 @@ def _subject(benchmark: Benchmark, row: dict[str, object]) -> str:
 
 
 def _show_flags(release: Release) -> None:
-    """What a person should look at; only in a report of its own, since it quotes the text."""
+    """Show what a person should check; only in a separate report, because it quotes the text."""
     flags = flags_of(release)
     if flags.empty:
         return
     show_markdown(
-        f"## What to look at\n\n{len(flags):,} flags, by rules; the table of flags has them all. "
-        f"Of each kind up to {_FLAGS_SHOWN} are shown."
+        f"## What a person should check\n\nRules raised {len(flags):,} flags. Up to {_FLAGS_SHOWN} "
+        "of each kind are shown; the table of flags has all."
     )
     for (aspect, flag), own in flags.groupby(["aspect", "flag"], sort=False):
         cells = [
@@ -183,7 +182,7 @@ def _show_flags(release: Release) -> None:
                 cells,
                 name=slug(f"flags-{aspect}-{flag}"),
                 caption=f"{aspect}: {flag}",
-                labels={"group": "Group", "detail": "What"},
+                labels={"group": "Group", "detail": "Detail"},
                 stub="item",
                 heading="Item",
             )

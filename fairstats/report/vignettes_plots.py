@@ -1,4 +1,4 @@
-"""The plot of findings on vignettes: a dot and its interval a label, colours for what is beside."""
+"""Draw findings on vignettes: one dot and interval per label, one colour per series."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, DIM)
 
 
 def findings_plot(rows: pd.DataFrame, declared: Release) -> ggplot:
-    """A dot a label and series, a panel a panel.
+    """Draw one dot per label and series, in panels.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         ``label``, ``series``, ``panel`` (in the order they are drawn, from the top and the left),
-        ``estimate``, ``ci_low``, ``ci_high``, and in ``axis`` what the axis is called.
+        ``estimate``, ``ci_low``, ``ci_high``, and ``axis``, the label of the axis.
     declared : Release
-        Not used: names stand in the rows.
+        Not used; the names are in the rows.
     """
     from plotnine import (
         aes,
@@ -42,7 +42,7 @@ def findings_plot(rows: pd.DataFrame, declared: Release) -> ggplot:
         scale_color_manual,
     )
 
-    # From the bottom: drawn so, the first of each stands on top, as in the legend.
+    # plotnine draws from the bottom. Reverse, so the first of each is on top, as in the legend.
     series = list(dict.fromkeys(rows["series"]))[::-1]
     drawn = rows.assign(
         label=pd.Categorical(rows["label"], list(dict.fromkeys(rows["label"]))[::-1]),
@@ -50,12 +50,12 @@ def findings_plot(rows: pd.DataFrame, declared: Release) -> ggplot:
         panel=pd.Categorical(rows["panel"], list(dict.fromkeys(rows["panel"]))),
     )
     colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(series))][::-1]
-    beside = position_dodge(width=0.6)
+    apart = position_dodge(width=0.6)
     plot = (
         ggplot(drawn, aes("label", "estimate", color="series"))
         + geom_hline(yintercept=0, color=NEUTRAL_DARK, size=0.5)
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.8, position=beside)
-        + geom_point(size=1.9, position=beside)
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.8, position=apart)
+        + geom_point(size=1.9, position=apart)
         + coord_flip()
         + scale_color_manual(colours)
         + guides(color=guide_legend(reverse=True))

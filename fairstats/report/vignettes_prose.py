@@ -1,4 +1,4 @@
-"""What the sections on vignettes say first, in a sentence or two; the figures stand in tables."""
+"""State the finding of each section on vignettes, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _WITHIN = "share remaining (within items)"
 
 
 def leakage_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """The pair whose groups differ most in what the added text brings in."""
+    """Describe the pair of groups that differ most in words shared with the options."""
     pairs = pick(rows, measure="leakage_overlap", quantity="advantage difference")
     pairs = pairs[pairs["estimate"].notna()]
     if pairs.empty:
-        return "No variant adds text whose words could be held against the options."
+        return "The added text has no words to compare with the options."
     most = pairs.loc[pairs["estimate"].abs().idxmax()]
     attribute = str(most["attribute"])
     parts = []
@@ -30,57 +30,62 @@ def leakage_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
             f"{percent(values['distractors'])} of a distractor's"
         )
     return (
-        f"The text that was added brings in words of the options: {parts[0]}; {parts[1]}. The "
-        f"key's advantage differs by {points(most['estimate'])} points between the two "
+        f"The added text repeats words of the answer options: {parts[0]}; {parts[1]}. The "
+        f"key's advantage differs by {points(most['estimate'])} points between the two groups "
         f"({point_range(most['ci_low'], most['ci_high'])})"
         + (", the largest difference of all pairs." if len(pairs) > 1 else ".")
     )
 
 
-def followed_sentence(rows: pd.DataFrame) -> str:
-    """Which versions' wrong answers follow the text that was measured."""
+def followed_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
+    """State how far wrong answers follow the text that was measured, by set of vignettes."""
     own = pick(rows, quantity=_OWN_TEXT, model="", measure="leakage_overlap")
     own = own[own["estimate"].notna()]
     if own.empty:
         return ""
-    said = [
-        f"answers to *{escape_markdown(row['benchmark_version'])}* "
+    parts = [
+        f"answers to {escape_markdown(_vignettes(row['benchmark_version'], benchmark))} "
         f"{points(row['estimate'])} points "
         f"({point_range(row['ci_low'], row['ci_high'])}; {p_value(row['p_value'])})"
         for row in own.to_dict("records")
     ]
     return (
-        "Where a model is wrong on two variants of an item: how much more of its choice's words "
-        "does the text bring in that it read, than the other? "
-        + "; ".join(said).replace("answers", "Answers", 1)
-        + ". Were the text that was measured not the one that was read, this would be 0 on average."
+        "If a model is wrong on two variants of an item, how many more of its chosen option's "
+        "words does the text it read have than the other text? On average: "
+        + "; ".join(parts)
+        + ". This would be 0 if models had read a different text than the one measured."
     )
 
 
-def remaining_sentence(rows: pd.DataFrame) -> str:
-    """What share of the differences remains, and of which version."""
+def remaining_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
+    """State the share of the accuracy differences that remains, by set of vignettes."""
     own = pick(rows, quantity=_WITHIN, measure="leakage_overlap")
     own = own[own["estimate"].notna()]
     if own.empty:
         return ""
-    versions = ", ".join(map(escape_markdown, sorted(own["benchmark_version"].unique())))
+    sets = sorted(own["benchmark_version"].unique())
+    versions = ", ".join(escape_markdown(_vignettes(name, benchmark)) for name in sets)
     least, most = own["estimate"].min(), own["estimate"].max()
     above = (
-        " A share above 100% is no effect of leakage: hints were placed where models were hard to "
-        "move, so that among items leakage stands for difficulty. These measures do not account "
-        "for the disparity, and with these items it cannot be told what leakage does to it."
+        " A share above 100% is not an effect of leakage. Hints were placed where models were "
+        "hard to sway, so leakage is also a sign of difficulty. These measures do not explain the "
+        "disparity, and these items cannot show what leakage does to it."
         if most > 1
         else ""
     )
     return (
-        f"Of the answers to *{versions}*, between {percent(least)} and {percent(most)} of a "
-        "difference in accuracy remain at equal leakage of words, by model, strategy and pair."
-        + above
+        f"For answers to {versions}, {percent(least)} to {percent(most)} of a difference in "
+        "accuracy remains at equal leakage of words, depending on model, prompt and pair." + above
     )
 
 
+def _vignettes(version: str, benchmark: Benchmark) -> str:
+    """Return the label of a set of vignettes."""
+    return benchmark.versions.get(version, version)
+
+
 def content_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """How many variants ask the item's question, where some do not."""
+    """State how many variants ask the item's question, if some do not."""
     asks = pick(rows, measure="question_asked")
     pairs = asks[(asks["group_b"] != "") & asks["estimate"].notna()]
     shares = asks[(asks["group_b"] == "")].set_index(["attribute", "group_a"])["estimate"]
@@ -93,35 +98,34 @@ def content_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
         for group in (most["group_a"], most["group_b"])
     ]
     return (
-        f"**Not every variant asks a question.** Where the neutralized vignette asks one, "
+        f"**Not every variant asks a question.** If the neutralized vignette asks one, "
         f"{groups[0]} and {groups[1]} do, a difference of {points(most['estimate'])} points "
-        f"({point_range(most['ci_low'], most['ci_high'])}). Whoever asks such a variant with its "
-        "options alone leaves it open what is asked."
+        f"({point_range(most['ci_low'], most['ci_high'])}). A model that gets such a variant with "
+        "only its options is not given the question."
     )
 
 
 def variant_sets_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """Why there is no verdict, if the benchmark does not declare what separates the verdicts."""
+    """Explain the missing verdict, if the benchmark declares no limit for one."""
     if rows.empty or benchmark.same_variants_odds_ratio is not None:
         return ""
     return (
-        "**No verdict.** How many flips two models share depends on how the variants were written. "
-        "The benchmark does not declare from which odds ratio on two answer sets are taken to be "
-        "of the same variants (`same_variants_odds_ratio`), so the figures are given without a "
-        "verdict."
+        "**No verdict.** How many changed answers two models share depends on how the variants "
+        "were written. A verdict needs an odds ratio above which two answer sets count as answers "
+        "to the same variants. The benchmark does not declare one (`same_variants_odds_ratio`)."
     )
 
 
 def items_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """What selection left behind."""
+    """State how the model used for selection differs from the others."""
     own = pick(rows, measure="selection", quantity="selecting model minus others")
     own = own[own["estimate"].notna()]
     if own.empty:
         return ""
     most = own.loc[own["estimate"].abs().idxmax()]
     return (
-        f"**Selection.** {escape_markdown(most['model'])} took part in selecting the items: its "
-        f"accuracy difference is {points(most['estimate'])} points larger than that of the others "
+        f"**Selection.** {escape_markdown(most['model'])} was used to select the items. Its "
+        f"accuracy difference minus that of the others is {points(most['estimate'])} points "
         f"({point_range(most['ci_low'], most['ci_high'])}; "
         f"{escape_markdown(pair_label(benchmark, most.to_dict()))})."
     )

@@ -1,4 +1,4 @@
-"""The section on what remains of each model's accuracy disparity at equal leakage."""
+"""Show how much of each model's accuracy disparity remains at equal leakage."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fairstats._lib.safe_names import slug
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.release.contents import Release
+from fairstats.report.findings import prompt_label
 from fairstats.report.page_output import closed, show_markdown, show_plot
 from fairstats.report.plots import PLOT_WIDTH
 from fairstats.report.vignettes_plots import findings_plot
@@ -29,7 +30,7 @@ from fairstats.report.vignettes_tables import (
 from fairstats.vignettes.items.asked_questions import BOTH_ASK, NOT_BOTH
 
 _DIFFERENCES = {
-    "difference": "As it is",
+    "difference": "Unadjusted",
     "difference at equal leakage (within items)": "At equal leakage, within items",
     "adjusted difference (GEE)": "Adjusted, GEE",
     "difference where leakage is balanced": "Most balanced third of items",
@@ -40,24 +41,21 @@ _SHARES = {
 }
 _QUESTIONS = {
     BOTH_ASK: "Both variants ask, points",
-    NOT_BOTH: "One or none asks, points",
+    NOT_BOTH: "At most one asks, points",
 }
 _REMAINS = (
-    "The added text is the treatment and the leak in one. What remains is not “the effect of the "
-    "group”, it is what these "
-    "measures do not account for; what goes is not “no bias”. Leakage is measured with error, "
-    "and adjusting for such a "
-    "measure takes away too little. Where one group's text was written to help and the other's to "
-    "mislead, few variants of the two leak alike (the overlap below): the adjusted figures then "
-    "rest on their "
-    "model more than on data. "
-    "The most balanced items need no model, but are other items. p-values are not adjusted for "
-    "how many there are."
+    "The added text names the group and leaks the answer at the same time. So what remains is not "
+    "“the effect of the group”, only what these measures do not explain. What disappears is not "
+    "“no bias”. Leakage is measured with error, and adjusting for such a measure removes too "
+    "little. If one group's text was written to help and the other's to mislead, few variants leak "
+    "equally (see the overlap below). The adjusted figures then depend more on the statistical "
+    "model than on data. The most balanced items need no such model, but are different items. "
+    "p-values are not adjusted for several tests."
 )
 
 
 def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFrame) -> None:
-    """How much of each model's accuracy disparity remains."""
+    """Show how much of each model's accuracy disparity remains."""
     own = pick(findings, aspect="remaining disparity")
     rows = own[(own["model"] != "")]
     adjusted = rows[rows["quantity"].isin([*_DIFFERENCES][1:]) & rows["estimate"].notna()]
@@ -66,7 +64,7 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
     place = slug(benchmark.name)
     show_markdown(
         "### How much of the accuracy disparity remains?\n\n"
-        f"{remaining_sentence(rows)}\n\n{_REMAINS}"
+        f"{remaining_sentence(rows, benchmark)}\n\n{_REMAINS}"
     )
     for version in adjusted["benchmark_version"].unique():
         of_version = rows[rows["benchmark_version"] == version]
@@ -82,7 +80,7 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
     _show_questions(release, benchmark, rows, place=place)
     alike = own[(own["quantity"] == "overlap of leakage") & own["estimate"].notna()]
     if len(alike):
-        with closed("How far the two groups' texts leak alike"):
+        with closed("How similarly the two groups' texts leak"):
             cells = [
                 {
                     "pair": escaped(pair_label(benchmark, row)),
@@ -96,7 +94,7 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
                 release,
                 cells,
                 name=f"alike-{place}",
-                caption=f"{benchmark.title}: overlap of two groups' leakage; 1 where alike",
+                caption=f"{benchmark.title}: overlap of the two groups' leakage (1: the same)",
                 labels={"overlap": "Overlap, 0 to 1", "note": "Range"},
                 stub="pair",
                 heading="Pair",
@@ -107,7 +105,7 @@ def show_remaining(release: Release, benchmark: Benchmark, findings: pd.DataFram
 def _show_questions(
     release: Release, benchmark: Benchmark, rows: pd.DataFrame, *, place: str
 ) -> None:
-    """The differences among items whose variants both ask the question, and the others."""
+    """Show differences for items with the question in both variants, and for other items."""
     wanted = rows[rows["quantity"].isin(_QUESTIONS)]
     if wanted.empty:
         return
@@ -116,12 +114,12 @@ def _show_questions(
         for quantity, row in found.items():
             cell[quantity] = f"{as_points(row)}<br><small>{escaped(row['note'])}</small>"
         cells.append(cell)
-    with closed("Where both variants ask the question, and where not"):
+    with closed("Items with the question in both variants, and other items"):
         show_findings(
             release,
             cells,
             name=f"questions-{place}",
-            caption=f"{benchmark.title}: accuracy difference by whether the question is asked",
+            caption=f"{benchmark.title}: accuracy difference by whether variants ask the question",
             labels=_QUESTIONS,
             stub="model",
             heading="Model",
@@ -153,7 +151,7 @@ def _show_measure(
                 _plotted_differences(drawn, benchmark),
                 release,
                 name=f"remaining-{place}",
-                alt="Accuracy difference as it is and at equal leakage, by model and pair",
+                alt="Accuracy difference, unadjusted and at equal leakage, by model and pair",
                 width=PLOT_WIDTH,
                 height=1.0 + 0.42 * drawn["model"].nunique(),
             )
@@ -184,11 +182,13 @@ def _show_measure(
 def _units(
     rows: pd.DataFrame, benchmark: Benchmark
 ) -> Iterator[tuple[dict[str, str], dict[str, dict[str, Any]]]]:
-    """Each pair of groups of each answer set: the cells that name it, and its rows by quantity."""
+    """Yield each pair of an answer set: the cells that name it, and its rows by quantity."""
     for _, of_unit in rows.groupby(PAIR_AND_UNIT, sort=False):
         found = {str(row["quantity"]): row for row in of_unit.to_dict("records")}
         one = next(iter(found.values()))
-        model = one["model"] if one["strategy"] == PLAIN else f"{one['model']}, {one['strategy']}"
+        model = one["model"]
+        if one["strategy"] != PLAIN:
+            model = f"{model}, {prompt_label(one['strategy'])}"
         yield {"pair": escaped(pair_label(benchmark, one)), "model": escaped(model)}, found
 
 

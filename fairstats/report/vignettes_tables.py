@@ -1,4 +1,4 @@
-"""Tables of findings on vignettes: a row a subject, a column a figure with its limits."""
+"""Show tables of findings on vignettes: one row per subject, one column per figure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from fairstats.report.page_output import show_table
 from fairstats.report.ratings_parts import files_of
 from fairstats.report.tables import written_table
 
-#: What names a pair of groups of an answer set.
+#: The columns that identify a pair of groups of an answer set.
 PAIR_AND_UNIT = ["attribute", "group_a", "group_b", "benchmark_version", "model", "strategy"]
 
 Figure = Callable[[Mapping[str, Any]], str]
 
 #: The release's table of findings.
 FINDINGS = "vignette_findings"
-#: What the measures are called, in the order they are shown.
+#: The labels of the measures, in display order.
 LEAKAGE_LABELS = {
     "leakage_overlap": "Shared words",
     "leakage_distinct": "Words of no other option",
@@ -39,7 +39,7 @@ LEAKAGE_LABELS = {
 
 
 def pick(findings: pd.DataFrame, **values: str) -> pd.DataFrame:
-    """The findings with these values."""
+    """Select the findings with these values."""
     keep = pd.Series(True, index=findings.index)
     for column, value in values.items():
         keep &= findings[column] == value
@@ -47,7 +47,7 @@ def pick(findings: pd.DataFrame, **values: str) -> pd.DataFrame:
 
 
 def as_percent(row: Mapping[str, Any]) -> str:
-    """A share in percent, with its limits below."""
+    """Format a share in percent, with its limits below."""
     if math.isnan(row["estimate"]):
         return "not known"
     return _with_limits(
@@ -56,7 +56,7 @@ def as_percent(row: Mapping[str, Any]) -> str:
 
 
 def as_points(row: Mapping[str, Any]) -> str:
-    """A difference of shares in points, with its limits and p-value below."""
+    """Format a difference of shares in points, with its limits and p-value below."""
     if math.isnan(row["estimate"]):
         return "not known"
     p = p_value(row["p_value"])
@@ -65,7 +65,7 @@ def as_points(row: Mapping[str, Any]) -> str:
 
 
 def as_number(places: int) -> Figure:
-    """A number of its own unit, with its limits and p-value below."""
+    """Return a format for numbers without a unit, with limits and p-value below."""
 
     def figure(row: Mapping[str, Any]) -> str:
         if math.isnan(row["estimate"]):
@@ -94,20 +94,20 @@ def show_findings(
     heading: str,
     group: str | None = None,
 ) -> None:
-    """Show cells that are written already as a table, with the files that hold all findings.
+    """Show finished cells as a table, with links to the files of all findings.
 
     Parameters
     ----------
     release : Release
-        Whose findings they are.
+        The release with the findings.
     rows : sequence of mappings
-        The cells by column; names from outside in them are escaped already.
+        The cells by column; names in them must be escaped.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     caption : str
-        What it shows, in plain text.
+        The caption, in plain text.
     labels : mapping
-        The columns that are shown, and what they are called.
+        The columns to show, with their headings.
     stub, heading : str
         The column that names a row, and its heading.
     group : str, optional
@@ -130,14 +130,14 @@ def show_findings(
 
 
 def group_label(benchmark: Benchmark, attribute: str, group: str) -> str:
-    """A group as readers see it."""
+    """Return the label of a group."""
     if attribute not in benchmark.attributes:
         return group
     return benchmark.attribute(attribute).groups.get(group, group)
 
 
 def pair_label(benchmark: Benchmark, row: Mapping[str, Any]) -> str:
-    """A pair as readers see it, with its attribute."""
+    """Return the label of a pair of groups."""
     if row["attribute"] not in benchmark.attributes:
         return f"{row['group_a']} − {row['group_b']}"
     attribute = benchmark.attribute(str(row["attribute"]))
@@ -145,5 +145,5 @@ def pair_label(benchmark: Benchmark, row: Mapping[str, Any]) -> str:
 
 
 def escaped(text: object) -> str:
-    """A name from outside, for a cell."""
+    """Escape a name for a cell."""
     return escape_html(str(text))
