@@ -22,7 +22,7 @@ class Crossing:
     Attributes
     ----------
     items, raters : ndarray of int, shape (n,)
-        The numbers.
+        The number of each rating's item, and of its rater.
     n_items, n_raters : int
         The numbers of items and raters.
     """

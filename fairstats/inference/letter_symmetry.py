@@ -86,7 +86,7 @@ def stuart_maxwell(table: npt.ArrayLike) -> LetterTestResult:
 
     Raises
     ------
-    For a table that is not square, or invalid counts.
+    ValueError
         For a table that is not square, or invalid counts.
 
     References

@@ -41,7 +41,7 @@ class Lists:
     benchmark : Benchmark
         The benchmark.
     version, retriever, settings, corpus, corpus_sha256 : str
-        The version, the retriever and the corpus.
+        The version; the retriever and its settings; the corpus and its sha256.
     depth : int
         The last rank in any of the lists.
     found : mapping of (str, str, str) to tuple of str
