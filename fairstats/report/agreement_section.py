@@ -1,4 +1,4 @@
-"""How far raters agree, and on what they differ, on pages."""
+"""Show how well raters agree, and on what they differ."""
 
 from __future__ import annotations
 
@@ -21,27 +21,30 @@ from fairstats.report.ratings_parts import (
 from fairstats.report.ratings_plots import votes_plot
 from fairstats.report.ratings_tables import agreement_table, disputed_table, group_label, noun
 
-#: Of the items that raters disagree on, so many stand on the page; all are in the release.
+#: The number of disputed items on the page; the release has all of them.
 _DISPUTED = 10
 _AGREEMENT = (
-    "All coefficients are of {what}, between different raters; a rater's second judgement of the "
-    "same is left out. **Pairs that agree**: of two raters, how often they say the same. **Where "
-    "one reports, another does**: how often (positive agreement). The others take off what chance "
-    "would give: **Randolph's** κ by equal chances of each value, **Fleiss'** κ and "
-    "**Krippendorff's** α by how often each value was given, **Gwet's** AC1 by a chance that is "
-    "small where one value prevails. 1 is full agreement, 0 what chance gives. Where few ratings "
-    "report anything, most pairs agree whatever raters do (the prevalence paradox): κ and α are "
-    "then low, Randolph's κ and AC1 high, and positive agreement says what it comes to. The words "
-    "go by Krippendorff's α and his limits .8 and .667, a convention. The first interval is for "
-    "other raters and other items, the one in parentheses for these raters, with {noun} taken for "
-    "independent."
+    "All coefficients are for {what}, between different raters. A rater's second judgement of the "
+    "same task is left out.\n\n"
+    "- **Pairs that agree**: how often two raters give the same rating.\n"
+    "- **If one reports, another does**: positive agreement.\n"
+    "- The other coefficients subtract agreement by chance. 1 is full agreement and 0 is chance. "
+    "**Randolph's** κ assumes equal chances of each value. **Fleiss'** κ and **Krippendorff's** α "
+    "use the frequency of each value. **Gwet's** AC1 uses a chance that is small if one value "
+    "dominates.\n"
+    "- If few ratings report anything, most pairs agree whatever raters do (the prevalence "
+    "paradox). κ and α are then low, and Randolph's κ and AC1 high. Positive agreement shows what "
+    "this means.\n"
+    "- The words follow the conventional limits of Krippendorff's α, .8 and .667.\n"
+    "- The first interval is for other raters and other items. The one in parentheses is for these "
+    "raters, with {noun} treated as independent."
 )
 
 
 def show_agreement(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """Coefficients of agreement, with what they mean; on answers of one model, or of all."""
+    """Show coefficients of agreement and their meaning; for answers of one model or all."""
     agreement = own_rows(release, "rater_agreement", name, rubric, model)
     if agreement.empty:
         return
@@ -54,8 +57,8 @@ def show_agreement(
     for number, title, rows in shown_parts(parts, model):
         if repeats := int(rows["n_repeats"].max()):
             show_markdown(
-                f"{number_word(repeats).capitalize()} judgement{'s' * (repeats != 1)} by a rater "
-                "who had judged the same before are left out: agreement is between raters."
+                f"Left out: {number_word(repeats)} repeated judgement{'s' * (repeats != 1)} by the "
+                "same rater. Agreement is between raters."
             )
         show_table(
             agreement_table(rows, rubric, name=f"agreement-{place}-{number}"),
@@ -63,7 +66,7 @@ def show_agreement(
                 name,
                 rubric,
                 f"agreement between raters, with {level(release.alpha)} intervals for other "
-                "raters and items, and (for these raters)",
+                "raters and items, and (for these raters only)",
                 title,
             ),
             download=files_of(release, "rater_agreement"),
@@ -75,15 +78,16 @@ def show_agreement(
 
 
 def show_disagreement(release: Release, name: str, rubric: Rubric, *, place: str) -> None:
-    """How many raters report each dimension, task by task, and where they differ most."""
+    """Show the number of raters who report each dimension, and the most disputed tasks."""
     votes = own_rows(release, "rating_votes", name, rubric)
-    # Numbers of raters of all groups together differ from task to task.
+    # Over all groups together, the number of raters differs between tasks.
     votes = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
     word = noun(rubric, votes)
-    show_markdown(f"### {word.capitalize()} one by one")
+    show_markdown(f"### Agreement on single {word}")
     for usual, drawn in _usual_votes(votes, rubric).groupby("n_ratings"):
         show_markdown(
-            f"How many of {number_word(int(usual))} raters report it, in % of the {word}:"
+            f"Number of raters out of {number_word(int(usual))} who report each dimension, in % of "
+            f"the {word}:"
         )
         show_panels(
             votes_plot,
@@ -91,7 +95,7 @@ def show_disagreement(release: Release, name: str, rubric: Rubric, *, place: str
             rubric,
             panels=["panel"],
             name=f"votes-{place}-{usual}",
-            alt=f"How many raters report each dimension, in percent of the {word}",
+            alt=f"Number of raters who report each dimension, in percent of the {word}",
             tall=0.35 + 0.4 * drawn["dimension"].nunique(),
         )
     tasks = own_rows(release, "disagreement", name, rubric)
@@ -100,14 +104,16 @@ def show_disagreement(release: Release, name: str, rubric: Rubric, *, place: str
             show_table(
                 disputed_table(tasks, rubric, name=f"disputed-{place}", limit=_DISPUTED),
                 caption=caption_of(
-                    name, rubric, f"reports of raters, of the {word} with the least agreement"
+                    name,
+                    rubric,
+                    "number of raters who report each dimension, least agreement first",
                 ),
                 download=files_of(release, "disagreement"),
             )
 
 
 def _usual_votes(votes: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
-    """Of each group's tasks those with as many ratings as most have, if they have two or more."""
+    """Select each group's tasks with the most frequent number of ratings, if at least two."""
     parts = [votes.iloc[:0].assign(panel="", share=0.0)]
     keys = ["dataset", "model", "rater_group"]
     for (_, model, group), own in votes.groupby(keys, dropna=False, sort=False):

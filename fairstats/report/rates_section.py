@@ -1,4 +1,4 @@
-"""How often raters report each dimension, on pages."""
+"""Show how often raters report each dimension."""
 
 from __future__ import annotations
 
@@ -21,41 +21,43 @@ from fairstats.report.ratings_plots import rates_plot
 from fairstats.report.ratings_tables import group_label, noun, rates_table
 
 _HOW_TO_READ = (
-    "**Of ratings** is the share of ratings that report the dimension. Below it stands the {level} "
-    "interval for other items and other raters of the same kind, and in parentheses the one that "
-    "takes every rating for independent, as the EquityMedQA study does: it is too narrow where "
-    "raters differ or an item is rated several times. **By most raters** is the share of {noun} "
-    "that more than half of their raters report (a tie is not more than half), **by any rater** "
-    "that at least one does; their intervals are for other items and these raters, and in "
-    "parentheses as if all {noun} were independent; what a rater said a second time is one more "
-    "vote. A rate by any rater grows with the number of raters, and only figures with as many can "
-    "be compared. A dimension that was not asked, since no bias was reported, counts as not "
-    "reported. *One rater* means that nothing is known of how raters differ, *all alike* that no "
-    "rating differs from another: the interval is then over items alone. With few raters who "
-    "differ widely on a rare event no interval keeps its level (see the methods)."
+    "- **Of ratings** is the share of ratings that report the dimension. The {level} interval "
+    "below it is for other items and other raters of the same kind. The interval in parentheses treats "
+    "all ratings as independent, as the EquityMedQA study does. It is too narrow if raters differ "
+    "or an item is rated several times.\n"
+    "- **By most raters** is the share of {noun} that more than half of their raters report (a tie "
+    "is not more than half). **By any rater** means that at least one rater reports it. Their "
+    "intervals are for other items and these raters. In parentheses, all {noun} are treated as "
+    "independent. A rater's second judgement counts as one more vote.\n"
+    "- A rate by any rater grows with the number of raters. Compare only figures with the same "
+    "number of raters.\n"
+    "- A dimension that was not asked, because no bias was reported, counts as not reported.\n"
+    "- *One rater* means that differences between raters cannot be estimated. *All alike* means "
+    "that all ratings are the same. The interval is then for other items only.\n"
+    "- If few raters differ widely on a rare event, no interval keeps its level (see Methods)."
 )
 _OF_RATINGS = (
-    "what raters report, in percent; below it the interval, of ratings for other raters and items, "
-    "of votes for other items and these raters, and (as if all were independent)"
+    "what raters report, in percent. Intervals: of ratings for other raters and items, of votes "
+    "for other items and these raters, and (all independent)"
 )
 _BY_VOTES = (
-    "votes of raters, in percent; below them the interval for other items and these raters, and "
-    "(as if all were independent)"
+    "votes of raters, in percent. Intervals: for other items and these raters, and (all "
+    "independent)"
 )
 
 
 def show_rates(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """The dot plot and the table of rates, all datasets first; of one model, or of all."""
+    """Show the plot and the table of rates, all datasets first; for one model or all."""
     rates = own_rows(release, "bias_rates", name, rubric, model)
     first = all_datasets(rates)
     _show_rates_of(release, rates[first], rubric, place, name)
     votes = own_rows(release, "rating_votes", name, rubric, model)
-    told = [_other_datasets(rates, rubric), _raters_a_task(votes, rubric)]
-    if any(told):
-        show_markdown(escape_markdown(" ".join(filter(None, told))))
-    # The report on one model has the datasets in its release.
+    notes = [_other_datasets(rates, rubric), _raters_per_task(votes, rubric)]
+    if any(notes):
+        show_markdown(escape_markdown(" ".join(filter(None, notes))))
+    # The report on one model leaves the datasets to its release.
     if not first.all() and model is None:
         with closed("By dataset"):
             _show_rates_of(
@@ -80,10 +82,10 @@ def _show_rates_of(
         tall=0.35 + 0.24 * groups * pooled["dimension"].nunique(),
     )
     show_markdown(
-        "Thin: the interval for other raters and other items of the same kind; of one rater alone, "
-        "for other items. Thick: the one that takes every rating for independent."
+        "Thin line: interval for other raters and other items of the same kind (with one rater, "
+        "for other items only). Thick line: interval with all ratings treated as independent."
     )
-    # With many groups of raters a row of all their rates is wider than a page.
+    # With many groups of raters, a row of all rates would be wider than a page.
     many = rates.loc[rates["rater_group"] != POOLED, "rater_group"].nunique() > 2
     votes = rates.drop(pooled.index)
     parts = {"": pooled, "By votes": votes} if many else {"": rates}
@@ -96,7 +98,7 @@ def _show_rates_of(
 
 
 def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
-    """Which groups of raters judged which datasets, where they differ."""
+    """Name the datasets of each group of raters, if they differ."""
     own = rates[(rates["dataset"] != POOLED) & (rates["rater_group"] != POOLED)]
     judged = {
         str(group): tuple(sorted(rows["dataset"].unique()))
@@ -106,13 +108,13 @@ def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:
         return ""
     parts = [f"{group_label(g, rubric)}: {', '.join(names)}" for g, names in judged.items()]
     return (
-        f"The groups judged different datasets ({'; '.join(parts)}): where datasets differ, a "
-        "difference between groups can be one between datasets."
+        f"The groups of raters judged different datasets ({'; '.join(parts)}). So a difference "
+        "between groups may be a difference between datasets."
     )
 
 
-def _raters_a_task(votes: pd.DataFrame, rubric: Rubric) -> str:
-    """How many ratings the tasks of each group have, where groups or tasks differ in that."""
+def _raters_per_task(votes: pd.DataFrame, rubric: Rubric) -> str:
+    """State the number of ratings per task by group, if groups or tasks differ."""
     own = votes[all_datasets(votes) & (votes["rater_group"] != POOLED)]
     ends = own.groupby("rater_group", sort=False)["n_ratings"].agg(["min", "max"])
     if own["n_ratings"].nunique() < 2:
@@ -122,4 +124,4 @@ def _raters_a_task(votes: pd.DataFrame, rubric: Rubric) -> str:
         + (f" to {row['max']}" if row["max"] > row["min"] else "")
         for group, row in ends.iterrows()
     ]
-    return f"Ratings of each of the {noun(rubric, votes)}: {', '.join(parts)}."
+    return f"Ratings per {noun(rubric, votes, several=False)}: {', '.join(parts)}."

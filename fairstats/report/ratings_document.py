@@ -1,4 +1,4 @@
-"""Draw a report of ratings alone, as one file: for raters' judgements without letter answers."""
+"""Write a report of ratings as one file, for ratings without letter answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def report_ratings(
     to : {"html", "pdf"}
         One HTML file with everything in it, or a typeset PDF.
     out : path, optional
-        Where to; by default ``ratings.html`` or ``ratings.pdf`` in the current folder.
+        The file to write (default: ``ratings.html`` or ``ratings.pdf`` in the current folder).
     title : str
         The report's title.
     alpha : float
@@ -58,9 +58,9 @@ def report_ratings(
     Raises
     ------
     InputError
-        When the ratings have a problem.
+        If the ratings have a problem.
     fairstats.report.builtin.PageError
-        When the report cannot be drawn; nothing is written then.
+        If the report cannot be drawn. Then no file is written.
     """
     paths = [ratings] if isinstance(ratings, (str, os.PathLike)) else list(ratings)
     frame = read_ratings(paths, rubrics=rubrics)
@@ -90,14 +90,14 @@ def report_ratings(
 
 
 def show_head(release: Release) -> None:
-    """When it was made, and from how many files."""
+    """Show when the report was made, and from how many files."""
     count = len(release.manifest["sources"])
     files = f"{count} file{'' if count == 1 else 's'}"
     show_markdown(f"::: kicker\nRatings · {release.created_at.date()} · {files}\n:::")
 
 
 def show_provenance(release: Release) -> None:
-    """Hashes, versions and arguments."""
+    """Show hashes, versions and arguments."""
     sources = release.manifest["sources"]
     rubrics = ", ".join(f"{r.name} {r.version}" for r in release.rubrics.values())
     lines = [
@@ -106,4 +106,4 @@ def show_provenance(release: Release) -> None:
         f"Python {platform.python_version()}",
     ]
     listed = "\n".join(f"- {escape_markdown(line)}" for line in lines)
-    show_markdown(f"## Made from\n\n{listed}")
+    show_markdown(f"## Input files and versions\n\n{listed}")

@@ -1,4 +1,4 @@
-"""The page of ratings: what raters said of open answers, and how far they agree."""
+"""Show what raters reported on open answers, and how well they agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairstats.report.ratings_tables import group_label, noun, raters_table
 
 
 def show_ratings(release: Release) -> None:
-    """Every benchmark and rubric of the release's ratings."""
+    """Show the release's ratings by benchmark and rubric."""
     ratings = release.ratings
     groups = {(str(b), str(r)): own for (b, r), own in ratings.groupby(["benchmark", "rubric"])}
     order = ("nothing", "models", "items")
@@ -36,7 +36,7 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
         f"::: lede\n{escape_markdown(_summary(ratings, rubric))}\n:::"
     )
     show_figures(release, name, rubric, place=place)
-    show_markdown("### How far raters agree")
+    show_markdown("### Agreement between raters")
     show_agreement(release, name, rubric, place=place)
     if rubric.compares != "models":
         show_disagreement(release, name, rubric, place=place)
@@ -44,7 +44,7 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
     with closed("Raters: workload and time"):
         show_table(
             raters_table(raters, rubric, name=f"raters-{place}"),
-            caption=caption_of(name, rubric, f"{len(raters):,} raters; the ids are pseudonyms"),
+            caption=caption_of(name, rubric, f"{len(raters):,} raters, with pseudonyms"),
             download=files_of(release, "raters"),
         )
 
@@ -52,7 +52,7 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
 def show_figures(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """What raters say by a rubric, of one model's answers, or of all."""
+    """Show what raters report by a rubric, on one model's answers or all."""
     if rubric.compares == "models":
         show_preferences(release, name, rubric, place=place, model=model)
     else:
@@ -61,7 +61,7 @@ def show_figures(
 
 
 def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
-    """Who judged what, in a sentence or two."""
+    """State who judged what, in a sentence."""
     parts = []
     for group, own in ratings.groupby("rater_group", sort=True):
         raters = own["rater_id"].nunique()

@@ -1,4 +1,4 @@
-"""What the sections on ratings share: whose rows they show, and how these are laid out."""
+"""Helpers for the sections on ratings: selecting rows, and laying out tables and plots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairstats.report.ratings_tables import group_order
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-#: Inches that a page has for a plot.
+#: The tallest plot that fits on a page, in inches.
 _TALLEST = 8.5
 _ENDS = ("ci_low", "ci_high", "crossed_low", "crossed_high", "share")
 
@@ -26,9 +26,9 @@ _ENDS = ("ci_low", "ci_high", "crossed_low", "crossed_high", "share")
 def own_rows(
     release: Release, table: str, name: str, rubric: Rubric, model: str | None = None
 ) -> pd.DataFrame:
-    """The rows of a release's table for one benchmark and rubric.
+    """Select the rows of a release's table for one benchmark and rubric.
 
-    With a model only those of ratings of its answers, or of no model's.
+    With a model, only ratings of its answers or of texts without a model.
     """
     rows = release.table(table)
     rows = rows[(rows["benchmark"] == name) & (rows["rubric"] == rubric.name)]
@@ -43,14 +43,14 @@ def own_rows(
 
 
 def files_of(release: Release, table: str) -> str | None:
-    """The table's name where its files lie beside the pages: not so in a report of one file."""
+    """Return the table's name if its files are published; a one-file report has none."""
     return table if (release.path / DOWNLOADS / f"{table}.csv").exists() else None
 
 
 def main_parts(
     rows: pd.DataFrame, rubric: Rubric, *, every: str, by_dataset: str | None
 ) -> dict[str, pd.DataFrame]:
-    """What is always asked, of all datasets together; by their titles all dimensions, datasets."""
+    """Split rows into leading dimensions of all datasets, all dimensions, and single datasets."""
     first, lead = all_datasets(rows), rows["dimension"].isin(rubric.leading)
     parts = {"": rows[first & lead], every: rows[first] if (first & ~lead).any() else rows[:0]}
     if by_dataset is not None:
@@ -61,9 +61,9 @@ def main_parts(
 def shown_parts(
     parts: Mapping[str, pd.DataFrame], model: str | None = None
 ) -> Iterator[tuple[int, str, pd.DataFrame]]:
-    """The number, title and rows of each part that has a row: in the open without a title.
+    """Yield the number, title and rows of each part with rows; parts with a title are closed.
 
-    The report on one model has the parts with a title in its release.
+    The report on one model leaves out parts with a title; they are in its release.
     """
     for number, (title, rows) in enumerate(parts.items()):
         if len(rows) and not (title and model is not None):
@@ -81,9 +81,9 @@ def show_panels(
     alt: str,
     tall: float,
 ) -> None:
-    """A plot of panels below each other, cut into several where it would be taller than a page.
+    """Show a plot of panels, split into several if it would be taller than a page.
 
-    `tall` is the height of a panel in inches; all plots have one scale.
+    `tall` is the height of a panel in inches. All plots have the same scale.
     """
     ends = rows[[c for c in _ENDS if c in rows]].stack()
     number = rows.groupby(panels, dropna=False, sort=False).ngroup()
@@ -103,6 +103,6 @@ def show_panels(
 
 
 def caption_of(name: str, rubric: Rubric, text: str, part: str = "") -> str:
-    """A caption that no other table of the page has."""
+    """Write a caption that is unique on the page."""
     where = ", ".join(filter(None, (name, rubric.title.lower(), part.lower())))
     return f"{where}: {text}"

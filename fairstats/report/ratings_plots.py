@@ -1,4 +1,4 @@
-"""Plots of ratings: rates by dimension and group of raters, and agreement item by item."""
+"""Draw ratings: rates by dimension and group of raters, and agreement on single items."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, DIM)
 
 
 def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
-    """A dot a dimension and group of raters, with both intervals; a panel a dataset and model.
+    """Draw one dot per dimension and group of raters, in panels by dataset and model.
 
-    The thick line is the interval over ratings, as if each were independent; the thin one, with
-    raters and items as what is independent.
+    The thick line is the interval with all ratings treated as independent. The thin line treats
+    only raters and items as independent.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         scale_color_manual,
     )
 
-    # From the bottom: drawn so, the first group stands on top, as in the legend.
+    # plotnine draws from the bottom. Reverse, so the first group is on top, as in the legend.
     groups = [group_label(g, rubric) for g in group_order(rates["rater_group"], rubric)][::-1]
     # A group has one colour in all plots of a rubric.
     own = [group_label(g, rubric) for g in (*rubric.rater_groups, POOLED)]
@@ -86,7 +86,7 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
 
 
 def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
-    """How many of a task's raters report each dimension: a stacked bar a dimension.
+    """Draw how many of a task's raters report each dimension: one stacked bar per dimension.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
         ),
         panel=pd.Categorical(votes["panel"], list(dict.fromkeys(votes["panel"]))),
     )
-    # The more report it, the stronger; nobody is grey. The last two digits are the opacity.
+    # The more raters report it, the stronger the colour; 0 is grey. The last digits are opacity.
     fills = {
         name: f"{ACCENT_A}{round(255 * max(0.25, count / most)):02x}" if count else NEUTRAL_LIGHT
         for count, name in enumerate(names)

@@ -1,4 +1,4 @@
-"""Tables of ratings: rates, agreement in figures and words, raters, disputed items."""
+"""Show tables of ratings: rates, agreement in figures and words, raters, disputed items."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from fairstats.report.tables import breakable, written_table
 if TYPE_CHECKING:
     from great_tables import GT
 
-#: The coefficients of agreement, in the order of the table's columns; the first are shares.
+#: The coefficients of agreement, in column order; the first two are shares.
 COEFFICIENTS = {
     "percent": "Pairs that agree, %",
-    "positive": "Where one reports, another does, %",
+    "positive": "If one reports, another does, %",
     "randolph": "Randolph's κ",
     "fleiss": "Fleiss' κ",
     "gwet_ac1": "Gwet's AC1",
     "krippendorff": "Krippendorff's α",
 }
-#: What an aggregation's rate is of; the noun is what a task of the rubric is.
+#: The unit of each aggregation's rate; the noun names a task of the rubric.
 _AGGREGATIONS = {
     "pooled": "Of ratings",
     "majority": "Of {noun}, by most raters",
     "any": "Of {noun}, by any rater",
 }
-#: What an interval could not count with, by what its method says.
+#: Short notes on an interval's limits, by a part of its method's description.
 _MARKS = {
     "one rater": "one rater",
     "two raters": "two raters",
@@ -43,17 +43,17 @@ _MARKS = {
     "changes nothing": "all alike",
     "undefined without": "one of them decides",
 }
-# Krippendorff (2004), Content Analysis, section 11.4.2; a convention, as he says.
+# Krippendorff (2004), Content Analysis, section 11.4.2, who calls it a convention.
 _RELIABLE, _TENTATIVE = 0.8, 0.667
 
 
 def dimension_label(dimension: str, rubric: Rubric) -> str:
-    """A dimension as readers see it."""
+    """Return the label of a dimension."""
     return rubric.question(dimension).label
 
 
 def group_order(groups: Iterable[str], rubric: Rubric) -> list[str]:
-    """Groups of raters as the rubric declares them, then all together, then models."""
+    """Order groups of raters: as the rubric declares them, then all together, then models."""
     known = [*rubric.rater_groups, POOLED]
     return sorted(
         dict.fromkeys(groups), key=lambda g: (known.index(g) if g in known else len(known), g)
@@ -61,20 +61,20 @@ def group_order(groups: Iterable[str], rubric: Rubric) -> list[str]:
 
 
 def axis_label(dimension: str, rubric: Rubric) -> str:
-    """The same in lines short enough for the axis of a plot."""
+    """Break the label of a dimension into lines for the axis of a plot."""
     return textwrap.fill(rubric.question(dimension).label, 28)
 
 
 def group_label(group: str, rubric: Rubric) -> str:
-    """A group of raters as readers see it."""
+    """Return the label of a group of raters."""
     if group == POOLED:
         return "All raters"
-    # What is no group of the rubric is a model that judges.
+    # A group that the rubric does not declare is a model that rates.
     return rubric.rater_groups.get(group, f"{group} (a model)")
 
 
 def noun(rubric: Rubric, rows: pd.DataFrame, *, several: bool = True) -> str:
-    """What a task of a rubric is to a reader: an answer, a text, a comparison, a pair."""
+    """Name a task of a rubric: an answer, a text, a comparison or a pair."""
     named = rows["model"].notna().any() if "model" in rows else False
     word = {"models": "comparison", "items": "pair"}.get(
         rubric.compares, "answer" if named else "text"
@@ -83,7 +83,7 @@ def noun(rubric: Rubric, rows: pd.DataFrame, *, several: bool = True) -> str:
 
 
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
-    """What was judged: the dataset, and the model where answers of models were."""
+    """Name what was judged: the dataset, and the model if its answers were judged."""
     several = rows["dataset"].nunique() > 1 or row["dataset"] not in (POOLED, row["benchmark"])
     named = [" against ".join(row[c] for c in ("model", "model_2") if isinstance(row.get(c), str))]
     named = [name for name in named if name]
@@ -93,7 +93,7 @@ def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
 
 
 def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Rates by dimension: for each group of raters a column an aggregation.
+    """Show rates by dimension, with one column per group of raters and aggregation.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     rubric : Rubric
         Gives the labels and their order.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     """
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     groups = group_order(rates["rater_group"], rubric)
@@ -114,7 +114,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
         place = groups.index(row["rater_group"])
         cells[f"{row['aggregation']}-{place}"] = _rate(row)
     present = set(rates["aggregation"])
-    # Votes of all groups together mix numbers of raters, and of one rating each are no votes.
+    # Votes over all groups mix numbers of raters. A single rating is not a vote.
     voted = set(rates.loc[rates["n_ratings"] > rates["n_tasks"], "rater_group"]) - {POOLED}
     shown = {
         i: [a for a in _AGGREGATIONS if a in present and (a == "pooled" or group in voted)]
@@ -139,7 +139,7 @@ def rates_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
 
 
 def in_panels(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of one panel together, panels in the order in which they first stood."""
+    """Group rows by panel, in the order in which panels first appear."""
     names = list(dict.fromkeys(frame.sort_index()["panel"]))
     return frame.sort_values(
         "panel", key=lambda column: column.map(names.index), kind="stable", ignore_index=True
@@ -147,7 +147,7 @@ def in_panels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rate(row: Mapping[Any, Any]) -> str:
-    """The rate, the interval that knows of items and raters, and the one that does not."""
+    """Format a rate with both intervals: with clusters of items and raters, and without."""
     if math.isnan(row["estimate"]):
         return "no rating"
     n = row["n_ratings"] if row["aggregation"] == "pooled" else row["n_tasks"]
@@ -156,20 +156,20 @@ def _rate(row: Mapping[Any, Any]) -> str:
     return f"<strong>{100 * row['estimate']:.1f}</strong> {of}<br>{limits(row)}{ties}"
 
 
-def limits(row: Mapping[Any, Any], said: Callable[[float, float], str] = percent_range) -> str:
-    """The limits that know of items and raters, in parentheses those that do not, and a mark."""
-    over = said(row["ci_low"], row["ci_high"])
+def limits(row: Mapping[Any, Any], form: Callable[[float, float], str] = percent_range) -> str:
+    """Format the limits with clusters, those without in parentheses, and a note."""
+    over = form(row["ci_low"], row["ci_high"])
     wide = next((kind for kind in ("crossed", "clustered") if f"{kind}_low" in row), "crossed")
     low, high = row.get(f"{wide}_low", math.nan), row.get(f"{wide}_high", math.nan)
     method = str(row.get(f"{wide}_method", ""))
     marks = dict.fromkeys(mark for part, mark in _MARKS.items() if part in method)
     marked = f"<br>{', '.join(marks)}" if marks else ""
-    first = "" if pd.isna(low) or pd.isna(high) else f"{said(low, high)}<br>"
+    first = "" if pd.isna(low) or pd.isna(high) else f"{form(low, high)}<br>"
     return f"<small>{first}({over}){marked}</small>"
 
 
 def agreement_table(agreement: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Coefficients of agreement with their intervals, and what they mean in words.
+    """Show coefficients of agreement with their intervals, and their meaning in words.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def _kappas(low: float, high: float) -> str:
 
 
 def _kappa(value: float) -> str:
-    """Without the 0 before the point, as coefficients up to 1 are printed.
+    """Format a coefficient without the 0 before the point.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def _kappa(value: float) -> str:
 
 
 def in_words(by_name: pd.DataFrame) -> str:
-    """What the coefficients of one dimension say.
+    """State what the coefficients of one dimension mean.
 
     Parameters
     ----------
@@ -252,24 +252,24 @@ def in_words(by_name: pd.DataFrame) -> str:
     alpha = figures.get("krippendorff", {}).get("estimate", math.nan)
     if math.isnan(alpha):
         note = figures.get("krippendorff", {}).get("note")
-        said = f"Not defined: {note}" if isinstance(note, str) and note else "Not defined"
+        text = f"Not defined: {note}" if isinstance(note, str) and note else "Not defined"
     elif alpha >= _RELIABLE:
-        said = "Reliable"
+        text = "Reliable"
     elif alpha >= _TENTATIVE:
-        said = "For tentative conclusions"
+        text = "Tentative conclusions only"
     else:
         low = figures["krippendorff"].get("crossed_low", math.nan)
         low = figures["krippendorff"]["ci_low"] if math.isnan(low) else low
-        said = "Single ratings are not reliable"
-        said += ", and may agree no better than by chance" if low <= 0 else ""
+        text = "Single ratings are not reliable"
+        text += ", and may agree no better than by chance" if low <= 0 else ""
     positive = figures.get("positive", {}).get("estimate", math.nan)
     if not math.isnan(positive):
-        said += f". Where one rater reports, another does in {percent(positive)}"
-    return f"{said}."
+        text += f". If one rater reports it, another does in {percent(positive)}"
+    return f"{text}."
 
 
 def raters_table(raters: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """One row a rater: how many judgements, how long, how often something is reported.
+    """Show one row per rater: number of judgements, time, share with a report.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def raters_table(raters: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
     ]
     labels = {
         "judgements": "Judgements",
-        "repeats": "Of these again",
+        "repeats": "Of these repeated",
         "hours": "Hours",
         "median": "Median time",
         "reported": "Reported",
@@ -318,24 +318,24 @@ def _seconds(seconds: float) -> str:
 
 
 def disputed_table(tasks: pd.DataFrame, rubric: Rubric, *, name: str, limit: int) -> GT:
-    """The tasks on which raters differ most: reports of raters, a column a dimension.
+    """Show the tasks on which raters differ most, with one column per dimension.
 
     Parameters
     ----------
     tasks : pandas.DataFrame
         The table ``disagreement`` of one benchmark and rubric.
     limit : int
-        How many tasks stand in it.
+        The number of tasks to show.
     rubric, name
         As for `rates_table`.
     """
-    # All raters together, where several groups judge.
+    # If several groups judge, use all raters together.
     groups = set(tasks["rater_group"])
     own = tasks[(tasks["n_ratings"] > 1) & tasks["rater_group"].isin({POOLED} & groups or groups)]
     keys = ["dataset", "task_id", "rater_group"]
     lead = own["dimension"].isin(rubric.leading)
-    # By what is always asked; the other dimensions decide between tasks that are alike in that.
-    # How many raters are against how many: of two one each is less than of six three each.
+    # Order by the dimensions that are always asked; the others break ties. The disagreement is
+    # the size of the smaller side, so three against three counts more than one against one.
     against = own[["n_reported"]].assign(other=own["n_ratings"] - own["n_reported"]).min(axis=1)
     own = own.assign(against=against)
     order = pd.DataFrame(

@@ -89,7 +89,7 @@ def test_nothing_of_a_hostile_name_is_markup(page, ratings):
     assert set(ratings["dataset"]) == {HOSTILE[2], HOSTILE[4]}
 
 
-def test_each_group_of_raters_is_told_of_once(page):
+def test_each_group_of_raters_is_named_once(page):
     assert (
         "The model \\<i\\>judge gave 24 judgements\\; three health equity experts gave 72 "
         "judgements\\; four physicians gave 72 judgements\\, on 24 answers\\." in page
@@ -150,7 +150,7 @@ def words(krippendorff, *, low=0.0, positive=None, crossed=float("nan")):
     [
         (-0.1, -0.2, "Single ratings are not reliable, and may agree no better than by chance."),
         (0.66, 0.5, "Single ratings are not reliable."),
-        (0.667, 0.5, "For tentative conclusions."),
+        (0.667, 0.5, "Tentative conclusions only."),
         (0.8, 0.7, "Reliable."),
         (float("nan"), float("nan"), "Not defined."),
     ],
@@ -159,10 +159,10 @@ def test_words_go_by_the_convention(krippendorff, low, said):
     assert words(krippendorff, low=low) == said
 
 
-def test_words_go_by_the_wider_interval_and_say_what_it_comes_to():
+def test_words_use_the_wider_interval_and_positive_agreement():
     assert "no better than by chance" in words(0.2, low=0.1, crossed=-0.05)
     said = words(0.9, positive=0.253)
-    assert said == "Reliable. Where one rater reports, another does in 25.3%."
+    assert said == "Reliable. If one rater reports it, another does in 25.3%."
 
 
 def test_preferences_are_those_of_the_table(release):
@@ -181,7 +181,7 @@ def test_preferences_are_those_of_the_table(release):
     assert f"<strong>{points(figures.loc['position_difference', 'estimate'])}</strong>" in row
 
 
-def test_strengths_stand_from_the_strongest(release):
+def test_strengths_are_in_descending_order(release):
     strengths = release.table("strengths")
     own = strengths[strengths["rater_group"] == POOLED]
     markup = strengths_table(own, load_rubric("pairwise"), name="t").as_raw_html()
@@ -191,7 +191,7 @@ def test_strengths_stand_from_the_strongest(release):
     assert sum(numbers) == pytest.approx(0, abs=0.02)
 
 
-def test_what_has_no_time_is_not_known(release):
+def test_missing_time_is_not_known(release):
     raters = release.table("raters")
     own = raters[raters["rubric"] == "independent"]
     markup = raters_table(own, load_rubric("independent"), name="t").as_raw_html()
@@ -241,7 +241,7 @@ def test_a_report_of_ratings_stands_alone(documents, ratings):
         assert f"<strong>{100 * estimate:.1f}</strong>" in text
     pdf = PdfReader(documents["pdf"])
     said = " ".join(page.extract_text() for page in pdf.pages)
-    assert "How far raters agree" in said
+    assert "Agreement between raters" in said
     assert "<b>Study</b>" in said
     for estimate in own["estimate"]:
         assert f"{100 * estimate:.1f}" in said
