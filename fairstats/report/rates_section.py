@@ -22,9 +22,9 @@ from fairstats.report.ratings_tables import group_label, noun, rates_table
 
 _HOW_TO_READ = (
     "- **Of ratings** is the share of ratings that report the dimension. The {level} interval "
-    "below it is for other items and other raters of the same kind. The interval in parentheses treats "
-    "all ratings as independent, as the EquityMedQA study does. It is too narrow if raters differ "
-    "or an item is rated several times.\n"
+    "below it is for other items and other raters of the same kind. The interval in parentheses "
+    "treats all ratings as independent, as the EquityMedQA study does. It is too narrow if raters "
+    "differ or an item is rated several times.\n"
     "- **By most raters** is the share of {noun} that more than half of their raters report (a tie "
     "is not more than half). **By any rater** means that at least one rater reports it. Their "
     "intervals are for other items and these raters. In parentheses, all {noun} are treated as "

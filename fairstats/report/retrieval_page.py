@@ -1,4 +1,4 @@
-"""The page of retrieval-augmented answers, in the order of the study's tables 2 to 5."""
+"""Show retrieval-augmented answers, in the order of the study's tables 2 to 5."""
 
 from __future__ import annotations
 
@@ -22,42 +22,44 @@ from fairstats.report.retrieval_tables import (
 )
 
 _WITHOUT = (
-    "Answers of this release were asked with retrieved snippets ({sets}), but it holds no record "
-    "of what was retrieved: overlap cannot be told. Their figures stand on the boards."
+    "Some answers in this release were given with retrieved snippets ({sets}). The release has no "
+    "record of the snippets, so their overlap is unknown. The figures are on the leaderboard."
 )
 _HOW_TO_READ = (
-    "**Overlap** is how alike the contexts of an item's variants are: the snippets that were found "
-    "for all variants, over those found for any (intersection over union; two lists of ten that "
-    "share five have 33%). It belongs to the vignettes, the corpus and the retriever, not to the "
-    "model: the query is the vignette alone. **Score** is the share of right answers among those "
-    "to an item's demographic variants, the mean over items; missing answers are left out, "
-    "whatever the policy. **A majority vote** gives all variants of an item the letter that most "
-    "of them got. Its groups cannot differ, so it is no answer set and has no DP or EO; a tie "
-    "leaves an item open. **DP** and **EO** are ranges over the groups of one attribute, in points "
-    "and never negative; EO rests on the items that were answered right without any group, which "
-    "may be few."
+    "- **Overlap** is how similar the snippets for an item's variants are: snippets retrieved for "
+    "all variants, divided by those retrieved for any (intersection over union). Two lists of ten "
+    "that share five have 33%. Overlap depends on the vignettes, the corpus and the retriever, not "
+    "on the model, because the query is the vignette alone.\n"
+    "- **Score** is the share of right answers to an item's demographic variants, averaged over "
+    "items. Missing answers are left out, whatever the policy.\n"
+    "- **A majority vote** gives all variants of an item the letter that most of them got. Its "
+    "groups cannot differ, so it is not an answer set and has no DP or EO. A tie leaves an item "
+    "open.\n"
+    "- **DP** and **EO** are ranges over the groups of one attribute, in points, never negative. "
+    "EO uses only items answered correctly without a group, which may be few."
 )
 _EFFECTS = (
-    "Of the pairs in which the answer for the unprivileged group is wrong: had the other variant "
-    "got the same snippets, in the same order, and did it get the same answer? The last column "
-    "compares, over all pairs, how often answers change where the snippets are other ones with how "
-    "often they change where they are the same; where all pairs are of one kind, there is nothing "
-    "to compare. It is an association: items for which other snippets were found may differ "
-    "otherwise too."
+    "The table has the pairs with a wrong answer for the second group. Did the other variant get "
+    "the same snippets, in the same order? Did it get the same answer? The last column uses all "
+    "pairs. It compares how often answers change with different snippets and with the same ones. "
+    "If all pairs are of one kind, there is no comparison. It shows an association: items with "
+    "different snippets may differ in other ways too."
 )
-_PRINTED = (
-    "As printed in the study of retrieval-augmented answers (arXiv:2503.15454). "
-    "Its answers were never released, so that none of these "
-    "figures can be recomputed; its table 6 is not among them. Before comparing: of the 60 "
-    "scores on MMLU, MedQA and MedMCQA 42 lie below the 25% that guessing among four options "
-    "gives. The printed overlap differs by model and strategy, which it could not if the query "
-    "were the vignette alone over the same items. And majority vote has DP and EO above 0, which a "
-    "vote over all variants of an item could not have, counted over the items that it decides."
+_PUBLISHED = (
+    "As published in the study of retrieval-augmented answers (arXiv:2503.15454), except its table "
+    "6. Its answers were never released, so none of these figures can be recomputed. Three points "
+    "limit comparisons:\n\n"
+    "- On MMLU, MedQA and MedMCQA, 42 of the 60 scores are below 25%, the accuracy of guessing "
+    "among four options.\n"
+    "- The published overlap differs by model and strategy. It could not, if the query were the "
+    "vignette alone for the same items.\n"
+    "- Majority vote has DP and EO above 0. A vote over all variants of an item could not have "
+    "that, counted over the items that it decides."
 )
 
 
 def show_retrieval(release: Release) -> None:
-    """What was retrieved, how answers with it compare, and the study's printed tables."""
+    """Show what was retrieved, how answers compare, and the study's published tables."""
     overlap = release.table("overlap")
     retrieved = _asked_with_snippets(release)
     if overlap.empty and retrieved:
@@ -67,16 +69,16 @@ def show_retrieval(release: Release) -> None:
             show_markdown(_HOW_TO_READ)
     for (name, version), own in overlap.groupby(["benchmark", "benchmark_version"], sort=True):
         _show_benchmark(release, str(name), str(version), own)
-    show_markdown(f"## The printed tables\n\n{_PRINTED}")
+    show_markdown(f"## Published tables\n\n{_PUBLISHED}")
     with closed("Table 2: score and overlap by model, data set and strategy"):
         show_table(
             printed_scores(),
-            caption="Table 2 as printed: score, % (overlap, %)",
+            caption="Table 2 as published: score, % (overlap, %)",
         )
     with closed("Tables 3 to 5: DP and EO by strategy, and by retriever and k"):
         show_table(
             printed_strategies(),
-            caption="Tables 3, 4 and 5 as printed, for DeepSeek-R1-8B; DP and EO times 100",
+            caption="Tables 3, 4 and 5 as published, for DeepSeek-R1-8B; DP and EO times 100",
         )
 
 
@@ -90,12 +92,15 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     sets = answer_sets(release, name, version)
     title = escape_markdown(benchmark.title)
     place = slug(f"{name}-{version}")
-    described = escape_markdown(benchmark.versions.get(version, version))
-    show_markdown(f"## {title}: {described}\n\n::: lede\n{_summary(overlap, sets)}\n:::")
+    described = benchmark.versions.get(version, version)
+    named = f"{benchmark.title}, {described}"
+    show_markdown(
+        f"## {title}: {escape_markdown(described)}\n\n::: lede\n{_summary(overlap, sets)}\n:::"
+    )
     if not sets.empty:
         show_table(
             scores_table(sets, release, name=f"scores-{place}"),
-            caption=f"{benchmark.title}, version {version}: answers with and without snippets",
+            caption=f"{named}: answers with and without snippets",
             download="votes",
         )
     show_plot(
@@ -109,25 +114,25 @@ def _show_benchmark(release: Release, name: str, version: str, overlap: pd.DataF
     )
     show_table(
         overlap_table(overlap, benchmark, name=f"overlap-{place}"),
-        caption=f"{benchmark.title}, version {version}: overlap by retriever and k, %",
+        caption=f"{named}: overlap by retriever and k, %",
         download="overlap",
     )
     effects = _own(release.table("retrieval_effects"), name, version)
     effects = effects[effects["attribute"].isin([a.name for a in benchmark.varied])]
     if not effects.empty:
-        show_markdown("### Wrong answers, and what had been retrieved")
+        show_markdown("### Wrong answers and retrieved snippets")
         with closed("Wrong answers by pair of groups"):
             show_markdown(_EFFECTS)
             show_table(
                 effects_table(effects, release, name=f"effects-{place}"),
-                caption=f"{benchmark.title}, version {version}: wrong answers, and snippets",
+                caption=f"{named}: wrong answers by snippets and answer of the other variant",
                 download="retrieval_effects",
             )
     votes = _own(release.table("votes"), name, version)
-    show_markdown("### What a majority vote would give")
+    show_markdown("### Results of a majority vote")
     show_table(
         votes_table(votes, name=f"votes-{place}"),
-        caption=f"{benchmark.title}, version {version}: votes over the demographic variants",
+        caption=f"{named}: votes over the demographic variants",
         download="votes",
     )
 
@@ -137,7 +142,7 @@ def _own(table: pd.DataFrame, name: str, version: str) -> pd.DataFrame:
 
 
 def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
-    """What was searched, and how much of what was found is common to all variants."""
+    """State what was searched, and how many snippets all variants have in common."""
     corpora = escape_markdown(", ".join(sorted(overlap["corpus"].unique())))
     retrievers = overlap["retriever"].unique()
     asked = int(sets["retriever"].notna().sum()) if len(sets) else 0
@@ -145,12 +150,12 @@ def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
         f"{number_word(len(retrievers)).capitalize()} retriever"
         f"{'s' if len(retrievers) > 1 else ''} searched the corpus *{corpora}*; "
         f"{number_word(asked)} answer set{'' if asked == 1 else 's'} "
-        f"{'was' if asked == 1 else 'were'} asked with what was found."
+        f"{'used' if asked == 1 else 'use'} the snippets."
     )
     pooled = overlap[(overlap["attribute"] == POOLED) & (overlap["measure"] == "iou")]
     pooled = pooled[pooled["estimate"].notna()]
     if asked:
-        # What was asked with, where something was.
+        # Only the lists that models were given.
         used = sets[["retriever", "top_k"]].drop_duplicates()
         pooled = pooled.merge(used, on=["retriever", "top_k"])
     if pooled.empty:
@@ -158,8 +163,8 @@ def _summary(overlap: pd.DataFrame, sets: pd.DataFrame) -> str:
     least = pooled.loc[pooled["estimate"].idxmin()]
     most = pooled.loc[pooled["estimate"].idxmax()]
     text += (
-        f" Of the snippets found for any demographic variant of an item, on average "
-        f"{percent(least['estimate'])} were found for all of them with "
+        f" Of the snippets retrieved for any demographic variant of an item, on average "
+        f"{percent(least['estimate'])} were retrieved for all of them with "
         f"{escape_markdown(least['retriever'])} at k = {least['top_k']}"
     )
     if len(pooled) > 1:

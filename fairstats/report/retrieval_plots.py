@@ -1,4 +1,4 @@
-"""The plot of how much of what was retrieved is common to the variants of an item."""
+"""Draw how many of the retrieved snippets the variants of an item have in common."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLOURS = (ACCENT_B, ACCENT_A, INK, NEUTRAL_DARK, RULE, DIM)
 
 
 def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
-    """Intersection over union against k, a panel an attribute, a colour a retriever.
+    """Draw intersection over union against k: panels by attribute, colours by retriever.
 
     Parameters
     ----------
@@ -67,5 +67,5 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
         + plot_theme()
         + theme(panel_grid_major_y=element_line(color=RULE, size=0.4))
     )
-    # A line needs two k.
+    # A line needs two values of k.
     return plot + geom_line(size=0.5, position=beside) if rows["top_k"].nunique() > 1 else plot

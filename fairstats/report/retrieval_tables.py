@@ -1,4 +1,4 @@
-"""Tables of retrieval-augmented answers, in the shape of the study's tables 2 to 5."""
+"""Show tables of retrieval-augmented answers, shaped like the study's tables 2 to 5."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairstats._lib.formatting import (
     points,
 )
 from fairstats._lib.resources import resource
-from fairstats.answers.strategies import read_strategy
+from fairstats.answers.strategies import read_strategy, strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import PLAIN, POOLED
 from fairstats.release.contents import Release
@@ -31,9 +31,9 @@ _KEYS = ["benchmark", "benchmark_version", "model", "strategy"]
 
 
 def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
-    """One row an answer set of a benchmark version, with what its strategy says.
+    """List the answer sets of a benchmark version, with the parts of their strategies.
 
-    Of models that were asked with snippets in at least one set; plain prompts first, those without
+    Includes models with snippets in at least one set. Plain prompts come first, and sets without
     snippets before those with.
     """
     estimates = release.estimates
@@ -53,7 +53,7 @@ def answer_sets(release: Release, name: str, version: str) -> pd.DataFrame:
 
 
 def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Score, overlap, DP and EO of each answer set, and what its majority vote would score.
+    """Show score, overlap, DP and EO of each answer set, and the result of its majority vote.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     release : Release
         Holds the figures.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     """
     benchmark = release.benchmarks[str(sets["benchmark"].iloc[0])]
     votes = release.table("votes").set_index(_KEYS)
@@ -89,7 +89,7 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
     of_attributes = {
         metric: {f"{metric}-{a.name}": a.label for a in benchmark.varied} for metric in _DISPARITIES
     }
-    labels = {"score": "Score, %", "vote": "By majority vote, %", "overlap": "Overlap, %"}
+    labels = {"score": "Score, %", "vote": "Majority vote, %", "overlap": "Overlap, %"}
     for columns in of_attributes.values():
         labels |= columns
     table = written_table(
@@ -97,7 +97,7 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
         labels,
         name=name,
         stub="strategy",
-        heading="Prompt, and snippets",
+        heading="Prompt and snippets",
         group="model",
         html=["model", "strategy", *labels],
     )
@@ -108,8 +108,8 @@ def scores_table(sets: pd.DataFrame, release: Release, *, name: str) -> GT:
 
 def _label(one: dict[str, object]) -> str:
     if not isinstance(one["retriever"], str):
-        return f"{one['prompt']}, no snippets"
-    return f"{one['prompt']}, {one['retriever']}, k = {one['top_k']}"
+        return f"{strategy_label(str(one['prompt']))}, no snippets"
+    return f"{strategy_label(str(one['prompt']))}, {one['retriever']}, k = {one['top_k']}"
 
 
 def _score(row: pd.Series) -> str:
@@ -118,7 +118,7 @@ def _score(row: pd.Series) -> str:
 
 
 def _vote(row: pd.Series) -> str:
-    """Right votes over votes with a result, and how many are left open: ties, mostly."""
+    """Show right votes of votes with a result, and the number left open (mostly ties)."""
     decided = row["n_right"] + row["n_wrong"]
     counts = f"{row['n_right']:,} of {decided:,}"
     if undecided := row["n"] - decided:
@@ -147,7 +147,7 @@ def _range(row: pd.Series) -> str:
 
 
 def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> GT:
-    """Overlap by retriever and k: a row each, a column an attribute (table 5's first figure)."""
+    """Show overlap by retriever and k, one column per attribute (table 5's first figure)."""
     attributes = {**{a.name: a.label for a in benchmark.varied}, POOLED: "All variants"}
     rows = []
     for (retriever, top_k), own in overlap.groupby(["retriever", "top_k"], sort=True):
@@ -160,7 +160,7 @@ def overlap_table(overlap: pd.DataFrame, benchmark: Benchmark, *, name: str) -> 
         row["jaccard"] = _share(pooled)
         row["identical"] = f"{pooled['n_identical']:,} of {pooled['n']:,}"
         rows.append(row)
-    labels = {**attributes, "jaccard": "Mean pairwise Jaccard", "identical": "Same for all"}
+    labels = {**attributes, "jaccard": "Mean pairwise Jaccard", "identical": "Identical lists"}
     return written_table(
         rows,
         labels,
@@ -177,15 +177,15 @@ def _share(row: pd.Series) -> str:
 
 
 _CELLS = {
-    "other_snippets_other_answer": "Other snippets, other answer",
-    "other_snippets_same_answer": "Other snippets, same answer",
-    "same_snippets_other_answer": "Same snippets, other answer",
+    "other_snippets_other_answer": "Different snippets, different answer",
+    "other_snippets_same_answer": "Different snippets, same answer",
+    "same_snippets_other_answer": "Same snippets, different answer",
     "same_snippets_same_answer": "Same snippets, same answer",
 }
 
 
 def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Wrong answers for the unprivileged group, by what the other variant got."""
+    """Count wrong answers for the second group by snippets and answer of the other variant."""
     benchmark = release.benchmarks[str(effects["benchmark"].iloc[0])]
     rows = []
     units = effects.groupby(["model", "strategy", "attribute", "group_a", "group_b"], sort=False)
@@ -195,7 +195,7 @@ def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
         wrong = {metric: figures.loc[("wrong_b", metric)] for metric in _CELLS}
         rows.append(
             {
-                "set": escape_html(f"{model}, {strategy}"),
+                "set": escape_html(f"{model}, {strategy_label(str(strategy))}"),
                 "pair": escape_html(f"{declared.label}: {declared.pair_label((str(a), str(b)))}"),
                 "n": f"{wrong['other_snippets_other_answer']['n']:,}",
                 **{metric: f"{row['count']:,}" for metric, row in wrong.items()},
@@ -205,7 +205,7 @@ def effects_table(effects: pd.DataFrame, release: Release, *, name: str) -> GT:
     labels = {
         "n": "Wrong, with both answers",
         **_CELLS,
-        "change": "Changes, other less same, points",
+        "change": "Changed answers, different − same snippets, points",
     }
     return written_table(
         rows,
@@ -229,11 +229,11 @@ def _change(row: pd.Series) -> str:
 
 
 def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
-    """What a majority vote over the demographic variants gives, a row an answer set."""
+    """Show a majority vote over the demographic variants, one row per answer set."""
     rows = [
         {
             "model": escape_html(breakable(row["model"])),
-            "strategy": escape_html(row["strategy"]),
+            "strategy": escape_html(strategy_label(row["strategy"])),
             "n": f"{row['n']:,}",
             "unanimous": f"{row['n_unanimous']:,}",
             "ties": f"{row['n_ties']:,} <small>({row['n_ties_with_key']:,} with the key)</small>",
@@ -255,7 +255,7 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
         "unanimous": "Unanimous",
         "ties": "Ties",
         "none": "No answer",
-        "single": "Right, single, of items decided",
+        "single": "Right, single answers to decided items",
         "vote": "Right, vote, %",
         "gain": "Gain, points",
     }
@@ -264,14 +264,14 @@ def votes_table(votes: pd.DataFrame, *, name: str) -> GT:
         labels,
         name=name,
         stub="strategy",
-        heading="Strategy",
+        heading="Prompt",
         group="model",
         html=["model", "strategy", *labels],
     )
 
 
 def printed_scores() -> GT:
-    """The study's table 2: a row a model and data set, a column a strategy."""
+    """Show the study's table 2: one row per model and data set, one column per strategy."""
     from great_tables import GT
 
     cells = pd.read_csv(resource("data", "published", "rag_table2.csv"))
@@ -292,7 +292,7 @@ def printed_scores() -> GT:
 
 
 def printed_strategies() -> GT:
-    """The study's tables 3 to 5: score, DP and EO by strategy, and by retriever and k."""
+    """Show the study's tables 3 to 5: score, DP and EO by strategy, retriever and k."""
     cells = pd.read_csv(resource("data", "published", "rag_fairness.csv"))
     rows = []
     for row in cells.to_dict("records"):
@@ -317,7 +317,7 @@ def printed_strategies() -> GT:
         labels,
         name="printed-3",
         stub="row",
-        heading="Strategy, or retriever",
+        heading="Strategy or retriever",
         group="table",
         right=[*labels],
     )

@@ -67,7 +67,7 @@ def test_each_answer_set_has_the_figures_of_the_tables(retrieved, page):
     for strategy, label in (
         ("plain", "plain, no snippets"),
         ("plain+bm25@5", "plain, bm25, k = 5"),
-        ("cot+bm25@5", "cot, bm25, k = 5"),
+        ("cot+bm25@5", "reasoning first, bm25, k = 5"),
         ("plain+dense@10", "plain, dense, k = 10"),
     ):
         row = row_with(page, f">{label}<")
@@ -84,7 +84,7 @@ def test_each_answer_set_has_the_figures_of_the_tables(retrieved, page):
             assert f">{100 * common:.1f}<" in row
 
 
-def test_what_a_vote_gives_stands_beside_its_answers_with_what_it_leaves_open(retrieved, page):
+def test_votes_are_shown_with_the_number_left_open(retrieved, page):
     row = row_with(page, ">plain, bm25, k = 5<")
     vote = retrieved.table("votes").set_index(["model", "strategy"]).loc[(MODEL, "plain+bm25@5")]
     decided = vote["n_right"] + vote["n_wrong"]
@@ -96,11 +96,11 @@ def test_what_a_vote_gives_stands_beside_its_answers_with_what_it_leaves_open(re
 def test_answers_without_their_retrievals_are_not_called_unretrieved(tmp_path, demo):
     answers = drawn_answers(demo, ["plain+bm25@5"], missing=0)
     release = undrawn(answers, tmp_path, without_retrievals=True)
-    assert "no record of what was retrieved" in shown(release)
+    assert "no record of the snippets" in shown(release)
     assert "Retrieval" in contents(release)
 
 
-def test_models_that_were_never_asked_with_snippets_are_not_among_them(retrieved):
+def test_models_without_snippets_are_left_out(retrieved):
     sets = answer_sets(retrieved, "demo", "1")
     assert set(sets["model"]) == {MODEL}
     assert sets["strategy"].tolist() == [
@@ -116,15 +116,15 @@ def test_wrong_answers_are_counted_as_the_table_counts_them(retrieved, page):
     effects = retrieved.table("retrieval_effects")
     own = effects[(effects["strategy"] == "plain+bm25@5") & (effects["attribute"] == "race")]
     figures = own.set_index(["of", "metric"])
-    at = page.index("Wrong answers, and what had been retrieved")
-    heading = page.index("plain+bm25@5", at)
+    at = page.index("Wrong answers and retrieved snippets")
+    heading = page.index("plain, 5 snippets (bm25)", at)
     row = row_with(page[heading:], "Race: White")
     cells = [re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
     kinds = ["other_snippets_other_answer", "other_snippets_same_answer"]
     kinds += ["same_snippets_other_answer", "same_snippets_same_answer"]
     wrong = [figures.loc[("wrong_b", kind), "count"] for kind in kinds]
     assert [int(cell) for cell in cells[:5]] == [sum(wrong), *wrong]
-    assert "Baseline" not in page[at : page.index("What a majority vote")]
+    assert "Baseline" not in page[at : page.index("Results of a majority vote")]
 
 
 def test_names_from_outside_are_text(page):
@@ -135,7 +135,7 @@ def test_names_from_outside_are_text(page):
 
 def test_there_is_no_page_without_retrievals(retrieved, page, tmp_path, demo):
     assert "Retrieval" in contents(retrieved)
-    assert "Table 2 as printed" in page
+    assert "Table 2 as published" in page
     release = undrawn(drawn_answers(demo, ["plain"], missing=0), tmp_path)
     assert "Retrieval" not in contents(release)
 
