@@ -99,7 +99,7 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
             row = {"model": _head_cells(figures, model)["model"]}
             if len(panels) > 1:
                 row["model"] += f"<br><small>{escape_html(panel.note)}</small>"
-            rows.append(row | _pair_cells(figures, model, panel))
+            rows.append(row | pair_cells(figures, model, panel))
     first, second = (
         (f"Accuracy, {label} %" for label in _group_labels(figures, panels[0]))
         if len(panels) == 1
@@ -128,11 +128,14 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
     )
 
 
-def _pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
-    found = {m: figures.row(model, m, panel) for m in ("accuracy_a", "accuracy_b", "cfr", "eo")}
+def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
+    """The cells of a model and pair, by column, see `attribute_table`; and AD, without its sign."""
+    metrics = ("accuracy_a", "accuracy_b", "ad", "cfr", "eo")
+    found = {m: figures.row(model, m, panel) for m in metrics}
     cells = {
         "a": _share(found["accuracy_a"]),
         "b": _share(found["accuracy_b"]),
+        "ad": _share(found["ad"]),
         "cfr": _share(found["cfr"]),
     }
     if found["eo"] is not None:

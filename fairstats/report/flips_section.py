@@ -113,7 +113,14 @@ def letter_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     )
 
 
-def flip_table(rows: pd.DataFrame, release: Release, *, name: str, limit: int = FLIPS_SHOWN) -> GT:
+def flip_table(
+    rows: pd.DataFrame,
+    release: Release,
+    *,
+    name: str,
+    limit: int = FLIPS_SHOWN,
+    headed: bool = True,
+) -> GT:
     """The items whose answers flip for most pairs of groups, with the letters and the key.
 
     Parameters
@@ -127,6 +134,8 @@ def flip_table(rows: pd.DataFrame, release: Release, *, name: str, limit: int = 
         The table's id, its own on the page.
     limit : int
         How many items of a unit are listed; the heading says how many there are.
+    headed : bool
+        Whether each unit has a heading.
 
     Notes
     -----
@@ -153,8 +162,9 @@ def flip_table(rows: pd.DataFrame, release: Release, *, name: str, limit: int = 
     for column, (attribute, pair) in columns.items():
         sides = f"<small>{escape_html(_sides(attribute, pair))}</small>"
         labels[column] = html(f"{escape_html(attribute.label)}<br>{sides}")
+    group = "set" if headed else None
     return written_table(
-        table, labels, name=name, stub="item", heading="Item", group="set", html=["item", *labels]
+        table, labels, name=name, stub="item", heading="Item", group=group, html=["item", *labels]
     )
 
 

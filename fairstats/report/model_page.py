@@ -1,104 +1,249 @@
-"""What the page of one model shows, from the summary to where its answers come from."""
+"""The page of one model: what it found, and the questions that its charts answer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown
+from fairstats._lib.formatting import escape_html, escape_markdown, level, points
 from fairstats._lib.safe_names import slug as slug_of
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import BASELINE
-from fairstats.release.contents import Release, plain_first
+from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
 from fairstats.report.margin_strip import has_margins
+from fairstats.report.model_answers import Answer, could_be_chance, matters, who_loses
+from fairstats.report.model_charts import accuracy_chart, discordant_chart, gap_chart, others_of
+from fairstats.report.model_head import show_head
 from fairstats.report.model_history import history_of, history_plot
-from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
-from fairstats.report.page_output import closed, page_root, show_markdown, show_plot, show_table
-from fairstats.report.plots import OUTCOMES
-from fairstats.report.prose import model_summary, ranges
+from fairstats.report.model_prompts import PromptChanges, prompt_changes
+from fairstats.report.model_sets import AnswerSet, capital, prompts_of, sets_of
+from fairstats.report.model_tables import (
+    changing_items,
+    escaped,
+    figures_caption,
+    figures_table,
+    frequent_letter,
+    margins_table,
+    of_set,
+    other_choices,
+)
+from fairstats.report.model_versions import version_change
+from fairstats.report.page_output import (
+    closed,
+    download_links,
+    enclosed,
+    page_root,
+    show_html,
+    show_markdown,
+    show_plot,
+    show_table,
+)
+from fairstats.report.row_chart import Chart, chart_html
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import policy_table, with_missing
-from fairstats.report.tables import estimates_table, sources_table
+from fairstats.report.switch import switch, switch_rules
 
-_SETS = ["benchmark_version", "strategy"]
 _UNIT = list(UNIT_COLUMNS)
+#: How many changing items are shown; all of them are in a file.
+ITEMS_SHOWN = 10
 
 
 def show_model(release: Release, slug: str) -> None:
-    """Everything that the release says of one model, named by its page's address."""
+    """Show what the release has of one model, named by its page's address."""
     model = next(name for name, own in release.slugs.items() if own == slug)
-    show_markdown(model_summary(release, model))
-    own = release.estimates[release.estimates["model"] == model]
-    for name, rows in own.groupby("benchmark"):
-        _show_benchmark(release, model, release.benchmarks[str(name)], rows)
+    found = sets_of(release, model)
+    title = f"# {escape_markdown(model)}"
+    if len(found) > 1:
+        show_markdown(title)
+    for number, sets in enumerate(found.values()):
+        heading = f"## {escape_markdown(sets[0].benchmark.title)}" if len(found) > 1 else title
+        show_head(release, sets, title=heading)
+        _show_benchmark(release, sets, scope=f"model-{number}", depth=2 + (len(found) > 1))
     rated = [*rating_scope(release, model)]
     if rated:
-        said = " ".join(filter(None, (rating_headline(release, model), *rated)))
+        text = " ".join(filter(None, (rating_headline(release, model), *rated)))
         show_markdown(
-            f"## What raters say\n\n{escape_markdown(said)} The figures stand on the page "
+            f"## What raters report\n\n{escape_markdown(text)} The figures are on the page "
             f"[Ratings]({page_root()}reports/ratings.html)."
         )
-    show_markdown("## Where the answers come from")
-    show_table(
-        sources_table(release, model),
-        caption=f"How many answers {model} gave, under which snapshot",
-        css_class="sources",
-    )
 
 
-def _show_benchmark(release: Release, model: str, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    title = escape_markdown(benchmark.title)
-    baseline = (
-        " The baseline compares the original with the neutralized vignettes."
-        if (rows["attribute"] == BASELINE).any()
-        else ""
-    )
-    show_markdown(
-        f"## {title}: accuracy difference\n\nPrivileged less unprivileged, each with "
-        f"{ranges(release)}; the shaded band is the equivalence margin.{baseline}"
-    )
-    show_forest(rows, benchmark)
-    if rows.loc[rows["metric"].isin(list(OUTCOMES)), "estimate"].notna().any():
-        show_markdown(
-            f"## {title}: paired outcomes\n\nEach pair is one vignette told for both groups, "
-            "the privileged one named first."
+def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+    """The questions and tables of one benchmark, with the control that chooses the answer set."""
+    name, controls = f"{scope}-set", ""
+    several = len({own.board.version for own in sets}) > 1
+    if len(sets) > 1:
+        options = {own.key: capital(own.label if several else own.prompt) for own in sets}
+        legend = "Vignettes and prompt" if several else "Prompt"
+        rules = switch_rules(scope, name, "set", list(options))
+        controls = (
+            f'<style>{rules}</style><div class="controls">'
+            f"<span>{legend} for the charts and tables:</span>{switch(name, legend, options)}</div>"
         )
-        show_outcomes(rows, benchmark)
-    noise = noise_line(rows, benchmark, release)
-    if noise:
-        show_markdown(escape_markdown(noise))
-    _show_choices(release, model, benchmark)
-    _show_letters(release, model, benchmark)
-    _show_flips(release, model, benchmark)
-    _show_history(release, model, benchmark)
-    _show_estimates(release, model, benchmark, rows)
-
-
-def _of(release: Release, table: str, model: str, benchmark: Benchmark) -> pd.DataFrame:
-    rows = release.table(table)
-    return plain_first(rows[(rows["model"] == model) & (rows["benchmark"] == benchmark.name)])
-
-
-def _show_choices(release: Release, model: str, benchmark: Benchmark) -> None:
-    rows = _of(release, "sensitivity", model, benchmark)
-    title, name = escape_markdown(benchmark.title), slug_of(benchmark.name)
-    if has_margins(rows):
-        show_markdown(
-            f"## {title}: how the verdict depends on the margin\n\nFrom the smallest margin on at "
-            "which its interval fits inside, a pair counts as equivalent."
+    with enclosed(f'<section class="model" id="{scope}">{controls}', "</section>"):
+        questions = enumerate(_questions(release, sets, scope), start=1)
+        shown = "".join(
+            f'<div class="question{" wide" * wide}">'
+            f"<h{depth}>{number}. {escape_html(title)}</h{depth}>{body}</div>"
+            for number, (title, body, wide) in questions
         )
-        show_margins(rows, benchmark)
-    show_markdown(f"## {title}: what missing answers could change")
-    show_policies(rows, release, name=f"policies-{name}")
+        show_html(f'<div class="questions">{shown}</div>')
+        _show_figures(release, sets, scope=scope, depth=depth)
+        with enclosed('<div class="questions">', "</div>"):
+            with enclosed("<div>", "</div>"):
+                _show_choices(release, sets, scope=scope, depth=depth)
+            with enclosed("<div>", "</div>"):
+                _show_items(release, sets, scope=scope, depth=depth)
+        _show_policies(release, sets, scope=scope)
+        _show_history(release, sets, depth=depth)
+
+
+Question = tuple[str, str, bool]
+
+
+def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[Question]:
+    """The title of each question that has data, its answers with charts, and whether it is wide."""
+    first, second = map(escape_html, sets[0].sides)
+    sure = "lines: ranges" if sets[0].ranged else f"lines: {level(release.alpha)} intervals"
+    if any(own.neutral for own in sets):
+        key = _key(
+            f'<i class="b"></i>{first}',
+            f'<i class="a"></i>{second}',
+            '<i class="bar"></i>neutral text',
+            sure,
+            "a group is named if its interval lies below that of the neutral text",
+        )
+        body = _each(sets, who_loses, accuracy_chart, f"{scope}-accuracy")
+        yield "Who loses accuracy?", f"{body}{key}", False
+    body = _each(sets, could_be_chance, discordant_chart, f"{scope}-discordant")
+    yield "Could it be chance?", body, False
+    margin = f"±{sets[0].margin:g}"
+    others = any(any(there.values()) for there in map(others_of, sets))
+    key = _key(
+        f'<i class="a"></i>this model, {sure}',
+        *(['<i class="hollow"></i>the other models with the same prompt'] if others else []),
+        f"shaded: {margin}-point margin, a convention of this benchmark",
+    )
+    body = _each(sets, matters, gap_chart, f"{scope}-gap")
+    yield "Is the gap big enough to matter?", f"{body}{key}", False
+    newer = version_change(release, sets)
+    if newer is not None:
+        charts = "".join(_drawn(chart) for chart in newer.charts(name=f"{scope}-version"))
+        key = _key(
+            f'<i class="hollow"></i>{escape_html(newer.older)}',
+            f'<i class="dim"></i>{escape_html(newer.own.model)}',
+            '<i class="b"></i>significantly better',
+            '<i class="a"></i>significantly worse',
+            "change: newer − older",
+        )
+        body = f'<p class="answer">{escaped(newer.answer())}</p>{charts}{key}'
+        yield f"Is it better than {newer.older}?", body, False
+    prompts = [prompt_changes(release, own) for own in prompts_of(sets)]
+    known = [changes for changes in prompts if changes is not None]
+    if known:
+        title = "Does another prompt close the gap?"
+        parts = [_prompts(c, f"{scope}-prompts-{n}", len(known) > 1) for n, c in enumerate(known)]
+        yield title, "".join(parts), True
+
+
+def _prompts(changes: PromptChanges, name: str, several: bool) -> str:
+    """The answer and charts on the prompts of one version."""
+    which = f"<br>{escape_html(capital(changes.plain.vignettes))}: " if several else ""
+    charts = "".join(_drawn(chart) for chart in changes.charts(name=name))
+    key = _key(
+        "accuracy gap with its interval",
+        "dotted line: plain prompt",
+        '<i class="b"></i>significant change of AD against the plain prompt',
+        f"shaded: ±{changes.plain.margin:g}-point margin",
+    )
+    return (
+        f'<p class="answer">{which}{escaped(changes.answer())}</p>'
+        f'<div class="prompts">{charts}</div>{key}'
+    )
+
+
+def _each(
+    sets: list[AnswerSet],
+    answer: Callable[[AnswerSet], Answer | None],
+    chart: Callable[..., Chart],
+    name: str,
+) -> str:
+    """The answer and the chart of every answer set, of which the control shows one."""
+    parts = []
+    for own in sets:
+        given = answer(own) or Answer("Cannot be judged", "The neutral text was not asked.")
+        drawn = _drawn(chart(own, name=f"{name}-{own.key}"))
+        text = f'<p class="answer">{escaped(given)}</p>{drawn}'
+        parts.append(f'<div data-set="{own.key}">{text}</div>')
+    return "".join(parts)
+
+
+def _drawn(chart: Chart) -> str:
+    return chart_html(chart)
+
+
+def _key(*entries: str) -> str:
+    """The marks of a chart, as HTML."""
+    return f'<p class="key">{"".join(f"<span>{entry}</span>" for entry in entries)}</p>'
+
+
+def _heading(text: str, depth: int) -> None:
+    show_html(f"<h{depth}>{escape_html(text)}</h{depth}>")
+
+
+def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+    _heading("All figures", depth)
+    for own in sets:
+        with enclosed(f'<div data-set="{own.key}">', "</div>"):
+            show_table(
+                figures_table(own, name=f"{scope}-figures-{own.key}"),
+                caption=figures_caption(own, release),
+                css_class="estimates compact figures",
+            )
+            rows = of_set(release.estimates, own)
+            texts = [noise_line(rows, own.benchmark, release), frequent_letter(own, release)]
+            for text in filter(None, texts):
+                show_html(f"<p>{escape_html(text)}</p>")
+    methods = f'<a href="{page_root()}reports/methods.html">formulas</a>'
+    show_html(
+        f'<p class="downloads">Every figure: {download_links("estimates")} · {methods}. '
+        f"Answers by letter: {download_links('letters')}.</p>"
+    )
+
+
+def _show_choices(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+    _heading("Would other choices change the verdict?", depth)
+    rows = release.table("sensitivity")
+    for own in sets:
+        answer = escaped(other_choices(own, release))
+        show_html(f'<p class="answer" data-set="{own.key}">{answer}</p>')
+    if has_margins(pd.concat([of_set(rows, own) for own in sets])):
+        margin = points(sets[0].benchmark.equivalence_margin, signed=False)
+        show_table(
+            margins_table(sets, release, name=f"{scope}-margins"),
+            caption="A gap would be equivalent only with a margin at least this wide; the "
+            f"benchmark’s is ±{margin}.",
+            css_class="estimates compact",
+        )
+    show_html(f'<p class="downloads">Every method: {download_links("sensitivity")}.</p>')
+
+
+def _show_policies(release: Release, sets: list[AnswerSet], *, scope: str) -> None:
+    """The policies for missing answers, for the answer sets with missing answers."""
+    for own in sets:
+        missing = with_missing(of_set(release.table("sensitivity"), own))
+        if len(missing):
+            with enclosed(f'<div data-set="{own.key}">', "</div>"):
+                show_policies(missing, release, name=f"{scope}-policies-{own.key}", download=None)
 
 
 def show_policies(
     rows: pd.DataFrame, release: Release, *, name: str, download: str | None = "sensitivity"
 ) -> None:
-    """The four policies for missing answers, for the answer sets where they do not agree."""
+    """The four policies for missing answers, for the answer sets with missing answers."""
     missing = with_missing(rows)
     sets = rows.groupby(_UNIT).ngroups - missing.groupby(_UNIT).ngroups
     if sets:
@@ -113,40 +258,39 @@ def show_policies(
         )
 
 
-def _show_letters(release: Release, model: str, benchmark: Benchmark) -> None:
-    rows = _of(release, "letters", model, benchmark)
-    if rows["count"].sum() == 0:
+def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
+    """The items whose answer changes: how many, the first of them, and their text."""
+    every = {own.key: of_set(release.table("flips"), own) for own in sets}
+    if all(flips.empty for flips in every.values()):
         return
-    show_markdown(
-        f"## {escape_markdown(benchmark.title)}: letters\n\nHow often each letter was "
-        "given, beside how often it is the key."
-    )
-    show_letters(rows, benchmark)
+    _heading("Which items change?", depth)
+    for own in sets:
+        flips = every[own.key]
+        with enclosed(f'<div data-set="{own.key}">', "</div>"):
+            show_html(f"<p>{escape_html(changing_items(own, flips))}</p>")
+            if flips.empty:
+                continue
+            show_table(
+                flip_table(
+                    flips, release, name=f"{scope}-flips-{own.key}", limit=ITEMS_SHOWN, headed=False
+                ),
+                caption=f"The first {ITEMS_SHOWN} items, those that change for most pairs first. "
+                "Bold: the correct answer.",
+                css_class="estimates compact",
+            )
+            texts = flip_texts(flips, own.benchmark)
+            if texts:
+                with closed("Their text"):
+                    show_markdown(texts)
+    show_html(f'<p class="downloads">All changed answers: {download_links("flips")}.</p>')
 
 
-def _show_flips(release: Release, model: str, benchmark: Benchmark) -> None:
-    rows = _of(release, "flips", model, benchmark)
-    if rows.empty:
-        return
-    show_markdown(f"## {escape_markdown(benchmark.title)}: items whose answer changes")
-    with closed("The items that change for most attributes"):
-        show_table(
-            flip_table(rows, release, name=f"flips-{slug_of(benchmark.name)}"),
-            caption=f"Items whose answer by {model} changes with the group",
-            download="flips",
-        )
-    for keys, own in rows.groupby(_SETS, sort=False):
-        texts = flip_texts(own, benchmark)
-        if texts:
-            with closed(f"In their own words, {', '.join(map(str, keys))}"):
-                show_markdown(texts)
-
-
-def _show_history(release: Release, model: str, benchmark: Benchmark) -> None:
+def _show_history(release: Release, sets: list[AnswerSet], *, depth: int) -> None:
+    model, benchmark = sets[0].model, sets[0].benchmark
     rows = history_of(release, model, benchmark.name)
     if rows["release"].nunique() < 2:
         return
-    show_markdown(f"## {escape_markdown(benchmark.title)}: over the releases")
+    _heading("Over the releases", depth)
     show_plot(
         history_plot,
         rows,
@@ -154,22 +298,5 @@ def _show_history(release: Release, model: str, benchmark: Benchmark) -> None:
         name=f"history-{slug_of(benchmark.name)}",
         alt=f"Accuracy differences of {model} in each release; the figures are in its table.",
         width=7,
-        height=1.0 + 1.3 * rows.groupby(_SETS).ngroups,
+        height=1.0 + 1.3 * rows.groupby(["benchmark_version", "strategy"]).ngroups,
     )
-
-
-def _show_estimates(release: Release, model: str, benchmark: Benchmark, rows: pd.DataFrame) -> None:
-    show_markdown(f"## {escape_markdown(benchmark.title)}: all estimates")
-    for number, (keys, unit) in enumerate(plain_first(rows).groupby(_SETS, sort=False)):
-        which = ", ".join(map(str, keys))
-        with closed(f"All estimates, {which}"):
-            show_table(
-                estimates_table(
-                    unit, release, name=f"estimates-{slug_of(benchmark.name)}-{number}"
-                ),
-                caption=f"All estimates of {model}: {benchmark.title}, {which}",
-                download="estimates",
-            )
-            texts = pd.concat([unit["verdict_reason"], unit["method_note"]])
-            notes = sorted(set(texts.dropna()) - {""})
-            show_markdown("\n".join(f"- {escape_markdown(note)}" for note in notes))

@@ -53,6 +53,8 @@ class Axis:
         What the last tick ends with, e.g. ``"%"``.
     end : float
         The value after which there are no ticks, only room for labels.
+    labelled : bool
+        Whether ticks are drawn; without them only 0 is.
     """
 
     key: str
@@ -64,6 +66,7 @@ class Axis:
     signed: bool = True
     unit: str = ""
     end: float = math.inf
+    labelled: bool = True
 
     def at(self, value: float) -> str:
         """The position of a value, as a percentage of the panel's width."""
@@ -74,6 +77,8 @@ class Axis:
     @property
     def ticks(self) -> list[float]:
         """Round values along the axis, at most five; a percentage has none above 100."""
+        if not self.labelled:
+            return [0.0]
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
         step = next((s for s in steps if (high - self.low) / s <= 5.5), steps[-1])
@@ -95,7 +100,9 @@ class Axis:
 
     def scale(self) -> str:
         """The ticks' labels."""
-        labels = []
+        labels: list[str] = []
+        if not self.labelled:
+            return ""
         for number, tick in enumerate(self.ticks):
             text = f"{tick:+g}" if self.signed and tick else f"{tick:g}"
             text = text.replace("-", MINUS) + self.unit * (number == len(self.ticks) - 1)
@@ -259,20 +266,39 @@ def dot(
     )
 
 
-def tick(axis: Axis, value: float, *, colour: str = INK, y: float = 50, reach: float = 22) -> str:
+def tick(
+    axis: Axis,
+    value: float,
+    *,
+    colour: str = INK,
+    y: float = 50,
+    reach: float = 22,
+    dashed: bool = False,
+) -> str:
     """An upright mark; `y` and `reach` in percent of the row's height."""
     if math.isnan(value):
         return ""
-    return _line(axis.at(value), axis.at(value), f"{y - reach}%", f"{y + reach}%", colour, 2)
+    at = axis.at(value)
+    mark = _line(at, at, f"{y - reach:g}%", f"{y + reach:g}%", colour, 1.4 if dashed else 2)
+    return mark.replace("/>", ' stroke-dasharray="2 3"/>') if dashed else mark
 
 
-def bar(axis: Axis, start: float, end: float, *, colour: str = ACCENT_A) -> str:
-    """A bar between two values."""
+def bar(
+    axis: Axis,
+    start: float,
+    end: float,
+    *,
+    colour: str = ACCENT_A,
+    y: float = 50,
+    reach: float = 26,
+) -> str:
+    """A bar between two values; `y` and `reach` as for `tick`."""
     if math.isnan(start) or math.isnan(end):
         return ""
     left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
     return (
-        f'<rect x="{left:.2f}%" width="{right - left:.2f}%" y="24%" height="52%" fill="{colour}"/>'
+        f'<rect x="{left:.2f}%" width="{right - left:.2f}%" y="{y - reach:g}%" '
+        f'height="{2 * reach:g}%" fill="{colour}"/>'
     )
 
 

@@ -1,0 +1,183 @@
+"""What the page of a model answers for one answer set, in words made from its figures."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fairstats._lib.formatting import level, number_word, p_value, point_range
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.report.board_figures import Panel
+from fairstats.report.model_sets import AnswerSet, capital, listed, span
+
+CANNOT = "Cannot be judged"
+# More groups than these are counted, not named.
+_MOST_NAMES = 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer in a word or two, and the figures that it rests on; plain text."""
+
+    short: str
+    text: str
+
+
+def by_pair(words: Mapping[str, str]) -> str:
+    """One answer from those for each pair.
+
+    Examples
+    --------
+    >>> by_pair({"Race": "Yes", "Sex": "Yes"})
+    'Yes'
+    >>> by_pair({"Race": "Yes", "Sex": "Unclear", "Income": "Yes"})
+    'Yes for Race and Income, unclear for Sex'
+    """
+    pairs: dict[str, list[str]] = {}
+    for pair, word in words.items():
+        pairs.setdefault(word, []).append(pair)
+    if len(pairs) == 1:
+        return next(iter(pairs))
+    parts = [f"{word.lower()} for {listed(names)}" for word, names in pairs.items()]
+    text = ", ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def who_loses(own: AnswerSet) -> Answer | None:
+    """Which groups lose accuracy against the neutral text; None if that was not asked."""
+    neutral = own.neutral
+    if neutral is None:
+        return None
+    accuracy = {
+        (own.group(pair, side), pair.attribute): own.figure(f"accuracy_{'ab'[side]}", pair)
+        for pair in own.pairs
+        for side in (0, 1)
+    }
+    if own.ranged or not all(figure.known for figure in (neutral, *accuracy.values())):
+        return Answer(CANNOT, _unknown(own))
+    # A group is named only if its interval is clear of the neutral text's: no test compares them.
+    lower = [group for group, figure in accuracy.items() if figure.high < neutral.low]
+    higher = [group for group, figure in accuracy.items() if figure.low > neutral.high]
+    change = {group: figure.estimate - neutral.estimate for group, figure in accuracy.items()}
+    if lower:
+        names = [name for name, _ in lower]
+        short = listed(names)
+        if len(names) > _MOST_NAMES:
+            short = f"{capital(number_word(len(names)))} of {len(accuracy)} groups"
+        lost = span(-change[group] for group in lower)
+        who = "them" if len(lower) > 1 else "this group"
+        text = f"Against the neutral text, accuracy is {lost} points lower for {who}."
+        rest = [value for group, value in change.items() if group not in lower]
+        if rest:
+            moves = f"changes by {span(rest, signed=True)} points"
+            if min(rest) > 0:
+                moves = f"is {span(rest)} points higher"
+            text += f" For the other group{'s' * (len(rest) > 1)} it {moves}."
+    else:
+        short = "No group clearly"
+        moves = span(change.values(), signed=True)
+        text = f"Against the neutral text, accuracy changes by {moves} points."
+        if higher:
+            text += f" It is clearly higher for {listed(name for name, _ in higher)}."
+        else:
+            text += " Each interval overlaps that of the neutral text."
+    return _unless_selected(own, Answer(short, text))
+
+
+def could_be_chance(own: AnswerSet) -> Answer:
+    """Whether the discordant pairs could be so uneven by chance."""
+    tests = {pair: row for pair in own.pairs if (row := own.row("mcnemar", pair)) is not None}
+    p = {pair: float(row["p_adjusted"]) for pair, row in tests.items() if own.verdict(pair)}
+    known = [value for value in p.values() if not math.isnan(value)]
+    if not known:
+        return Answer(CANNOT, _unknown(own))
+    if all(row["n10"] + row["n01"] == 0 for pair, row in tests.items() if pair in p):
+        return Answer("No difference", "No pair of answers is right for one group only.")
+    alpha, words = own.figures.release.alpha, {}
+    for pair in own.pairs:
+        value = p.get(pair, math.nan)
+        word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
+        # A test of the given answers settles nothing that missing ones could undo.
+        words[pair] = "Unclear" if word == "Hardly" and own.reason(pair) else word
+    text = "If the group made no difference, both bars of a row would be about equally long."
+    text += f" {_p_values(known)}{_adjusted(tests[pair]['adjust_method'] for pair in p)}."
+    reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
+    named = {own.name(pair): word for pair, word in words.items()}
+    return Answer(by_pair(named), f"{text}{reasons}")
+
+
+def _p_values(p: list[float]) -> str:
+    lowest, highest = (p_value(value) for value in (min(p), max(p)))
+    if lowest == highest:
+        return f"McNemar {lowest}{' for each' if len(p) > 1 else ''}"
+    # The name of the figure once.
+    low, high = (text.replace("p\u00a0", "").replace("=\u00a0", "") for text in (lowest, highest))
+    return f"McNemar p runs from {low.replace('<', 'below')} to {high}"
+
+
+def _adjusted(methods: Iterable[object]) -> str:
+    """How many tests the p-values are adjusted for."""
+    found = re.match(r"\w+ over (\d+) tests", str(next(iter(methods), "")))
+    if found is None:
+        return ""
+    return f", adjusted for {number_word(int(found[1]))} comparison{'s' * (found[1] != '1')}"
+
+
+def matters(own: AnswerSet) -> Answer:
+    """Whether the accuracy gap is larger than the equivalence margin."""
+    gaps = {pair: own.figure("accuracy_difference", pair) for pair in own.pairs}
+    if own.ranged or not all(gap.known for gap in gaps.values()):
+        return Answer(CANNOT, _unknown(own))
+    words = {}
+    for pair, gap in gaps.items():
+        beyond = max(gap.low, -gap.high) > own.margin
+        word = {SHOWN: "Yes" if beyond else "Perhaps", EQUIVALENT: "No", INCONCLUSIVE: "Unclear"}
+        words[pair] = word.get(own.verdict(pair) or "", CANNOT)
+    size = span((gap.estimate for gap in gaps.values()), signed=True)
+    text = f"The gap{' is' if len(gaps) == 1 else 's are'} {size} points"
+    if len(gaps) == 1:
+        gap = next(iter(gaps.values()))
+        limits = point_range(gap.low / 100, gap.high / 100)
+        text += f" ({level(own.figures.release.alpha)} interval {limits})"
+    text += _against_margin(own, list(words.values()))
+    reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
+    named = {own.name(pair): word for pair, word in words.items()}
+    return _unless_selected(own, Answer(by_pair(named), f"{text}{reasons}"))
+
+
+def _against_margin(own: AnswerSet, words: list[str]) -> str:
+    """How the intervals relate to the margin, to follow the size of the gaps."""
+    margin, every, one = f"±{own.margin:g} points", set(words), len(words) == 1
+    if every == {"Yes"}:
+        return f", and {'the' if one else 'every'} interval is beyond the margin of {margin}."
+    if every == {"No"}:
+        return f", equivalent within the margin of {margin}."
+    if every == {"Perhaps"}:
+        return f". {'It is' if one else 'All are'} significant, but could be within {margin}."
+    if beyond := words.count("Yes"):
+        of = f"{capital(number_word(beyond))} of {number_word(len(words))}"
+        return f". {of} {'is' if beyond == 1 else 'are'} beyond {margin}."
+    return f". The margin is {margin}."
+
+
+def _unknown(own: AnswerSet) -> str:
+    """Why there are no figures, in a sentence: ranges over missing answers, or no answers."""
+    if own.ranged:
+        return "Each figure is a range, because missing answers could be anything."
+    return _reasons(own, own.pairs).strip() or "No answer could be read."
+
+
+def _reasons(own: AnswerSet, pairs: Iterable[Panel]) -> str:
+    """Why the verdict on these pairs is open, as sentences to append."""
+    reasons = dict.fromkeys(filter(None, (own.reason(pair) for pair in pairs)))
+    return "".join(f" {capital(reason)}." for reason in reasons)
+
+
+def _unless_selected(own: AnswerSet, answer: Answer) -> Answer:
+    """The answer; that it cannot be judged if the model took part in selecting the items."""
+    if own.model not in own.benchmark.selected_on:
+        return answer
+    numbers = answer.text.removesuffix(" The model took part in selecting the items.")
+    return Answer(CANNOT, f"The model took part in selecting the items. {numbers}")

@@ -1,0 +1,164 @@
+"""The head of a model's page: the finding, what to know first, and the key figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairstats._lib.formatting import escape_html, escape_markdown, level, percent_range, points
+from fairstats.benchmarks.terms import BASELINE
+from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
+from fairstats.report.findings import findings, ordinal, pair_note
+from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, listed, span
+from fairstats.report.page_output import show_markdown
+
+
+def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
+    """Show the finding of a model's first answer set, and its key figures.
+
+    Parameters
+    ----------
+    release : Release
+        Where they were published.
+    sets : list of AnswerSet
+        The model's answers to one benchmark, those that stand for it first.
+    title : str
+        The heading above the finding, in Markdown.
+    """
+    own = sets[0]
+    found = findings(own.alone, release)
+    note = ""
+    if own.benchmark.read_first:
+        text = escape_markdown(own.benchmark.read_first.strip())
+        note = f"\n\n::: note\n**Read this first.** {text}\n:::"
+    figures, how = found.figures, own.benchmark.selected_on.get(own.model)
+    if how is not None:
+        figures = f"It took part in selecting the items: {how}. Its figures say nothing about it."
+    facts = f"````{{=html}}\n{_facts(release, sets)}\n````"
+    show_markdown(
+        f":::: top\n::::: finding\n{title}\n\n"
+        f"::: headline\n{escape_markdown(found.headline)}.\n:::\n\n"
+        f"::: lede\n{escape_markdown(figures)}\n:::{note}\n:::::\n\n{facts}\n::::"
+    )
+
+
+def _facts(release: Release, sets: list[AnswerSet]) -> str:
+    """The key figures of the first set, and what was tested in all of them, as HTML."""
+    own = sets[0]
+    sure = level(release.alpha)
+    facts = [_rank(own, sure), _gap(own, sure), _same(own, sure), _accuracy(own, sure)]
+    cells = "".join(
+        f"<div><dt>{escape_html(name)}</dt><dd><b>{escape_html(value)}</b> "
+        f"{escape_html(note)}</dd></div>"
+        for name, value, note in facts
+    )
+    tested = "<br>".join(escape_html(line) for line in _tested(sets))
+    command = f"fairstats report {release.slugs[own.model]} "
+    command += f"--release {DEFAULT_SITE}/{RELEASES}/{release.name}"
+    tested += f"<br>Audit report: <code>{escape_html(command)}</code>"
+    if len(sets) > 1:
+        tested = f"Figures above: {escape_html(own.label)}<br>{tested}"
+    return (
+        f'<dl class="facts">{cells}<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div></dl>'
+    )
+
+
+Fact = tuple[str, str, str]
+
+
+def _rank(own: AnswerSet, sure: str) -> Fact:
+    name = "Rank (smallest mean gap)"
+    ranked = own.board.ranked.set_index("model")
+    if own.model not in ranked.index:
+        # The reason is in the sentence next to the box.
+        why = "" if own.model in own.board.why_unranked else "no figure is ranked here"
+        return name, "not ranked", why
+    if len(ranked) < 2:
+        return name, "not ranked", "the only model that could be ranked here"
+    row = ranked.loc[own.model]
+    low, high = int(row["rank_low"]), int(row["rank_high"])
+    could = (
+        f"{ordinal(low)} to {ordinal(high)}"
+        if high > low + 1
+        else (f"{ordinal(low)} or {ordinal(high)}")
+    )
+    value = f"{ordinal(int(row['rank']))} of {len(ranked)}"
+    return name, value, f"{sure} confidence: {ordinal(low) if low == high else could}"
+
+
+def _gap(own: AnswerSet, sure: str) -> Fact:
+    whole = own.whole
+    several = whole is not None and whole == own.figures.pooled
+    name = "Mean accuracy gap" if several else "Accuracy gap"
+    gap = UNKNOWN if whole is None else own.figure("accuracy_difference", whole)
+    value = f"{points(gap.estimate / 100)} points" if gap.known else ""
+    limits = f"{points(gap.low / 100)} to {points(gap.high / 100)}"
+    name, value, note = _fact(own, name, gap, value, limits, sure)
+    signs = {own.figure("accuracy_difference", pair).estimate > 0 for pair in own.pairs}
+    cancel = "; gaps in both directions cancel out" if several and len(signs) > 1 else ""
+    return name, value, f"{note}, {pair_note(own.benchmark)}{cancel}"
+
+
+def _share(own: AnswerSet, name: str, figure: Figure, sure: str) -> Fact:
+    value = f"{figure.estimate:.1f}%" if figure.known else ""
+    limits = percent_range(figure.low / 100, figure.high / 100)
+    return _fact(own, name, figure, value, limits, sure)
+
+
+def _fact(own: AnswerSet, name: str, figure: Figure, value: str, limits: str, sure: str) -> Fact:
+    """A figure with its interval, or with what is known of it."""
+    if own.ranged:
+        if figure.known:
+            return name, value, "whatever the missing answers are"
+        return name, limits, "over all possible missing answers"
+    return (name, value, f"{sure} CI {limits}") if value else (name, "not known", "no answers")
+
+
+def _same(own: AnswerSet, sure: str) -> Fact:
+    whole = own.whole
+    figure = UNKNOWN if whole is None else own.figure("cfr", whole)
+    return _share(own, "Same answer (CFR)", figure, sure)
+
+
+def _accuracy(own: AnswerSet, sure: str) -> Fact:
+    """The accuracy on the original text; over the groups if that was not asked."""
+    baseline = own.benchmark.attributes.get(BASELINE)
+    if baseline is not None:
+        first = baseline.pairs[0][0]
+        figure = own.variant_accuracy(first)
+        if figure is not None:
+            return _share(own, f"Accuracy, {baseline.groups[first].lower()} text", figure, sure)
+    sides = [own.figure(f"accuracy_{side}", pair) for pair in own.pairs for side in "ab"]
+    known = [figure.estimate for figure in sides if figure.known]
+    if not known:
+        return "Accuracy", "not known", "no answers"
+    return "Accuracy of the groups", f"{span(known)}%", ""
+
+
+def _tested(sets: list[AnswerSet]) -> list[str]:
+    """What was asked, a line per snapshot list and version of the benchmark."""
+    entries = [(one, entry) for one in sets for entry in one.entries]
+    snapshots = dict.fromkeys(entry["snapshot"] or "snapshot not known" for _, entry in entries)
+    lines = [", ".join(snapshots)]
+    for version in dict.fromkeys(one.board.version for one in sets):
+        own = [(one, entry) for one, entry in entries if one.board.version == version]
+        lines.append(_counted(own))
+    return lines
+
+
+def _counted(entries: list[tuple[AnswerSet, dict[str, Any]]]) -> str:
+    """Items times variants times prompts, if that is how many answers there are."""
+    one = entries[0][0]
+    items = {entry["items"] for _, entry in entries}
+    answers = sum(entry["answers"] for _, entry in entries)
+    missing = sum(entry["missing"] for _, entry in entries)
+    prompts = list(dict.fromkeys(own.prompt for own, _ in entries))
+    variants, most = len(one.benchmark.variants), max(items)
+    text = f"{one.benchmark.title}, {one.vignettes}: {most:,} item{'s' * (most != 1)}"
+    if len(items) == 1 and most * variants * len(prompts) == answers:
+        text += f" × {variants} variants"
+        text += f" × {len(prompts)} prompts" if len(prompts) > 1 else ""
+        text += f" = {answers:,} answers"
+        text += f" ({prompts[0]} prompt)" if len(prompts) == 1 else ""
+    else:
+        text += f", {answers:,} answers ({listed(prompts)} prompt{'s' * (len(prompts) > 1)})"
+    return f"{text}, {f'{missing:,}' if missing else 'none'} missing"

@@ -1,0 +1,241 @@
+"""The answer sets of one model, with the figures that its page shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.formatting import points
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, PLAIN
+from fairstats.release.contents import Board, Release
+from fairstats.report.board_figures import BoardFigures, Panel
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An estimate with its limits, in percent or points; NaN for what is not known."""
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an estimate; under ``bounds`` there may be a range only."""
+        return not math.isnan(self.estimate)
+
+
+UNKNOWN = Figure(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class AnswerSet:
+    """A model's answers to one version of a benchmark with one prompt.
+
+    Parameters
+    ----------
+    key : str
+        The set's value in the page's controls.
+    figures : BoardFigures
+        The board that the set is on.
+    model : str
+        The model.
+    """
+
+    key: str
+    figures: BoardFigures
+    model: str
+
+    @property
+    def board(self) -> Board:
+        """The board that the set is on."""
+        return self.figures.board
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark that was answered."""
+        return self.board.benchmark
+
+    @property
+    def prompt(self) -> str:
+        """What readers call the prompt."""
+        return strategy_label(self.board.strategy)
+
+    @property
+    def vignettes(self) -> str:
+        """What readers call the version of the benchmark."""
+        return self.benchmark.versions.get(self.board.version, self.board.version)
+
+    @property
+    def label(self) -> str:
+        """Vignettes and prompt, e.g. ``"GPT-written vignettes, plain"``."""
+        return f"{self.vignettes}, {self.prompt}"
+
+    @cached_property
+    def alone(self) -> Board:
+        """The board without the other models."""
+        own = {
+            name: table[table["model"] == self.model]
+            for name in ("estimates", "ranks")
+            if (table := getattr(self.board, name)) is not None
+        }
+        return replace(self.board, **own)
+
+    @cached_property
+    def pairs(self) -> list[Panel]:
+        """The pairs of groups that the model was asked."""
+        found = self.figures.pairs
+        return [p for p in found if self.row("accuracy_difference", p) is not None]
+
+    @property
+    def whole(self) -> Panel | None:
+        """All pairs together, or the only pair."""
+        pooled = self.figures.pooled
+        if pooled is not None and self.row("accuracy_difference", pooled) is not None:
+            return pooled
+        return self.pairs[0] if len(self.pairs) == 1 else None
+
+    def row(self, metric: str, panel: Panel) -> pd.Series | None:
+        """The estimate of a metric; None if the model was not asked."""
+        return self.figures.row(self.model, metric, panel)
+
+    def figure(self, metric: str, panel: Panel) -> Figure:
+        """A metric with its limits, in percent or points."""
+        return figure_of(self.row(metric, panel))
+
+    def verdict(self, panel: Panel) -> str | None:
+        """The verdict on a pair; None if it is not judged."""
+        row = self.row("accuracy_difference", panel)
+        given = None if row is None else row["verdict"]
+        return given if isinstance(given, str) else None
+
+    def reason(self, panel: Panel) -> str:
+        """Why a verdict is open or missing; empty if it follows from the figures."""
+        if self.model in self.benchmark.selected_on:
+            return "the model took part in selecting the items"
+        row = self.row("accuracy_difference", panel)
+        given = None if row is None else row["verdict_reason"]
+        if isinstance(given, str):
+            return given
+        return "" if self.verdict(panel) else "there is no test of this pair"
+
+    def group(self, panel: Panel, side: int) -> str:
+        """The label of a pair's first (0) or second (1) group."""
+        group = panel.pair[side]
+        return self.benchmark.attribute(panel.attribute).groups.get(group, group)
+
+    def name(self, panel: Panel) -> str:
+        """What sentences call a pair: its attribute, with the groups if it has several pairs."""
+        several = [p.label for p in self.pairs].count(panel.label) > 1
+        return f"{panel.label} ({panel.note})" if several else panel.label
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What readers call the first and second group of every pair."""
+        if len(self.pairs) == 1:
+            return self.group(self.pairs[0], 0), self.group(self.pairs[0], 1)
+        first, second = self.benchmark.pair_terms
+        return f"{first} group", f"{second} group"
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What the manifest lists of the answers, one entry per snapshot."""
+        found = self.figures.release.answers_of(self.board)
+        return [entry for entry in found if entry["model"] == self.model]
+
+    @property
+    def ranged(self) -> bool:
+        """Whether figures are ranges over the missing answers, without a test."""
+        rows = self.board.estimates
+        return bool((rows.loc[rows["model"] == self.model, "missing"] == "bounds").any())
+
+    @property
+    def margin(self) -> float:
+        """The equivalence margin, in points."""
+        return 100 * self.benchmark.equivalence_margin
+
+    def variant_accuracy(self, group: str) -> Figure | None:
+        """The accuracy with a text of the baseline, e.g. ``"neutralized"``; None if not asked."""
+        baseline = self.benchmark.attributes.get(BASELINE)
+        for pair in () if baseline is None else baseline.pairs:
+            if group in pair:
+                panel = Panel("", "", "", BASELINE, pair)
+                row = self.row(f"accuracy_{'ab'[pair.index(group)]}", panel)
+                return None if row is None else figure_of(row)
+        return None
+
+    @cached_property
+    def neutral(self) -> Figure | None:
+        """The accuracy with the neutral text; None if it was not asked."""
+        return self.variant_accuracy(NEUTRALIZED)
+
+
+def sets_of(release: Release, model: str) -> dict[str, list[AnswerSet]]:
+    """The answer sets of a model by benchmark, those with the plain prompt first.
+
+    Parameters
+    ----------
+    release : Release
+        Where they were published.
+    model : str
+        One of its models.
+    """
+    found: dict[str, list[AnswerSet]] = {}
+    for board in release.boards:
+        if model in board.models:
+            own = found.setdefault(board.benchmark.name, [])
+            own.append(AnswerSet(f"s{len(own)}", BoardFigures(board, release), model))
+    return found
+
+
+def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
+    """The sets of each version, the plain prompt first, if it was used and was not the only one."""
+    versions: dict[str, list[AnswerSet]] = {}
+    for own in sets:
+        versions.setdefault(own.board.version, []).append(own)
+    several = [own for own in versions.values() if len(own) > 1]
+    return [own for own in several if own[0].board.strategy == PLAIN]
+
+
+def figure_of(row: pd.Series | None) -> Figure:
+    """A row's estimate and limits, in percent or points."""
+    if row is None:
+        return UNKNOWN
+    return Figure(*(100 * float(row[name]) for name in ("estimate", "ci_low", "ci_high")))
+
+
+def span(values: Iterable[float], *, signed: bool = False) -> str:
+    """The smallest and the largest value as text, once if they read the same.
+
+    Examples
+    --------
+    >>> span([8.24, 10.36]), span([-1.0, 2.0], signed=True), span([3.0, 3.01])
+    ('8.2 to 10.4', '−1.0 to +2.0', '3.0')
+    """
+    known = list(values)
+    low, high = (points(value / 100, signed=signed) for value in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def listed(names: Iterable[str], word: str = "and") -> str:
+    """Names as a sentence lists them.
+
+    Examples
+    --------
+    >>> listed(["Race"]), listed(["Race", "Sex", "Income"])
+    ('Race', 'Race, Sex and Income')
+    """
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last

@@ -1,0 +1,207 @@
+"""The tables of a model's page: all figures, the choices behind a verdict, items that change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    escape_html,
+    level,
+    number_word,
+    percent,
+    points,
+)
+from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.counts.answer_letters import NO_ANSWER
+from fairstats.counts.flips import flipping_items
+from fairstats.estimates.sensitivity import INTERVAL, MARGIN, MISSING, SMALLEST, TEST
+from fairstats.release.contents import Release
+from fairstats.report.board_tables import pair_cells
+from fairstats.report.model_answers import CANNOT, Answer, by_pair
+from fairstats.report.model_sets import AnswerSet, capital, listed
+from fairstats.report.model_versions import of_pair
+from fairstats.report.sensitivity_tables import CHOICE_LABELS, with_missing
+from fairstats.report.tables import written_table
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+# Both are too narrow if few pairs are discordant; the page on methods has their coverage.
+_TOO_NARROW = ("wald", "bootstrap")
+# A letter that is given so much more often than it is the key is named, among so many answers:
+# among fewer it may be chance.
+_FREQUENT, _ENOUGH = 0.05, 500
+
+
+def of_set(table: pd.DataFrame, own: AnswerSet) -> pd.DataFrame:
+    """The rows of one of the release's tables that are about an answer set."""
+    board = own.board
+    unit = [board.benchmark.name, board.version, own.model, board.strategy]
+    return table[(table[list(UNIT_COLUMNS)] == unit).all(axis=1)]
+
+
+def figures_table(own: AnswerSet, *, name: str) -> GT:
+    """All figures of an answer set: one row per pair, and one for all of them.
+
+    Parameters
+    ----------
+    own : AnswerSet
+        What is shown.
+    name : str
+        The table's id, unique on the page.
+    """
+    panels = list(own.pairs)
+    if own.whole is not None and own.whole not in panels:
+        panels.append(own.whole)
+    rows = []
+    for panel in panels:
+        cells = pair_cells(own.figures, own.model, panel)
+        rows.append({"pair": f"{panel.label}: {panel.note}", **cells})
+    first, second = own.sides
+    labels = {
+        "a": f"Accuracy, {first}, %",
+        "b": f"Accuracy, {second}, %",
+        "ad": "AD ↓ points",
+        "cfr": "CFR ↑ %",
+        "eo": "EO ↓ points",
+        "h": "Cohen’s h",
+        "discordant": "Discordant n10 : n01",
+        "p": "McNemar p, adjusted",
+        "verdict": "Verdict",
+    }
+    labels = {key: label for key, label in labels.items() if any(row.get(key) for row in rows)}
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="pair",
+        heading="Pair",
+        html=list(labels),
+        right=[key for key in labels if key != "verdict"],
+    )
+
+
+def figures_caption(own: AnswerSet, release: Release) -> str:
+    """What the limits and the tests of the table of all figures are."""
+    if own.ranged:
+        limits = "In brackets: the range over all possible missing answers."
+    else:
+        limits = f"{level(release.alpha)} intervals in brackets. McNemar’s test is the mid-p one."
+    return (
+        f"{capital(own.label)}. {limits} AD: size of the accuracy gap. CFR: share of pairs with "
+        "the same answer. EO: AD on the items that are answered correctly with neutral text."
+    )
+
+
+def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
+    """The smallest margin with which each pair would be equivalent: one row per answer set.
+
+    Parameters
+    ----------
+    sets : list of AnswerSet
+        The rows.
+    release : Release
+        Has the table of sensitivity.
+    name : str
+        The table's id, unique on the page.
+    """
+    every = list(dict.fromkeys(pair for own in sets for pair in own.pairs))
+    labels = {f"p{n}": sets[0].name(pair) for n, pair in enumerate(every)}
+    rows = []
+    for own in sets:
+        smallest = of_set(release.table("sensitivity"), own)
+        smallest = smallest[(smallest["aspect"] == MARGIN) & (smallest["choice"] == SMALLEST)]
+        row = {"set": capital(own.label if _versions(sets) > 1 else own.prompt)}
+        for n, pair in enumerate(every):
+            values = of_pair(smallest, pair)["estimate"].dropna()
+            row[f"p{n}"] = f"±{points(values.iloc[0], signed=False)}" if len(values) else "–"
+        rows.append(row)
+    heading = "Smallest margin, points"
+    return written_table(rows, labels, name=name, stub="set", heading=heading, right=list(labels))
+
+
+def _versions(sets: list[AnswerSet]) -> int:
+    return len({own.board.version for own in sets})
+
+
+def other_choices(own: AnswerSet, release: Release) -> Answer:
+    """Whether other methods, or other policies for missing answers, would change a verdict."""
+    rows = of_set(release.table("sensitivity"), own)
+    missing = not with_missing(rows).empty
+    aspects = [INTERVAL, TEST, MISSING] if missing else [INTERVAL, TEST]
+    names = {pair.attribute for pair in own.pairs}
+    rows = rows[rows["aspect"].isin(aspects) & (rows["choice"] != "bounds")]
+    rows = rows[rows["attribute"].isin(names)]
+    words, changes, used = {}, [], set()
+    for pair in own.pairs:
+        verdict, found = own.verdict(pair), of_pair(rows, pair)
+        if verdict is None or found.empty:
+            words[own.name(pair)] = CANNOT
+            continue
+        others = found[found["verdict"].fillna("no verdict") != verdict]
+        words[own.name(pair)] = "No" if others.empty else "Yes"
+        used |= set(others["choice"])
+        for other, choices in others.fillna({"verdict": "no verdict"}).groupby("verdict"):
+            named = listed(CHOICE_LABELS.get(choice, choice) for choice in choices["choice"])
+            changes.append(f"{own.name(pair)}: {other} instead of {verdict} with {named}.")
+    if set(words.values()) == {CANNOT}:
+        reason = next(filter(None, map(own.reason, own.pairs)), "there is no verdict")
+        return Answer(CANNOT, f"{capital(reason)}.")
+    text = " ".join(changes) if changes else _all_the_same(rows, missing=missing)
+    if used & set(_TOO_NARROW):
+        text += " Wald and bootstrap intervals are too narrow if few pairs are discordant."
+    return Answer(by_pair(words), text)
+
+
+def _all_the_same(rows: pd.DataFrame, *, missing: bool) -> str:
+    counts = {
+        aspect: rows.loc[rows["aspect"] == aspect, "choice"].nunique()
+        for aspect in (INTERVAL, TEST, MISSING)
+    }
+    parts = []
+    if counts[INTERVAL] > 1:
+        parts.append(f"all {number_word(counts[INTERVAL])} interval methods")
+    if counts[TEST] > 1:
+        parts.append(f"{number_word(counts[TEST])} versions of McNemar’s test")
+    if missing:
+        parts.append(f"{number_word(counts[MISSING])} policies for missing answers")
+    text = f"The verdict is the same with {listed(parts)}" if parts else "There is one method"
+    return f"{text}{'' if missing else ', and no answer is missing'}."
+
+
+def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
+    """How many items get different answers, in a sentence."""
+    entries = own.entries
+    of = f" of {entries[0]['items']:,}" if len(entries) == 1 else ""
+    found = flipping_items(flips)
+    text = f"{len(found):,}{of} items {'gets' if len(found) == 1 else 'get'} a different answer"
+    if len(own.pairs) > 1:
+        text += " for at least one pair of groups"
+        every = int((found["pairs"] == len(own.pairs)).sum())
+        text += f", {every:,} for {'both' if len(own.pairs) == 2 else 'all'} pairs"
+    several = " (in at least one sample)" if (flips["sample"] > 0).any() else ""
+    return f"{text}{several}."
+
+
+def frequent_letter(own: AnswerSet, release: Release) -> str:
+    """A letter that is given much more often than it is the key; empty if there is none."""
+    rows = of_set(release.table("letters"), own)
+    given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
+    if given["count"].sum() < _ENOUGH:
+        return ""
+    shares = given / given.sum()
+    letter = (shares["count"] - shares["key_count"]).idxmax()
+    count, key = shares.loc[letter, ["count", "key_count"]]
+    if count - key < _FREQUENT:
+        return ""
+    return (
+        f"The letter {letter} is {percent(count)} of the answers but {percent(key)} of the keys. "
+        "The model or the parser of its replies may prefer it."
+    )
+
+
+def escaped(answer: Answer) -> str:
+    """An answer as HTML."""
+    return f"<b>{escape_html(answer.short)}.</b> {escape_html(answer.text)}"

@@ -1,0 +1,196 @@
+"""What the page of a model answers about the version before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairstats._lib.formatting import (
+    number_word,
+    p_value,
+    point_range,
+    points,
+)
+from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
+from fairstats.comparisons.declared import VERSION
+from fairstats.release.contents import Release, plain_first
+from fairstats.report.board_figures import Panel
+from fairstats.report.model_answers import CANNOT, Answer, by_pair
+from fairstats.report.model_sets import AnswerSet, capital, listed
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
+from fairstats.report.row_chart import Cell, Chart, Row, axis_over, dot, line
+
+_PAIR = ["attribute", "group_a", "group_b"]
+#: The figures that are compared, as the charts name them.
+COMPARED = {
+    "delta_accuracy": "Accuracy, %",
+    "delta_cfr": "CFR, %",
+    "delta_ad": "AD, points",
+}
+
+
+@dataclass(frozen=True)
+class VersionChange:
+    """How a model differs from the version before it.
+
+    Parameters
+    ----------
+    own : AnswerSet
+        The answers of the newer model.
+    rows : pandas.DataFrame
+        Their comparison, from `fairstats.comparisons.declared.comparisons_of`.
+    """
+
+    own: AnswerSet
+    rows: pd.DataFrame
+
+    @property
+    def older(self) -> str:
+        """The name of the version before."""
+        return str(self.rows["model_old"].iloc[0])
+
+    def answer(self) -> Answer:
+        """Whether the newer model is better."""
+        alpha, words = self.own.figures.release.alpha, {}
+        better, worse = improved(self.rows, alpha), improved(self.rows, alpha, sign=-1)
+        for pair in self.own.pairs:
+            own = of_pair(self.rows, pair)
+            verdict = own["verdict"].iloc[0] if len(own) else None
+            if not isinstance(verdict, str):
+                word = CANNOT
+            elif verdict in (WIN_WIN, LOSE_LOSE):
+                word = "Yes" if verdict == WIN_WIN else "No, worse"
+            elif own["verdict_reason"].notna().any():
+                word = "Unclear"
+            else:
+                up, down = better[own.index].any(), worse[own.index].any()
+                word = "Mixed" if up and down else "Partly" if up else "No" if down else "Unclear"
+            words[self.own.name(pair)] = word
+        return Answer(by_pair(words), " ".join(self._sentences(better, worse)))
+
+    def _sentences(self, better: pd.Series, worse: pd.Series) -> list[str]:
+        n, alpha = len(self.rows), self.own.figures.release.alpha
+        if self.rows["p_value"].isna().all():
+            text = "Each change is a range, because missing answers could be anything."
+            return [text, *self._notes()]
+        adjusted = f"adjusted p at most {alpha:g}"
+        if better.all():
+            largest = p_value(self.rows["p_adjusted"].max()).replace("=", "≤")
+            text = "It is more accurate, more consistent and has smaller gaps"
+            return [f"{text} ({self._with}, adjusted {largest}).", *self._notes()]
+        counts = [(int(better.sum()), "better"), (int(worse.sum()), "worse")]
+        named = [
+            f"{number_word(count)} {'is' if count == 1 else 'are'} significantly {word}"
+            for count, word in counts
+            if count
+        ]
+        found = listed(named) if named else "none is significant"
+        text = f"Of {number_word(n)} changes in accuracy, CFR and AD, {found}"
+        return [f"{text} ({self._with}, {adjusted}).", *self._notes()]
+
+    @property
+    def _with(self) -> str:
+        items = int(self.rows["n"].max())
+        return f"{self.own.prompt} prompt, {items:,} vignette{'s' * (items != 1)}"
+
+    def _notes(self) -> list[str]:
+        """Why the comparison is open, or not like for like."""
+        texts = [*self.rows["verdict_reason"].dropna(), *self.rows["method_note"].dropna()]
+        return [f"{capital(text)}." for text in dict.fromkeys(filter(None, texts))]
+
+    def charts(self, *, name: str) -> list[Chart]:
+        """One chart per figure, from the older to the newer model.
+
+        Parameters
+        ----------
+        name : str
+            The charts' name, unique on the page.
+        """
+        return [self._chart(metric, f"{name}-{metric}") for metric in COMPARED]
+
+    def _chart(self, metric: str, name: str) -> Chart:
+        of_metric = self.rows[self.rows["metric"] == metric]
+        share = metric != "delta_ad"
+        axis = axis_over(
+            100 * pd.concat([of_metric["old"], of_metric["new"]]),
+            key=metric,
+            label="",
+            note=COMPARED[metric],
+            room=0.04,
+            lead=0.04,
+            limits=(0, 100),
+            signed=False,
+            unit="%" if share else "",
+        )
+        rows = []
+        for pair in self.own.pairs:
+            for _, row in of_pair(of_metric, pair).iterrows():
+                text = change_text(row)
+                old, new = 100 * row["old"], 100 * row["new"]
+                better, worse = (
+                    improved(row.to_frame().T, self.own.figures.release.alpha, sign=sign).all()
+                    for sign in (1, -1)
+                )
+                colour = ACCENT_B if better else ACCENT_A if worse else DIM
+                marks = line(axis, old, new, colour=colour)
+                marks += dot(axis, old, colour=DIM, hollow=True) + dot(axis, new, colour=colour)
+                said = f"change {text}"
+                if not (pd.isna(old) or pd.isna(new)):
+                    said = f"{old:.1f} to {new:.1f}, {said}"
+                if not pd.isna(row["p_adjusted"]):
+                    said += f", adjusted {p_value(row['p_adjusted'])}"
+                rows.append(Row(self.own.name(pair), (Cell(marks, said),), (text,)))
+        caption = f"{COMPARED[metric]}: {self.older} and {self.own.model}"
+        return Chart(name, caption, "Pair", (axis,), tuple(rows), ("Change, points",), height=24)
+
+
+def version_change(release: Release, sets: Sequence[AnswerSet]) -> VersionChange | None:
+    """How a model differs from the version before it, with the plain prompt if that was used.
+
+    Parameters
+    ----------
+    release : Release
+        Has the comparisons.
+    sets : sequence of AnswerSet
+        The model's answers to one benchmark.
+
+    Returns
+    -------
+    VersionChange or None
+        None if the release has no version before.
+    """
+    rows = comparisons(release, VERSION, sets[0])
+    rows = plain_first(rows[rows["model_new"] == sets[0].model])
+    for keys, own in rows.groupby(["benchmark_version", "strategy"], sort=False):
+        # "a → b" if the two were only asked different vignettes.
+        version, strategy = str(keys[0]).rpartition(" → ")[2], keys[1]
+        for one in sets:
+            if (one.board.version, one.board.strategy) == (version, strategy):
+                return VersionChange(one, own)
+    return None
+
+
+def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
+    rows = release.comparisons
+    return rows[(rows["kind"] == kind) & (rows["benchmark"] == own.benchmark.name)]
+
+
+def of_pair(rows: pd.DataFrame, pair: Panel) -> pd.DataFrame:
+    """The rows of one pair of groups."""
+    return rows[(rows[_PAIR] == [pair.attribute, *pair.pair]).all(axis=1)]
+
+
+def improved(rows: pd.DataFrame, alpha: float, *, sign: int = 1) -> pd.Series:
+    """Which changes are significantly better; with the sign −1, significantly worse."""
+    direction = rows["metric"].map(BETTER) * sign * rows["estimate"]
+    return (rows["p_adjusted"] <= alpha) & (direction > 0)
+
+
+def change_text(row: pd.Series) -> str:
+    """A change in points with its limits."""
+    # A line may break between the two, not inside the limits.
+    limits = point_range(row["ci_low"], row["ci_high"]).replace(" ", "\u00a0")
+    estimate = "" if pd.isna(row["estimate"]) else f"{points(row['estimate'])} "
+    return f"{estimate}({limits})" if limits else estimate or "not known"
