@@ -141,13 +141,13 @@ def matters(own: AnswerSet) -> Answer:
         gap = next(iter(gaps.values()))
         limits = point_range(gap.low / 100, gap.high / 100)
         text += f" ({level(own.figures.release.alpha)} interval {limits})"
-    text += _against_margin(own, list(words.values()))
     reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
+    text += _against_margin(own, list(words.values()), bool(reasons))
     named = {own.name(pair): word for pair, word in words.items()}
     return _unless_selected(own, Answer(by_pair(named), f"{text}{reasons}"))
 
 
-def _against_margin(own: AnswerSet, words: list[str]) -> str:
+def _against_margin(own: AnswerSet, words: list[str], explained: bool) -> str:
     """How the intervals relate to the margin, to follow the size of the gaps."""
     margin, every, one = f"±{own.margin:g} points", set(words), len(words) == 1
     if every == {"Yes"}:
@@ -156,6 +156,8 @@ def _against_margin(own: AnswerSet, words: list[str]) -> str:
         return f", equivalent within the margin of {margin}."
     if every == {"Perhaps"}:
         return f". {'It is' if one else 'All are'} significant, but could be within {margin}."
+    if every == {"Unclear"} and not explained:
+        return f". No gap and a gap beyond {margin} are both possible."
     if beyond := words.count("Yes"):
         of = f"{capital(number_word(beyond))} of {number_word(len(words))}"
         return f". {of} {'is' if beyond == 1 else 'are'} beyond {margin}."

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairstats._lib.formatting import escape_html, escape_markdown, level, percent_range, points
+from fairstats._lib.formatting import (
+    escape_html,
+    escape_markdown,
+    level,
+    percent_range,
+    point_range,
+    points,
+)
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.findings import findings, ordinal, pair_note
@@ -90,33 +97,37 @@ def _gap(own: AnswerSet, sure: str) -> Fact:
     several = whole is not None and whole == own.figures.pooled
     name = "Mean accuracy gap" if several else "Accuracy gap"
     gap = UNKNOWN if whole is None else own.figure("accuracy_difference", whole)
-    value = f"{points(gap.estimate / 100)} points" if gap.known else ""
-    limits = f"{points(gap.low / 100)} to {points(gap.high / 100)}"
-    name, value, note = _fact(own, name, gap, value, limits, sure)
-    signs = {own.figure("accuracy_difference", pair).estimate > 0 for pair in own.pairs}
-    cancel = "; gaps in both directions cancel out" if several and len(signs) > 1 else ""
-    return name, value, f"{note}, {pair_note(own.benchmark)}{cancel}"
+    limits = point_range(gap.low / 100, gap.high / 100)
+    value, note = _fact(own, gap, points(gap.estimate / 100), limits, " points", sure)
+    if own.ranged or gap.known:
+        note += f", {pair_note(own.benchmark)}"
+    gaps = [own.figure("accuracy_difference", pair).estimate for pair in own.pairs]
+    if several and min(gaps) < 0 < max(gaps):
+        note += "; gaps in both directions cancel out"
+    return name, value, note
 
 
-def _share(own: AnswerSet, name: str, figure: Figure, sure: str) -> Fact:
-    value = f"{figure.estimate:.1f}%" if figure.known else ""
+def _share(own: AnswerSet, figure: Figure, sure: str) -> tuple[str, str]:
     limits = percent_range(figure.low / 100, figure.high / 100)
-    return _fact(own, name, figure, value, limits, sure)
+    return _fact(own, figure, f"{figure.estimate:.1f}", limits, "%", sure)
 
 
-def _fact(own: AnswerSet, name: str, figure: Figure, value: str, limits: str, sure: str) -> Fact:
-    """A figure with its interval, or with what is known of it."""
-    if own.ranged:
-        if figure.known:
-            return name, value, "whatever the missing answers are"
-        return name, limits, "over all possible missing answers"
-    return (name, value, f"{sure} CI {limits}") if value else (name, "not known", "no answers")
+def _fact(
+    own: AnswerSet, figure: Figure, value: str, limits: str, unit: str, sure: str
+) -> tuple[str, str]:
+    """A figure and its interval, or what is known of it."""
+    if own.ranged and not figure.known:
+        return f"{limits}{unit}", "over all possible missing answers"
+    if not figure.known:
+        return "not known", "no answers"
+    limits = "whatever the missing answers are" if own.ranged else f"{sure} CI {limits}"
+    return f"{value}{unit}", limits
 
 
 def _same(own: AnswerSet, sure: str) -> Fact:
     whole = own.whole
     figure = UNKNOWN if whole is None else own.figure("cfr", whole)
-    return _share(own, "Same answer (CFR)", figure, sure)
+    return ("Same answer (CFR)", *_share(own, figure, sure))
 
 
 def _accuracy(own: AnswerSet, sure: str) -> Fact:
@@ -126,7 +137,8 @@ def _accuracy(own: AnswerSet, sure: str) -> Fact:
         first = baseline.pairs[0][0]
         figure = own.variant_accuracy(first)
         if figure is not None:
-            return _share(own, f"Accuracy, {baseline.groups[first].lower()} text", figure, sure)
+            name = f"Accuracy, {baseline.groups[first].lower()} text"
+            return (name, *_share(own, figure, sure))
     sides = [own.figure(f"accuracy_{side}", pair) for pair in own.pairs for side in "ab"]
     known = [figure.estimate for figure in sides if figure.known]
     if not known:

@@ -134,25 +134,31 @@ def other_choices(own: AnswerSet, release: Release) -> Answer:
     names = {pair.attribute for pair in own.pairs}
     rows = rows[rows["aspect"].isin(aspects) & (rows["choice"] != "bounds")]
     rows = rows[rows["attribute"].isin(names)]
-    words, changes, used = {}, [], set()
+    words, changes, weak = {}, [], False
     for pair in own.pairs:
         verdict, found = own.verdict(pair), of_pair(rows, pair)
         if verdict is None or found.empty:
             words[own.name(pair)] = CANNOT
             continue
         others = found[found["verdict"].fillna("no verdict") != verdict]
-        words[own.name(pair)] = "No" if others.empty else "Yes"
-        used |= set(others["choice"])
-        for other, choices in others.fillna({"verdict": "no verdict"}).groupby("verdict"):
+        sound = others[~others["choice"].isin(_TOO_NARROW)]
+        weak |= len(sound) < len(others)
+        words[own.name(pair)] = "No" if sound.empty else "Yes"
+        for other, choices in sound.fillna({"verdict": "no verdict"}).groupby("verdict"):
             named = listed(CHOICE_LABELS.get(choice, choice) for choice in choices["choice"])
             changes.append(f"{own.name(pair)}: {other} instead of {verdict} with {named}.")
     if set(words.values()) == {CANNOT}:
         reason = next(filter(None, map(own.reason, own.pairs)), "there is no verdict")
         return Answer(CANNOT, f"{capital(reason)}.")
-    text = " ".join(changes) if changes else _all_the_same(rows, missing=missing)
-    if used & set(_TOO_NARROW):
-        text += " Wald and bootstrap intervals are too narrow if few pairs are discordant."
-    return Answer(by_pair(words), text)
+    if weak:
+        rows = rows[~rows["choice"].isin(_TOO_NARROW)]
+        changes.append(
+            "Wald or bootstrap intervals would change a verdict, but they are too narrow if few "
+            "pairs are discordant."
+        )
+    if "Yes" not in words.values():
+        changes.insert(0, _all_the_same(rows, missing=missing))
+    return Answer(by_pair(words), " ".join(changes))
 
 
 def _all_the_same(rows: pd.DataFrame, *, missing: bool) -> str:
@@ -160,13 +166,16 @@ def _all_the_same(rows: pd.DataFrame, *, missing: bool) -> str:
         aspect: rows.loc[rows["aspect"] == aspect, "choice"].nunique()
         for aspect in (INTERVAL, TEST, MISSING)
     }
-    parts = []
-    if counts[INTERVAL] > 1:
-        parts.append(f"all {number_word(counts[INTERVAL])} interval methods")
-    if counts[TEST] > 1:
-        parts.append(f"{number_word(counts[TEST])} versions of McNemar’s test")
-    if missing:
-        parts.append(f"{number_word(counts[MISSING])} policies for missing answers")
+    things = {
+        INTERVAL: "interval methods",
+        TEST: "versions of McNemar’s test",
+        MISSING: "policies for missing answers",
+    }
+    parts = [
+        f"{'both' if counts[aspect] == 2 else f'all {number_word(counts[aspect])}'} {thing}"
+        for aspect, thing in things.items()
+        if counts[aspect] > 1
+    ]
     text = f"The verdict is the same with {listed(parts)}" if parts else "There is one method"
     return f"{text}{'' if missing else ', and no answer is missing'}."
 

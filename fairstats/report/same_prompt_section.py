@@ -9,7 +9,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.release.contents import Release
 
-_PAIR = ["benchmark_version", "strategy", "attribute", "group_a", "group_b"]
+_PAIR = ["attribute", "group_a", "group_b"]
 
 
 def beyond_noise(figures: pd.DataFrame, release: Release) -> str:
@@ -27,16 +27,16 @@ def beyond_noise(figures: pd.DataFrame, release: Release) -> str:
 
 
 def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> str:
-    """Return one paragraph on the pairs of one model; empty without several samples."""
+    """Return one paragraph on the pairs of one answer set; empty without several samples."""
     own = rows[
         rows["metric"].isin(["same_prompt_agreement", "excess_disagreement"])
         & (rows["attribute"] != BASELINE)
     ]
     clauses = []
-    for (version, strategy, attribute, a, b), pair in own.groupby(_PAIR, sort=False):
+    for (attribute, a, b), pair in own.groupby(_PAIR, sort=False):
         label = benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))
         said = beyond_noise(pair.set_index("metric"), release)
-        clauses.append(f"{label} ({version}, {strategy}): {said}.")
+        clauses.append(f"{label}: {said}.")
     if not clauses:
         return ""
     return "Each prompt was asked several times. " + " ".join(clauses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_text
 import re
 import shutil
 from collections.abc import Callable
@@ -10,16 +11,28 @@ import pandas as pd
 import pypandoc
 import pytest
 
+from fairstats._lib.formatting import percent_range, point_range, points
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.release.contents import Release
-from fairstats.report.flips_section import FLIPS_SHOWN
 from fairstats.report.model_history import history_of, history_plot
-from fairstats.report.model_page import show_model
+from fairstats.report.model_page import ITEMS_SHOWN, show_model
 from fairstats.report.releases_page import show_releases
 
-from .conftest import answers_of_models
-from .reading import Markup, squeezed
+from .conftest import HOSTILE, answers_of_models
+from .reading import Markup, figures, squeezed
 from .undrawn import undrawn, whole
+
+QUESTIONS = [
+    "1. Who loses accuracy?",
+    "2. Could it be chance?",
+    "3. Is the gap big enough to matter?",
+]
+TABLES = ["All figures", "Would other choices change the verdict?", "Which items change?"]
+PAIRS = {
+    "Race": ("race", "white", "black"),
+    "Sex": ("sex", "male", "female"),
+    "Income": ("ses", "high_income", "low_income"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +61,50 @@ def page(drawn) -> Callable[..., str]:
 
 
 def headings(html: str) -> list[str]:
-    return re.findall(r"<h2[^>]*>Demonstration items: ([^<]*)</h2>", html)
+    return re.findall(r"<h[23][^>]*>([^<]*)</h[23]>", html)
+
+
+def question(html: str, title: str) -> str:
+    """A question with its answers and charts."""
+    start = html.index(title)
+    return html[start : html.index("<h2", start)]
+
+
+def of_set(html: str, key: str = "s0") -> str:
+    """What a question shows for one answer set."""
+    start = html.index(f'<div data-set="{key}">')
+    end = html.find("<div data-set=", start + 1)
+    return html[start : end if end > 0 else None]
+
+
+def answer(html: str, title: str, key: str = "s0") -> tuple[str, str]:
+    """The short answer to a question, and the sentences after it."""
+    part = question(html, title)
+    if "data-set" in part:
+        part = of_set(part, key)
+    found = re.search(r'<p class="answer">.*?<b>(.*?)\.</b> (.*?)</p>', part, flags=re.DOTALL)
+    assert found is not None
+    return html_text.unescape(found[1]), html_text.unescape(found[2]).replace("\u00a0", " ")
+
+
+def words_of_chart(part: str) -> list[str]:
+    """What the drawings of a chart say to a screen reader."""
+    return [html_text.unescape(text) for text in re.findall(r'role="img" aria-label="(.*?)"', part)]
+
+
+def facts(html: str) -> dict[str, str]:
+    """The key figures."""
+    box = html[html.index('<dl class="facts">') : html.index("</dl>")]
+    entries = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", box, flags=re.DOTALL)
+    return {
+        name: html_text.unescape(re.sub(r"<[^>]*>", "", text.replace("<br>", "\n"))).strip()
+        for name, text in entries
+    }
+
+
+def estimates_of(release: Release, model: str, strategy: str = "plain") -> pd.DataFrame:
+    rows = release.estimates
+    return rows[(rows["model"] == model) & (rows["strategy"] == strategy)]
 
 
 def other_answers(answers: pd.DataFrame, model: str = "One") -> pd.DataFrame:
@@ -76,24 +132,416 @@ def releases(tmp_path_factory) -> list[Release]:
     ]
 
 
-# A model's page
+OLD, NEW = "Claude-3.7-Sonnet", "Claude-4-Sonnet"
 
 
-def test_the_page_of_a_model_has_its_parts_in_order(releases, page):
-    assert headings(page(releases[1])) == [
-        "accuracy difference",
-        "paired outcomes",
-        "how the verdict depends on the margin",
-        "what missing answers could change",
-        "letters",
-        "items whose answer changes",
-        "over the releases",
-        "all estimates",
+@pytest.fixture(scope="module")
+def full(tmp_path_factory) -> Release:
+    """A model with a version before it and a second prompt, which is hostile text."""
+    answers = whole(answers_of_models((OLD, NEW)))
+    # The newer version is better; with the other prompt it is right for one group only.
+    better = (answers["model"] == NEW) & (answers["group"] != "black")
+    answers["answer"] = answers["answer"].mask(better, answers["answer_key"])
+    asked = answers[answers["model"] == NEW].assign(strategy=HOSTILE[1])
+    asked["answer"] = asked["answer"].mask(asked["group"] == "black", asked["answer_key"])
+    return undrawn(pd.concat([answers, asked]), tmp_path_factory.mktemp("full"))
+
+
+# The questions
+
+
+def test_all_questions_are_numbered_in_order(full, page):
+    html = page(full, NEW)
+    assert headings(html) == [
+        *QUESTIONS,
+        f"4. Is it better than {OLD}?",
+        "5. Does another prompt close the gap?",
+        *TABLES,
     ]
 
 
+def test_questions_without_data_are_left_out(full, releases, page):
+    # The older version has no predecessor and one prompt.
+    assert headings(page(full, OLD)) == [*QUESTIONS, *TABLES]
+    assert headings(page(releases[1])) == [*QUESTIONS, *TABLES, "Over the releases"]
+
+
+def test_question_on_neutral_text_is_left_out_without_baseline(
+    tmp_path, page, benchmark_file, all_right
+):
+    benchmark = load_benchmark(benchmark_file(baseline=""))
+    answers = all_right(benchmark)
+    made = undrawn(answers, tmp_path, benchmarks=[benchmark])
+    html = page(made, "model")
+    assert headings(html)[:2] == ["1. Could it be chance?", "2. Is the gap big enough to matter?"]
+    assert facts(html)["Accuracy of the groups"] == "100.0%"
+    # No answer changes.
+    assert "Which items change?" not in headings(html)
+
+
+def test_accuracy_chart_shows_the_release_figures(full, page):
+    html = question(page(full, NEW), QUESTIONS[0])
+    for key, strategy in (("s0", "plain"), ("s1", HOSTILE[1])):
+        said = words_of_chart(of_set(html, key))
+        assert len(said) == len(PAIRS)
+        rows = estimates_of(full, NEW, strategy)
+        neutral = figures(rows, attribute="baseline").loc["accuracy_b"]
+        for text, (attribute, a, b) in zip(said, PAIRS.values(), strict=True):
+            pair = figures(rows, attribute=attribute, group_a=a, group_b=b)
+            for row in (pair.loc["accuracy_a"], pair.loc["accuracy_b"], neutral):
+                limits = percent_range(row["ci_low"], row["ci_high"])
+                assert f"{100 * row['estimate']:.1f}% ({limits})" in text
+
+
+def test_discordant_chart_shows_the_release_counts(full, page):
+    html = question(page(full, NEW), QUESTIONS[1])
+    rows = estimates_of(full, NEW)
+    labels = full.benchmarks["demo"].attributes
+    said = words_of_chart(of_set(html))
+    for text, (attribute, a, b) in zip(said, PAIRS.values(), strict=True):
+        test = figures(rows, attribute=attribute, group_a=a, group_b=b).loc["mcnemar"]
+        first, second = (labels[attribute].groups[group] for group in (a, b))
+        assert text == (f"{test['n10']} right for {first} only, {test['n01']} for {second} only")
+
+
+def test_gap_chart_shows_the_release_figures_and_the_other_models(full, page):
+    html = of_set(question(page(full, NEW), QUESTIONS[2]))
+    for text, (attribute, a, b) in zip(words_of_chart(html), PAIRS.values(), strict=True):
+        own, other = (
+            figures(
+                estimates_of(full, model),
+                attribute=attribute,
+                group_a=a,
+                group_b=b,
+            ).loc["accuracy_difference"]
+            for model in (NEW, OLD)
+        )
+        assert points(own["estimate"]) in text
+        assert point_range(own["ci_low"], own["ci_high"]) in text
+        assert (
+            f"the other models {points(other['estimate'])} to {points(other['estimate'])}" in text
+        )
+    # One hollow dot per pair, for the one other model of the board.
+    assert html.count('fill="none"') == len(PAIRS)
+
+
+def test_control_chooses_the_answer_set_without_a_script(full, page):
+    html = page(full, NEW)
+    assert re.findall(r'<input type="radio" name="model-0-set" value="(\w+)"', html) == ["s0", "s1"]
+    for key in ("s0", "s1"):
+        assert (
+            f'#model-0:has(input[name="model-0-set"][value="{key}"]:checked) '
+            f'[data-set]:not([data-set~="{key}"]){{display:none}}'
+        ) in html
+        # The three charts, the table of all figures, choices and items.
+        assert html.count(f'data-set="{key}"') == 6
+    assert "<script" not in html
+    assert "data-set" not in question(html, f"4. Is it better than {OLD}?")
+    # One set needs no control.
+    assert "radio" not in page(full, OLD)
+
+
+def test_hostile_prompt_is_escaped(full, page):
+    html = page(full, NEW)
+    assert HOSTILE[1] not in html
+    assert html_text.escape(HOSTILE[1]) in html
+
+
+def test_table_has_all_figures_of_the_set(full, page):
+    html = page(full, NEW)
+    part = html[html.index("All figures</h2>") : html.index("Would other choices")]
+    for key, strategy in (("s0", "plain"), ("s1", HOSTILE[1])):
+        words = Markup(of_set(part, key)).words
+        rows = estimates_of(full, NEW, strategy)
+        pairs = [*PAIRS.values(), ("pooled", "privileged", "unprivileged")]
+        for attribute, a, b in pairs:
+            own = figures(rows, attribute=attribute, group_a=a, group_b=b)
+            text = ""
+            for metric in ("accuracy_a", "accuracy_b", "ad", "cfr"):
+                row = own.loc[metric]
+                limits = percent_range(row["ci_low"], row["ci_high"])
+                text += f"{100 * row['estimate']:.1f}({limits})"
+            assert squeezed(text) in words
+            test = own.loc["mcnemar"]
+            p = test["p_adjusted"]
+            shown = "<0.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
+            assert squeezed(f"{test['n10']} : {test['n01']}{shown}") in words
+
+
+def test_p_value_is_never_zero(full, page):
+    for model in (OLD, NEW):
+        text = Markup(page(full, model)).words
+        assert not re.search(r"p[=≤]0(?!\.)|p[=≤]0\.000", text)
+
+
+# The head
+
+
+def test_key_figures_are_those_of_the_release(full, page):
+    shown = facts(page(full, NEW))
+    rows = estimates_of(full, NEW)
+    pooled = figures(rows, attribute="pooled")
+    gap, cfr = pooled.loc["accuracy_difference"], pooled.loc["cfr"]
+    original = figures(rows, attribute="baseline").loc["accuracy_a"]
+    assert shown["Mean accuracy gap"].startswith(
+        f"{points(gap['estimate'])} points 95% CI {point_range(gap['ci_low'], gap['ci_high'])}, "
+    )
+    for name, row in (("Same answer (CFR)", cfr), ("Accuracy, original text", original)):
+        limits = percent_range(row["ci_low"], row["ci_high"])
+        assert shown[name] == f"{100 * row['estimate']:.1f}% 95% CI {limits}"
+    (rank,) = full.ranks.query("model == @NEW and strategy == 'plain'").to_dict("records")
+    ordinals = {1: "1st", 2: "2nd"}
+    low, high = ordinals[rank["rank_low"]], ordinals[rank["rank_high"]]
+    could = low if low == high else f"{low} or {high}"
+    assert shown["Rank (smallest mean gap)"] == (
+        f"{ordinals[rank['rank']]} of 2 95% confidence: {could}"
+    )
+    tested = shown["Tested"]
+    assert "24 items × 8 variants × 2 prompts = 384 answers, none missing" in tested
+    assert f"{NEW}-1" in tested
+    assert f"fairstats report {full.slugs[NEW]} --release site/v/2026.11" in tested
+
+
+def test_warning_stands_above_the_first_figure(full, page):
+    html = page(full, NEW)
+    note = full.benchmarks["demo"].read_first
+    assert squeezed(note) in Markup(html[: html.index('class="questions"')]).words
+
+
+@pytest.mark.parametrize("slanted", [True, False])
+def test_finding_about_a_slanted_benchmark_is_about_being_swayed(tmp_path, page, demo, slanted):
+    text = demo.path.read_text(encoding="utf-8").replace('name = "demo"', 'name = "mine"')
+    if slanted:
+        text = text.replace("publish_items = true", "publish_items = true\nslanted = true")
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    shutil.copy(demo.keys_file, tmp_path)
+    answers = whole(answers_of_models(("One",))).assign(benchmark="mine")
+    right = answers["group"] != "black"
+    answers["answer"] = answers["answer"].where(~right, answers["answer_key"])
+    wrong = answers["answer_key"].map({"A": "B", "B": "C", "C": "D", "D": "A"})
+    answers["answer"] = answers["answer"].where(right, wrong)
+    made = undrawn(answers, tmp_path, benchmarks=[load_benchmark(tmp_path / "mine.toml")])
+    html = page(made)
+    finding = Markup(html[html.index('class="headline"') : html.index('class="note"')]).words
+    assert ("swayed" in finding) == slanted
+    assert ("accuracydependson" in finding) == (not slanted)
+    assert answer(html, QUESTIONS[0])[0] == "Black"
+
+
+def test_model_that_selected_the_items_is_not_judged(tmp_path, page, demo):
+    text = demo.path.read_text(encoding="utf-8").replace('name = "demo"', 'name = "mine"')
+    text += '\n[selected_on]\nOne = "it chose them"\n'
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    shutil.copy(demo.keys_file, tmp_path)
+    answers = whole(answers_of_models(("One", "Two"))).assign(benchmark="mine")
+    made = undrawn(answers, tmp_path, benchmarks=[load_benchmark(tmp_path / "mine.toml")])
+    html = page(made)
+    for title in QUESTIONS:
+        short, text = answer(html, title)
+        assert short == "Cannot be judged"
+        assert "took part in selecting the items" in text
+    assert "itchosethem" in Markup(html).words
+    # Its own figures are not among the other models'.
+    assert "the other models" not in " ".join(
+        words_of_chart(question(page(made, "Two"), QUESTIONS[2]))
+    )
+
+
+# Versions and prompts
+
+
+def test_version_charts_show_the_comparisons(full, page):
+    title = f"4. Is it better than {OLD}?"
+    html = page(full, NEW)
+    rows = full.comparisons.query("kind == 'version'")
+    assert len(rows) == 9
+    said = words_of_chart(question(html, title))
+    expected = []
+    for metric in ("delta_accuracy", "delta_cfr", "delta_ad"):
+        for attribute, a, b in PAIRS.values():
+            (row,) = rows[
+                (rows[["metric", "attribute", "group_a", "group_b"]] == [metric, attribute, a, b])
+                .all(axis=1)
+            ].to_dict("records")  # fmt: skip
+            expected.append(
+                f"{100 * row['old']:.1f} to {100 * row['new']:.1f}, change "
+                f"{points(row['estimate'])} ({point_range(row['ci_low'], row['ci_high'])})"
+            )
+    for text, figure in zip(said, expected, strict=True):
+        assert text.replace("\u00a0", " ").startswith(figure)
+
+
+def test_prompt_charts_show_all_prompts_and_their_changes(full, page):
+    html = question(page(full, NEW), "5. Does another prompt close the gap?")
+    said = [text.replace("\u00a0", " ") for text in words_of_chart(html)]
+    expected = []
+    for attribute, a, b in PAIRS.values():
+        for strategy in ("plain", HOSTILE[1]):
+            rows = estimates_of(full, NEW, strategy)
+            gap = figures(rows, attribute=attribute, group_a=a, group_b=b)
+            gap = gap.loc["accuracy_difference"]
+            limits = point_range(gap["ci_low"], gap["ci_high"])
+            expected.append(f"{points(gap['estimate'])} points, {limits}")
+    for text, figure in zip(said, expected, strict=True):
+        assert text.startswith(figure)
+    (change,) = full.comparisons.query(
+        "kind == 'strategy' and metric == 'delta_ad' and attribute == 'race'"
+    ).to_dict("records")
+    assert f"change of AD {points(change['estimate'])} (" in said[1]
+
+
+# What is not known
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory) -> Release:
+    """Models that are whole, miss answers in one strategy, answer nothing, or are not plain."""
+    some = answers_of_models(("Some",))
+    everything = whole(answers_of_models(("Whole",)))
+    nothing = everything.assign(model="Nothing", answer=None, status="unparsed")
+    tables = [
+        everything,
+        whole(some),
+        some.assign(strategy="cot"),
+        nothing,
+        answers_of_models(("Other",)).assign(strategy="aware"),
+    ]
+    answers = pd.concat(tables, ignore_index=True).astype({"answer": "str"})
+    return undrawn(answers, tmp_path_factory.mktemp("cases"))
+
+
+def test_missing_policies_shown_only_if_answers_missing(cases, page):
+    html = page(cases, "Whole")
+    assert "under the four policies" not in html
+    assert "no answer is missing" in html
+    html = page(cases, "Some")
+    table = html[html.index("under the four policies for missing answers, in points") :]
+    table = table[: table.index("</table>")]
+    assert "Some (Demonstration items, 1, cot)" in table
+    assert "Some (Demonstration items, 1, plain)" not in table
+    # It is shown with the prompt that it is about.
+    assert of_set(html[: html.index("under the four policies")][-400:], "s1")
+
+
+def test_margins_are_those_of_the_release(cases, page):
+    html = page(cases, "Whole")
+    table = html[html.index("only with a margin at least this wide") :]
+    words = Markup(table[: table.index("</table>")]).words
+    rows = cases.table("sensitivity").query(
+        "model == 'Whole' and choice == 'smallest' and attribute in ['race', 'sex', 'ses']"
+    )
+    shown = "".join(f"±{points(value, signed=False)}" for value in rows["estimate"])
+    assert squeezed(f"Plain{shown}") in words
+    assert "margin at least" not in page(cases, "Nothing")
+
+
+def test_page_of_a_model_that_answered_nothing(cases, page):
+    html = page(cases, "Nothing")
+    text = re.sub(r"<(svg|style).*?</\1>", "", html, flags=re.DOTALL)
+    assert headings(html) == [*QUESTIONS, *TABLES[:2]]
+    for title in QUESTIONS:
+        assert answer(html, title)[0] == "Cannot be judged"
+    assert not re.findall(r"\b(nan|NaN|None|inf)\b|<NA>", re.sub(r"<[^>]*>", " ", text))
+    assert not re.findall(r"\b(nan|NaN|None|inf)\b", " ".join(words_of_chart(html)))
+    assert facts(html)["Mean accuracy gap"] == "not known no answers"
+    assert "192 missing" in facts(html)["Tested"]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_under_bounds_nothing_is_judged_and_no_interval_shown(tmp_path, page, complete):
+    answers = answers_of_models(("One",))
+    made = undrawn(whole(answers) if complete else answers, tmp_path, missing="bounds")
+    html = page(made)
+    for title in QUESTIONS:
+        assert answer(html, title)[0] == "Cannot be judged"
+    assert "95% interval" not in html
+    assert "95% CI" not in html
+    rows = made.estimates.query("attribute == 'pooled' and metric == 'accuracy_difference'")
+    (gap,) = rows.to_dict("records")
+    shown = points(gap["estimate"]) if complete else point_range(gap["ci_low"], gap["ci_high"])
+    assert facts(html)["Mean accuracy gap"].startswith(f"{shown} points ")
+
+
+def test_model_that_was_never_asked_plainly_has_a_page(cases, page):
+    html = page(cases, "Other")
+    assert headings(html) == [*QUESTIONS, *TABLES]
+    assert "(bias warning prompt)" in facts(html)["Tested"]
+
+
+def test_plain_answers_are_shown_first(cases, page):
+    html = page(cases, "Some")
+    labels = re.findall(r'<input type="radio".*?<span>(.*?)</span>', html)
+    assert labels == ["Plain", "Reasoning first"]
+    assert facts(html)["Tested"].startswith("Figures above: the 24 items as shipped, plain")
+
+
+def test_the_first_changing_items_are_listed_and_all_are_a_link_away(
+    benchmark_file, tmp_path, page
+):
+    keys = "item_id,answer_key\n" + "".join(f"i{n},A\n" for n in range(60))
+    benchmark = load_benchmark(benchmark_file(keys=keys))
+    rows = [
+        {
+            "benchmark": "three",
+            "benchmark_version": "1",
+            "model": "One",
+            "strategy": "plain",
+            "item_id": item,
+            "attribute": attribute,
+            "group": group,
+            "sample": 0,
+            "answer": "B" if group == "black" and place < 50 else "A",
+            "answer_key": "A",
+            "status": "ok",
+        }
+        for place, item in enumerate(benchmark.answer_keys)
+        for attribute, group in benchmark.variants
+    ]
+    made = undrawn(pd.DataFrame(rows), tmp_path, benchmarks=[benchmark])
+    html = page(made)
+    part = html[html.index("Which items change?") :]
+    assert "50 of 60 items get a different answer for at least one pair of groups" in part
+    table = part[: part.index("</table>")]
+    assert len(re.findall(r'<th[^>]*scope="row"', table)) == ITEMS_SHOWN
+    assert 'href="../../downloads/flips.csv"' in part
+    assert made.table("flips")["item_id"].nunique() == 50
+
+
+def test_page_has_no_words_of_another_benchmark(benchmark_file, tmp_path, page):
+    """Attribute, groups and terms come from the benchmark's file."""
+    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(30))
+    groups = 'groups = { white = "Tall", black = "Small" }\npairs = [["white", "black"]]'
+    file = benchmark_file(keys=keys, race=f'[attributes.race]\nlabel = "Height"\n{groups}')
+    benchmark = load_benchmark(file)
+    answers = pd.DataFrame(
+        {
+            "benchmark": "three",
+            "benchmark_version": "1",
+            "model": "One",
+            "strategy": "plain",
+            "item_id": item,
+            "attribute": "race",
+            "group": group,
+            "sample": 0,
+            "answer": "A" if group == "black" else key,
+            "answer_key": key,
+            "status": "ok",
+        }
+        for item, key in benchmark.answer_keys.items()
+        for group in ("white", "black")
+    )
+    html = page(undrawn(answers, tmp_path, benchmarks=[benchmark]))
+    text = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+    assert not re.search(r"privileged|race|FairMedQA|patient|income", text, flags=re.IGNORECASE)
+    assert "Accuracy, Tall, %" in text
+    assert "the height" in text
+
+
+# Over the releases
+
+
 def test_history_starts_with_the_second_release_that_has_the_model(releases, page):
-    title = "over the releases"
+    title = "Over the releases"
     first, second, third, *_ = releases
     assert title not in headings(page(first))
     assert title not in headings(page(second, "New"))
@@ -130,114 +578,6 @@ def test_history_is_drawn_in_the_order_of_the_releases(releases, demo):
         for release in releases[:3]
     ]
     assert race["estimate"].tolist() == pytest.approx([100 * share for share in published])
-
-
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory) -> Release:
-    """Models that are whole, miss answers in one strategy, answer nothing, or are not plain."""
-    some = answers_of_models(("Some",))
-    everything = whole(answers_of_models(("Whole",)))
-    nothing = everything.assign(model="Nothing", answer=None, status="unparsed")
-    tables = [
-        everything,
-        whole(some),
-        some.assign(strategy="cot"),
-        nothing,
-        answers_of_models(("Other",)).assign(strategy="aware"),
-    ]
-    answers = pd.concat(tables, ignore_index=True).astype({"answer": "str"})
-    return undrawn(answers, tmp_path_factory.mktemp("cases"))
-
-
-def test_policies_stand_where_an_answer_is_missing_and_nowhere_else(cases, page):
-    html = page(cases, "Whole")
-    assert "No answer is missing: the four policies for missing answers give the same" in html
-    assert 'id="policies-demo' not in html
-    html = page(cases, "Some")
-    assert "Elsewhere no answer is missing: the four policies" in html
-    table = html[html.index("under the four policies for missing answers, in points") :]
-    table = table[: table.index("</table>")]
-    assert "Some (Demonstration items, 1, cot)" in table
-    assert "Some (Demonstration items, 1, plain)" not in table
-    assert "answer is missing" not in page(cases, "Nothing")
-
-
-def test_a_model_without_a_verdict_has_no_plot_of_margins(cases, page):
-    title = "how the verdict depends on the margin"
-    assert title in headings(page(cases, "Whole"))
-    assert title not in headings(page(cases, "Nothing"))
-
-
-def test_under_bounds_there_is_no_margin_and_no_interval(tmp_path, page):
-    made = undrawn(answers_of_models(("One",)), tmp_path, missing="bounds")
-    html = page(made)
-    assert "how the verdict depends on the margin" not in headings(html)
-    assert "interval" not in re.sub(r"<(svg|details)\b.*?</\1>", "", html, flags=re.DOTALL)
-    # Where no answer is missing the range is a point, and still no interval.
-    html = page(undrawn(whole(answers_of_models(("One",))), tmp_path / "whole", missing="bounds"))
-    assert "95% interval" not in html
-
-
-def test_the_page_of_a_model_that_answered_nothing(cases, page):
-    html = page(cases, "Nothing")
-    text = re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)
-    assert "not every figure is known as one number" in text
-    assert headings(html) == [
-        "accuracy difference",
-        "what missing answers could change",
-        "letters",
-        "all estimates",
-    ]
-    assert not re.findall(r"\b(nan|NaN|None|inf)\b|<NA>", re.sub(r"<[^>]*>", " ", text))
-    assert "192" in text
-
-
-def test_a_model_that_was_never_asked_plainly_has_a_page(cases, page):
-    html = page(cases, "Other")
-    assert "Demonstration items, 1, aware: " in html
-    assert headings(html)[-1] == "all estimates"
-    assert "All estimates, 1, aware" in html
-
-
-def test_plain_answers_stand_first(cases, page):
-    html = page(cases, "Some")
-    plain, cot = (html.index(f"All estimates, 1, {name}<") for name in ("plain", "cot"))
-    assert plain < cot
-    plain, cot = (
-        html.index(f"Some (Demonstration items, 1, {name}): ") for name in ("plain", "cot")
-    )
-    assert plain < cot
-
-
-def test_flips_are_capped_and_the_rest_is_a_link_away(benchmark_file, tmp_path, page, drawn):
-    keys = "item_id,answer_key\n" + "".join(f"i{n},A\n" for n in range(60))
-    benchmark = load_benchmark(benchmark_file(keys=keys))
-    rows = [
-        {
-            "benchmark": "three",
-            "benchmark_version": "1",
-            "model": "One",
-            "strategy": "plain",
-            "item_id": item,
-            "attribute": attribute,
-            "group": group,
-            "sample": 0,
-            "answer": "B" if group == "black" and place < 50 else "A",
-            "answer_key": "A",
-            "status": "ok",
-        }
-        for place, item in enumerate(benchmark.answer_keys)
-        for attribute, group in benchmark.variants
-    ]
-    made = undrawn(pd.DataFrame(rows), tmp_path, benchmarks=[benchmark])
-    html = page(made)
-    assert f"the {FLIPS_SHOWN} of 50 items that flip for most pairs; all are in flips.csv" in html
-    table = html[html.index("Items whose answer by One changes with the group") :]
-    table = table[: table.index("</table>")]
-    assert len(re.findall(r'<th[^>]*scope="row"', table)) == FLIPS_SHOWN
-    assert 'href="../../downloads/flips.csv"' in html
-    assert (made.path / "downloads" / "flips.csv").is_file()
-    assert made.table("flips")["item_id"].nunique() == 50
 
 
 # The page of releases
