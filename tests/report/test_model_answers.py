@@ -1,0 +1,354 @@
+"""The words that a model's page answers with, over figures that are set here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from fairstats.estimates.table import is_primary_test
+from fairstats.release.contents import Release
+from fairstats.report.board_figures import BoardFigures
+from fairstats.report.model_answers import could_be_chance, matters, who_loses
+from fairstats.report.model_prompts import PromptChanges
+from fairstats.report.model_sets import AnswerSet
+from fairstats.report.model_tables import frequent_letter, other_choices
+from fairstats.report.model_versions import VersionChange
+
+from .conftest import answers_of_models
+from .undrawn import undrawn, whole
+
+SHOWN, EQUIVALENT, OPEN = "disparity", "equivalent", "inconclusive"
+RACE, SEX, SES = "race", "sex", "ses"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> Release:
+    return undrawn(whole(answers_of_models(("One",))), tmp_path_factory.mktemp("words"))
+
+
+@pytest.fixture
+def given(release) -> Callable[..., AnswerSet]:
+    """The answer set with other figures: of all pairs, and of those that are named."""
+
+    def build(
+        metric: str = "accuracy_difference",
+        *,
+        selected: bool = False,
+        strategy: str = "plain",
+        pairs: dict[str, dict[str, object]] | None = None,
+        more: dict[str, dict[str, object]] | None = None,
+        **every: object,
+    ) -> AnswerSet:
+        board = next(release.boards)
+        rows = board.estimates.copy()
+        for name, values in {metric: every, **(more or {})}.items():
+            own = rows["metric"].eq(name) & rows["attribute"].isin([RACE, SEX, SES])
+            for column, value in values.items():
+                rows.loc[own, column] = value
+        for attribute, values in (pairs or {}).items():
+            own = rows["metric"].eq(metric) & rows["attribute"].eq(attribute)
+            for column, value in values.items():
+                rows.loc[own, column] = value
+        benchmark = board.benchmark
+        if selected:
+            benchmark = replace(benchmark, selected_on={"One": "by lot"})
+        board = replace(board, benchmark=benchmark, estimates=rows, strategy=strategy)
+        return AnswerSet("s0", BoardFigures(board, release), "One")
+
+    return build
+
+
+def verdict(word: str | None, low: float = 0.0, high: float = 0.0) -> dict[str, object]:
+    """The columns of a gap with this verdict and interval."""
+    estimate = (low + high) / 2
+    return {"verdict": word, "estimate": estimate, "ci_low": low, "ci_high": high}
+
+
+# Is the gap big enough to matter? The margin of the demonstration benchmark is 5 points.
+
+
+@pytest.mark.parametrize(
+    ("word", "low", "high", "short", "text"),
+    [
+        (SHOWN, 0.06, 0.2, "Yes", "every interval is beyond the margin of ±5 points"),
+        (SHOWN, -0.2, -0.06, "Yes", "every interval is beyond the margin of ±5 points"),
+        (SHOWN, 0.01, 0.2, "Perhaps", "All are significant, but could be within ±5 points"),
+        (EQUIVALENT, -0.01, 0.02, "No", "equivalent within the margin of ±5 points"),
+        (OPEN, -0.1, 0.2, "Unclear", "No gap and a gap beyond ±5 points are both possible"),
+    ],
+)
+def test_gap_matters_by_its_verdict_and_interval(given, word, low, high, short, text):
+    answer = matters(given(**verdict(word, low, high)))
+    assert answer.short == short
+    assert text in answer.text
+
+
+def test_pairs_with_other_verdicts_are_named(given):
+    own = given(**verdict(SHOWN, 0.06, 0.2), pairs={SEX: verdict(OPEN, -0.1, 0.1)})
+    assert matters(own).short == "Yes for Race and Income, unclear for Sex"
+    assert "Two of three are beyond ±5 points" in matters(own).text
+
+
+def test_gap_without_a_verdict_cannot_be_judged(given):
+    own = given(**verdict(None, 0.06, 0.2), verdict_reason="the answers are too few")
+    answer = matters(own)
+    assert answer.short == "Cannot be judged"
+    assert answer.text.endswith("The answers are too few.")
+
+
+# Could it be chance?
+
+
+def mcnemar(p: float, **columns: object) -> dict[str, dict[str, object]]:
+    return {"mcnemar": {"p_adjusted": p, "n10": 20, "n01": 10, **columns}}
+
+
+@pytest.mark.parametrize(
+    ("p", "short", "shown"),
+    [
+        (1e-12, "Hardly", "McNemar p\u00a0<\u00a00.001 for each"),
+        (0.05, "Hardly", "McNemar p\u00a0=\u00a00.050 for each"),
+        (0.051, "Yes", "McNemar p\u00a0=\u00a00.051 for each"),
+    ],
+)
+def test_chance_is_judged_by_the_adjusted_p_value(given, p, short, shown):
+    answer = could_be_chance(given(**verdict(OPEN), more=mcnemar(p)))
+    assert answer.short == short
+    assert f"{shown}, adjusted for three comparisons" in answer.text
+
+
+def test_significant_test_settles_nothing_if_the_verdict_is_open(given):
+    """E.g. missing answers could change it, or the model guesses."""
+    reason = "missing answers could change the verdict"
+    answer = could_be_chance(given(**verdict(OPEN), verdict_reason=reason, more=mcnemar(1e-9)))
+    assert answer.short == "Unclear"
+    assert "Missing answers could change the verdict." in answer.text
+
+
+def test_there_is_nothing_to_test_without_discordant_pairs(given):
+    own = given(**verdict(EQUIVALENT), more=mcnemar(1.0, n10=0, n01=0))
+    assert could_be_chance(own).short == "No difference"
+
+
+def test_chance_cannot_be_judged_without_a_test(given):
+    own = given(**verdict(None), verdict_reason="a group has no answer", more=mcnemar(1.0))
+    assert could_be_chance(own).short == "Cannot be judged"
+
+
+# Who loses accuracy?
+
+
+def accuracies(first: float, second: float, width: float) -> dict[str, dict[str, object]]:
+    def around(value: float) -> dict[str, object]:
+        return {"estimate": value, "ci_low": value - width, "ci_high": value + width}
+
+    return {"accuracy_a": around(first), "accuracy_b": around(second)}
+
+
+@pytest.fixture
+def neutral(release) -> float:
+    rows = release.estimates
+    own = rows[(rows["attribute"] == "baseline") & (rows["metric"] == "accuracy_b")]
+    return float(own["estimate"].iloc[0])
+
+
+def test_groups_are_named_if_their_interval_is_below_that_of_the_neutral_text(given, neutral):
+    low = accuracies(neutral + 0.01, neutral - 0.4, 0.02)
+    answer = who_loses(given(more=low))
+    assert answer.short == "Black, Female and Low income"
+    assert "accuracy is 40.0 points lower for them" in answer.text
+    assert "For the other groups it is 1.0 points higher." in answer.text
+
+
+def test_no_group_is_named_if_intervals_overlap(given, neutral):
+    answer = who_loses(given(more=accuracies(neutral, neutral - 0.1, 0.2)))
+    assert answer.short == "No group clearly"
+    assert "changes by −10.0 to 0.0 points" in answer.text
+    assert "overlaps" in answer.text
+
+
+def test_who_loses_cannot_be_judged_without_figures(given):
+    nothing = {"estimate": math.nan, "ci_low": 0.0, "ci_high": 1.0}
+    own = given(more={"accuracy_b": nothing}, verdict=None, verdict_reason="a group has no answer")
+    assert (who_loses(own).short, who_loses(own).text) == (
+        "Cannot be judged",
+        "A group has no answer.",
+    )
+
+
+@pytest.mark.parametrize("answer", [who_loses, could_be_chance, matters])
+def test_model_that_selected_the_items_is_not_judged(given, answer):
+    # The release withholds its verdicts.
+    found = answer(given(selected=True, **verdict(None, 0.06, 0.2), more=mcnemar(1e-9)))
+    assert found.short == "Cannot be judged"
+    assert found.text.startswith("The model took part in selecting the items.")
+    assert "p\u00a0" not in found.text
+
+
+# Is it better than the version before?
+
+
+def comparison(verdicts: dict[str, object], **columns: object) -> pd.DataFrame:
+    """The rows of a comparison on the demonstration benchmark's pairs."""
+    groups = {RACE: ("white", "black"), SEX: ("male", "female"), SES: ("high_income", "low_income")}
+    rows = [
+        {
+            "model_old": "Old",
+            "strategy": "plain → cot",
+            "attribute": attribute,
+            "group_a": groups[attribute][0],
+            "group_b": groups[attribute][1],
+            "metric": metric,
+            "old": 0.5,
+            "new": 0.5 + sign * 0.1,
+            "estimate": sign * 0.1,
+            "ci_low": sign * 0.1 - 0.05,
+            "ci_high": sign * 0.1 + 0.05,
+            "p_value": 0.001,
+            "p_adjusted": 0.002,
+            "n": 24,
+            "verdict": word,
+            "verdict_reason": None,
+            "method_note": "",
+        }
+        for attribute, word in verdicts.items()
+        for metric, sign in (("delta_accuracy", 1), ("delta_cfr", 1), ("delta_ad", -1))
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+@pytest.mark.parametrize(
+    ("word", "columns", "short", "text"),
+    [
+        ("win-win", {}, "Yes", "It is more accurate, more consistent and has smaller gaps"),
+        ("unclear", {"p_adjusted": 0.2}, "Unclear", "none is significant"),
+        ("unclear", {"verdict_reason": "few items"}, "Unclear", "Few items."),
+        ("unclear", {"estimate": 0.1}, "Mixed", "six are significantly better and three are"),
+        (None, {"p_value": math.nan}, "Cannot be judged", "Each change is a range"),
+    ],
+)
+def test_newer_version_is_judged_by_the_verdicts(given, word, columns, short, text):
+    rows = comparison(dict.fromkeys((RACE, SEX, SES), word), **columns)
+    answer = VersionChange(given(), rows).answer()
+    assert answer.short == short
+    assert text in answer.text
+
+
+def test_worse_version_is_called_worse(given):
+    rows = comparison({RACE: "lose-lose", SEX: "lose-lose", SES: "lose-lose"})
+    answer = VersionChange(given(), rows.assign(estimate=-rows["estimate"])).answer()
+    assert answer.short == "No, worse"
+    assert "nine are significantly worse" in answer.text
+
+
+# Does another prompt close the gap?
+
+
+def closes(given, before, after, **columns):
+    sets = [given(**before), given(strategy="cot", **after)]
+    rows = comparison(dict.fromkeys((RACE, SEX, SES), "unclear"), **columns)
+    return PromptChanges(sets, rows).answer()
+
+
+LARGE, SMALL, WIDE = (
+    verdict(SHOWN, 0.06, 0.2),
+    verdict(EQUIVALENT, -0.01, 0.01),
+    verdict(OPEN, -0.1, 0.2),
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "p", "short"),
+    [
+        (LARGE, SMALL, 0.01, "Yes"),
+        # Equivalent, but the change could be chance.
+        (LARGE, SMALL, 0.2, "Unclear"),
+        (LARGE, WIDE, 0.2, "Unclear"),
+        (LARGE, LARGE, 0.2, "No"),
+        # Smaller, and still a disparity.
+        (LARGE, LARGE, 0.01, "Only partly"),
+        (SMALL, SMALL, 0.2, "No gap to close"),
+        (verdict(None), verdict(None), 0.2, "Cannot be judged"),
+    ],
+)
+def test_prompt_closes_a_gap_if_it_is_then_equivalent_and_the_change_significant(
+    given, before, after, p, short
+):
+    assert closes(given, before, after, p_adjusted=p).short == short
+
+
+def test_few_significant_changes_are_named_and_many_counted(given):
+    rows = comparison(dict.fromkeys((RACE, SEX, SES), "unclear"), p_adjusted=0.2)
+    rows.loc[rows["attribute"] == SEX, "p_adjusted"] = 0.027
+    sets = [given(**LARGE), given(strategy="cot", **LARGE)]
+    text = PromptChanges(sets, rows).answer().text
+    assert "Of three changes of AD against the plain prompt, one is significant: " in text
+    assert "“reasoning first” narrows the gap for Sex by 10.0 points (change 95% CI" in text
+    assert "adjusted p\u00a0=\u00a00.027" in text
+    assert (
+        "none is significant (adjusted p above 0.05)"
+        in closes(given, LARGE, LARGE, p_adjusted=0.2).text
+    )
+
+
+# Would other choices change the verdict?
+
+
+def sensitivity(release: Release, **verdicts: str) -> Release:
+    """The release with other verdicts on race under these choices."""
+    rows = release.table("sensitivity").copy()
+    rows["verdict"] = OPEN
+    for choice, word in verdicts.items():
+        rows.loc[(rows["choice"] == choice) & (rows["attribute"] == RACE), "verdict"] = word
+
+    class Changed(Release):
+        def table(self, name: str) -> pd.DataFrame:
+            return rows if name == "sensitivity" else super().table(name)
+
+    return Changed(release.path)
+
+
+def test_choices_that_change_a_verdict_are_named(given, release):
+    own = given(**verdict(OPEN))
+    answer = other_choices(own, sensitivity(release))
+    assert answer.short == "No"
+    assert "all five interval methods and all four versions of McNemar’s test" in answer.text
+    assert answer.text.endswith("and no answer is missing.")
+    answer = other_choices(own, sensitivity(release, newcombe=SHOWN))
+    assert answer.short == "Yes for Race, no for Sex and Income"
+    assert "Race: disparity instead of inconclusive with Newcombe." in answer.text
+
+
+def test_choices_that_cannot_be_defended_change_no_verdict(given, release):
+    answer = other_choices(given(**verdict(OPEN)), sensitivity(release, wald=SHOWN))
+    assert answer.short == "No"
+    assert "Wald or bootstrap intervals would change a verdict" in answer.text
+
+
+# Letters
+
+
+@pytest.mark.parametrize(("count", "named"), [(700, True), (520, False)])
+def test_letter_that_is_given_too_often_is_named(given, release, count, named):
+    rows = release.table("letters").head(2).copy()
+    rows["letter"] = ["A", "B"]
+    rows["count"], rows["key_count"] = [count, 1000 - count], [500, 500]
+
+    class Changed(Release):
+        def table(self, name: str) -> pd.DataFrame:
+            return rows
+
+    text = frequent_letter(given(), Changed(release.path))
+    assert bool(text) == named
+    if named:
+        assert text.startswith("The letter A is 70.0% of the answers but 50.0% of the keys.")
+
+
+def test_figures_that_are_set_reach_the_answers(given):
+    """The tests above change the rows that the page reads."""
+    rows = given(**verdict(SHOWN, 0.06, 0.2), more=mcnemar(0.01)).board.estimates
+    assert (rows.loc[is_primary_test(rows), "p_adjusted"] == 0.01).sum() == 3
