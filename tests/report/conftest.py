@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pypandoc
 import pytest
 from filelock import FileLock
 
@@ -84,3 +86,23 @@ def pages(release: Published) -> dict[str, str]:
 @pytest.fixture
 def small_answers(tmp_path: Path) -> Path:
     return write_answers(answers_of_models(("Model-1",)), tmp_path / "answers.parquet")
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory) -> Callable[..., str]:
+    """What a part of a page shows, as HTML; drawn here and in no kernel."""
+    project = tmp_path_factory.mktemp("project")
+    # A model's page lies two folders below the project's root.
+    (project / "_quarto.yml").touch()
+    (project / "reports" / "models").mkdir(parents=True)
+
+    def html(show: Callable[..., None], *arguments: object) -> str:
+        parts: list[str] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(project / "reports" / "models")
+            patch.setattr("IPython.display.display", lambda shown: parts.append(shown.data))
+            show(*arguments)
+        text = "\n\n".join(parts)
+        return pypandoc.convert_text(text, "html", format="markdown", extra_args=["--wrap=none"])
+
+    return html

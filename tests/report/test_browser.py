@@ -7,9 +7,14 @@ import functools
 import shutil
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+import pandas as pd
 import pytest
 
+from fairstats.report.model_page import show_model
 from tests.serving import served
+
+from .conftest import answers_of_models
+from .undrawn import undrawn, whole
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
@@ -273,6 +278,22 @@ def test_axe_finds_no_violation(visit, page, scheme):
         for violation in found["violations"]
     ]
     assert wrong == []
+
+
+def test_prompt_of_a_model_is_chosen_without_a_script(browser, drawn, tmp_path):
+    answers = whole(answers_of_models(("Model-1",)))
+    made = undrawn(pd.concat([answers, answers.assign(strategy="cot")]), tmp_path)
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.set_content(drawn(show_model, made, "model-1"))
+    plain, reasoning = (tab.locator(f'[data-set="{key}"]') for key in ("s0", "s1"))
+    assert plain.count() == reasoning.count() > 4
+    assert all(part.is_visible() for part in plain.all())
+    assert not any(part.is_visible() for part in reasoning.all())
+    tab.get_by_role("radio", name="Reasoning first").check(force=True)
+    assert not any(part.is_visible() for part in plain.all())
+    assert all(part.is_visible() for part in reasoning.all())
+    context.close()
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 
 import pandas as pd
-import pypandoc
 import pytest
 
 from fairstats._lib.formatting import percent_range, point_range, points
@@ -33,26 +32,6 @@ PAIRS = {
     "Sex": ("sex", "male", "female"),
     "Income": ("ses", "high_income", "low_income"),
 }
-
-
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory) -> Callable[..., str]:
-    """What a part of a page shows, as HTML; drawn here and in no kernel."""
-    project = tmp_path_factory.mktemp("project")
-    # A model's page lies two folders below the project's root.
-    (project / "_quarto.yml").touch()
-    (project / "reports" / "models").mkdir(parents=True)
-
-    def html(show: Callable[..., None], *arguments: object) -> str:
-        parts: list[str] = []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(project / "reports" / "models")
-            patch.setattr("IPython.display.display", lambda shown: parts.append(shown.data))
-            show(*arguments)
-        text = "\n\n".join(parts)
-        return pypandoc.convert_text(text, "html", format="markdown", extra_args=["--wrap=none"])
-
-    return html
 
 
 @pytest.fixture(scope="module")

@@ -119,7 +119,7 @@ def test_every_policy_of_every_pair_stands_in_its_column(sensitivity, board):
         "Sex: Male − Female",
         "Income: High income − Low income",
         "Baseline: Original − Neutralized",
-        "All attributes: All: privileged − unprivileged",
+        "All attributes: privileged − unprivileged",
     ]
     policies = rows[rows["aspect"] == "missing"]
     for row, (_, figures) in zip(body, policies.groupby("attribute", sort=False), strict=True):
