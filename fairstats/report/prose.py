@@ -7,67 +7,12 @@ import pandas as pd
 from fairstats._lib.formatting import (
     escape_markdown,
     level,
-    number_word,
     percent,
-    point_range,
     points,
 )
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.release.contents import Board, Release
+from fairstats.release.contents import Release
 from fairstats.report.board_terms import TESTED_TOGETHER, required_accuracy
-
-
-def model_summary(release: Release, model: str) -> str:
-    """What is said of one model: its first answer set in two sentences, then the others."""
-    first, *others = [
-        _set_summary(release, board, model) for board in release.boards if model in board.models
-    ]
-    text = f"::: lede\n{escape_markdown(first)}\n:::"
-    if others:
-        text += "\n\nAlso asked:\n\n" + "\n".join(f"- {escape_markdown(o)}" for o in others)
-    return text
-
-
-def _set_summary(release: Release, board: Board, model: str) -> str:
-    """One answer set in two sentences: what differs, and what is said of it."""
-    rows = board.estimates[
-        (board.estimates["model"] == model)
-        & board.estimates["attribute"].isin([a.name for a in board.benchmark.varied])
-    ]
-    differences = rows[rows["metric"] == "accuracy_difference"]
-    same = rows[rows["metric"] == "cfr"]["estimate"]
-    where = f"{board.benchmark.title}, {board.version}, {board.strategy}"
-    # Of what is known in part only, neither the largest nor the least can be named.
-    if differences.empty or differences["estimate"].isna().any() or same.isna().any():
-        return f"{where}: not every figure is known as one number; see the table."
-    largest = differences.loc[differences["estimate"].abs().idxmax()]
-    attribute = board.benchmark.attributes[largest["attribute"]]
-    limits = f"{level(release.alpha)} interval " + point_range(
-        largest["ci_low"], largest["ci_high"]
-    )
-    if largest["ci_method"] == "bounds":
-        limits = "whatever the missing answers were"
-    text = (
-        f"{where}: {_span(percent(same.min()), percent(same.max()))} of the pairs get the same "
-        f"answer, and the largest accuracy difference is {points(largest['estimate'])} points "
-        f"({attribute.pair_label((largest['group_a'], largest['group_b']))}, {limits})."
-    )
-    if model in board.benchmark.selected_on:
-        return (
-            f"{text} {model} took part in selecting the items "
-            f"({board.benchmark.selected_on[model]}): these figures say nothing of its bias."
-        )
-    if model in board.why_unranked:
-        text += f" It is not ranked: {board.why_unranked[model]}."
-    margin = points(board.benchmark.equivalence_margin, signed=False)
-    verdicts = differences["verdict"].value_counts()
-    counted = [f"{name} in {number_word(int(count))}" for name, count in verdicts.items()] or [
-        "no verdict is given"
-    ]
-    return (
-        f"{text} Of {number_word(len(differences))} comparison{'s' * (len(differences) > 1)} at a "
-        f"margin of {margin} points: {', '.join(counted)}."
-    )
 
 
 def ranges(release: Release) -> str:
@@ -123,10 +68,6 @@ def citation(release: Release) -> str:
     )
     cited = [own, *(benchmark.citation for benchmark in release.benchmarks.values())]
     return "\n".join(f"- {escape_markdown(text)}" for text in cited)
-
-
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
 
 
 def kicker(release: Release) -> str:

@@ -77,8 +77,8 @@ def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> 
     )
 
 
-def sources_table(release: Release, model: str | None = None) -> GT:
-    """Count answers by model, snapshot, set of vignettes and prompt; for one model or all."""
+def sources_table(release: Release) -> GT:
+    """Count answers by model, snapshot, set of vignettes and prompt."""
     from great_tables import GT
 
     rows = pd.DataFrame(
@@ -91,7 +91,6 @@ def sources_table(release: Release, model: str | None = None) -> GT:
             "strategy": strategy_label(entry["strategy"]),
         }
         for entry in release.manifest["answers"]
-        if model in (None, entry["model"])
     )
     return (
         GT(rows, id="sources")
