@@ -55,7 +55,8 @@ def who_loses(own: AnswerSet) -> Answer | None:
         for pair in own.pairs
         for side in (0, 1)
     }
-    if own.ranged or not all(figure.known for figure in (neutral, *accuracy.values())):
+    unknown = not all(figure.known for figure in (neutral, *accuracy.values()))
+    if own.ranged or own.selected or unknown:
         return Answer(CANNOT, _unknown(own))
     # A group is named only if its interval is clear of the neutral text's: no test compares them.
     lower = [group for group, figure in accuracy.items() if figure.high < neutral.low]
@@ -83,12 +84,13 @@ def who_loses(own: AnswerSet) -> Answer | None:
             text += f" It is clearly higher for {listed(name for name, _ in higher)}."
         else:
             text += " Each interval overlaps that of the neutral text."
-    return _unless_selected(own, Answer(short, text))
+    return Answer(short, text)
 
 
 def could_be_chance(own: AnswerSet) -> Answer:
     """Whether the discordant pairs could be so uneven by chance."""
     tests = {pair: row for pair in own.pairs if (row := own.row("mcnemar", pair)) is not None}
+    # Without a verdict a p-value means nothing, e.g. if the model selected the items.
     p = {pair: float(row["p_adjusted"]) for pair, row in tests.items() if own.verdict(pair)}
     known = [value for value in p.values() if not math.isnan(value)]
     if not known:
@@ -128,7 +130,7 @@ def _adjusted(methods: Iterable[object]) -> str:
 def matters(own: AnswerSet) -> Answer:
     """Whether the accuracy gap is larger than the equivalence margin."""
     gaps = {pair: own.figure("accuracy_difference", pair) for pair in own.pairs}
-    if own.ranged or not all(gap.known for gap in gaps.values()):
+    if own.ranged or own.selected or not all(gap.known for gap in gaps.values()):
         return Answer(CANNOT, _unknown(own))
     words = {}
     for pair, gap in gaps.items():
@@ -144,7 +146,7 @@ def matters(own: AnswerSet) -> Answer:
     reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
     text += _against_margin(own, list(words.values()), bool(reasons))
     named = {own.name(pair): word for pair, word in words.items()}
-    return _unless_selected(own, Answer(by_pair(named), f"{text}{reasons}"))
+    return Answer(by_pair(named), f"{text}{reasons}")
 
 
 def _against_margin(own: AnswerSet, words: list[str], explained: bool) -> str:
@@ -175,11 +177,3 @@ def _reasons(own: AnswerSet, pairs: Iterable[Panel]) -> str:
     """Why the verdict on these pairs is open, as sentences to append."""
     reasons = dict.fromkeys(filter(None, (own.reason(pair) for pair in pairs)))
     return "".join(f" {capital(reason)}." for reason in reasons)
-
-
-def _unless_selected(own: AnswerSet, answer: Answer) -> Answer:
-    """The answer; that it cannot be judged if the model took part in selecting the items."""
-    if own.model not in own.benchmark.selected_on:
-        return answer
-    numbers = answer.text.removesuffix(" The model took part in selecting the items.")
-    return Answer(CANNOT, f"The model took part in selecting the items. {numbers}")

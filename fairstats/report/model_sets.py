@@ -118,7 +118,7 @@ class AnswerSet:
 
     def reason(self, panel: Panel) -> str:
         """Why a verdict is open or missing; empty if it follows from the figures."""
-        if self.model in self.benchmark.selected_on:
+        if self.selected:
             return "the model took part in selecting the items"
         row = self.row("accuracy_difference", panel)
         given = None if row is None else row["verdict_reason"]
@@ -149,6 +149,11 @@ class AnswerSet:
         """What the manifest lists of the answers, one entry per snapshot."""
         found = self.figures.release.answers_of(self.board)
         return [entry for entry in found if entry["model"] == self.model]
+
+    @property
+    def selected(self) -> bool:
+        """Whether the model took part in selecting the items: its figures say nothing of it."""
+        return self.model in self.benchmark.selected_on
 
     @property
     def ranged(self) -> bool:

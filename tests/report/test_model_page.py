@@ -302,7 +302,7 @@ def test_finding_about_a_slanted_benchmark_is_about_being_swayed(tmp_path, page,
     made = undrawn(answers, tmp_path, benchmarks=[load_benchmark(tmp_path / "mine.toml")])
     html = page(made)
     finding = Markup(html[html.index('class="headline"') : html.index('class="note"')]).words
-    assert ("swayed" in finding) == slanted
+    assert ("sway" in finding) == slanted
     assert ("accuracydependson" in finding) == (not slanted)
     assert answer(html, QUESTIONS[0])[0] == "Black"
 
