@@ -78,7 +78,7 @@ def test_where_there_is_no_finite_estimate_it_is_said(items, reason, answers_of)
 
 def test_wrong_covariates_are_refused(answers_of):
     answers = answers_of(["AB", "AA"])
-    with pytest.raises(InputError, match="the item has no covariates") as error:
+    with pytest.raises(InputError, match="the covariates of the item are missing") as error:
         gee_logistic(answers, covariates=pd.DataFrame({"item_id": ["item-0"], "x": [1.0]}))
     assert "item-1" in str(error.value)
     with pytest.raises(InputError, match="item_id: is missing; add the column"):
@@ -161,7 +161,7 @@ def test_wrong_covariates_of_variants_are_refused():
     with pytest.raises(InputError, match="attribute: is not there"):
         gee_logistic(answers, covariates=covariates.drop(columns="attribute"))
     with pytest.raises(
-        InputError, match=r"variant has no covariates.*or leave its answers"
+        InputError, match=r"covariates of the variant are missing.*or remove its answers"
     ) as error:
         gee_logistic(answers, covariates=covariates.iloc[1:])
     assert "item-01, race, black" in str(error.value)

@@ -69,7 +69,7 @@ def test_ratings_may_lie_elsewhere(demo, all_right, ratings, tmp_path):
     by_folder = publish(answers, release="1", out=tmp_path / "two", ratings=path.parent)
     for made in (by_file, by_folder):
         assert len(Release(made.path).ratings) == len(ratings)
-    with pytest.raises(InputError, match="holds no ratings"):
+    with pytest.raises(InputError, match="contains no ratings"):
         publish(answers, release="2", out=tmp_path / "one", ratings=tmp_path / "a.parquet")
 
 

@@ -122,7 +122,7 @@ def test_a_release_that_is_gone_is_missed(site, name):
 def test_a_renamed_release_is_named(site):
     (site / "v" / "2").rename(site / "v" / "3")
     *_, around = verify(site, pages=False)
-    assert "is that of release 2" in [problem.message for problem in around.problems]
+    assert "belongs to release 2" in [problem.message for problem in around.problems]
 
 
 def rehash(release, name):

@@ -337,7 +337,7 @@ def test_a_release_that_was_taken_out_of_the_chain_is_missed_by_the_anchor(site,
 
 def test_the_hash_of_an_older_release_is_no_anchor_and_is_named(site):
     output = refused(run(site, "--expect", sha256(site / "v" / "2" / "manifest.json")))
-    assert "is that of release 2" in output
+    assert "belongs to release 2" in output
 
 
 def test_one_release_is_anchored_by_its_own_manifest(release):

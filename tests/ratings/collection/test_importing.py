@@ -461,7 +461,7 @@ def test_other_ratings_are_never_written_over(study, export, tmp_path):
     with pytest.raises(InputError, match="of these judgements already") as caught:
         import_ratings(other, assignment=study.path, out=out, name="second")
     assert [problem.path for problem in caught.value.problems] == [str(first)]
-    with pytest.raises(InputError, match="is no name for a file"):
+    with pytest.raises(InputError, match="is not a valid file name"):
         import_ratings(other, assignment=study.path, out=out, name="../outside")
 
 

@@ -136,7 +136,7 @@ def test_an_edit_of_nothing_is_refused(study, edit):
     study.build()
     study.judge(study.assign())
     text = study.review().text(ONE)
-    with pytest.raises(InputError, match="is the text as it was"):
+    with pytest.raises(InputError, match="is the unchanged text"):
         import_review(study.folder, edits=edit(text=text))
 
 
@@ -178,7 +178,7 @@ def test_edits_of_the_same_round_are_replaced_and_of_a_later_one_added(study, ed
     assert [one.why for one in study.review().edits] == ["second"]
     study.judge(study.consensus().assigned, name="second")
     text = study.review().text(ONE)
-    with pytest.raises(InputError, match="is the text as it was"):
+    with pytest.raises(InputError, match="is the unchanged text"):
         import_review(study.folder, edits=edit(text=text))
     import_review(study.folder, edits=edit(text=f"Once more. {text}"))
     assert [one.round for one in study.review().edits] == [1, 2]
