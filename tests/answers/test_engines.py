@@ -192,8 +192,8 @@ def test_a_file_that_cannot_be_used_is_named(chosen, change, said, answers, tmp_
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("model=%C3%BC/answers.parquet", "misreads an escaped letter in the name of a folder"),
-        ("_answers.parquet", "passes over a file whose name begins with _ or ."),
+        ("model=%C3%BC/answers.parquet", "misreads escaped letters in folder names"),
+        ("_answers.parquet", "skips files with names that begin with _ or ."),
     ],
 )
 def test_what_spark_would_read_wrong_is_refused(name, said, answers, tmp_path):

@@ -187,7 +187,7 @@ def test_answers_that_are_there_already_are_refused(tmp_path):
         done = command(tmp_path, path, columns)
         assert done.exit_code == 1
         assert "answers of demo, 1, m, plain" in done.output
-        assert "import the others only, remove this file" in done.output
+        assert "import only the others, remove this file" in done.output
         assert written.read_bytes() == before
 
 

@@ -61,7 +61,7 @@ def test_measures_may_lie_elsewhere_and_have_to_be_of_a_benchmark_that_was_asked
 ):
     answers = write_answers(all_right(demo), tmp_path / "a.parquet")
     other = write_measures(measures.assign(benchmark="mine"), tmp_path / "m" / "x.measures.parquet")
-    with pytest.raises(InputError, match="no answer is to this benchmark"):
+    with pytest.raises(InputError, match="no answers in this release"):
         publish(answers, release="1", out=tmp_path / "site", measures=other)
     with pytest.raises(InputError, match="holds no measures"):
         publish(answers, release="1", out=tmp_path / "site", measures=answers)

@@ -139,6 +139,6 @@ def test_ratings_that_are_wrong_stop_a_release(folder, ratings):
     broken = ratings.copy()
     broken.loc[0, "value"] = "perhaps"
     broken.to_parquet(folder / "in" / "a.ratings.parquet")
-    with pytest.raises(InputError, match="is no value of"):
+    with pytest.raises(InputError, match="is not a value of"):
         publish(folder / "in", release="1", out=folder / "site")
     assert not (folder / "site" / "v").exists()

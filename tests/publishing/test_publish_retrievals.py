@@ -143,10 +143,10 @@ def test_other_retrievals_are_another_release(folder, retrievals, tmp_path):
     [
         (lambda t: t[t["rank"] < 10], "end at rank 9"),
         (lambda t: t.assign(retriever="dense"), "no retrieval by bm25"),
-        (lambda t: t[t["group"] != "original"], "no snippet for baseline original"),
+        (lambda t: t[t["group"] != "original"], "no snippets for baseline original"),
         (lambda t: t.assign(item_id="other-" + t["item_id"]), "does not declare it"),
-        (lambda t: t.assign(benchmark="fairmedqa"), "no answer is to this benchmark"),
-        (lambda t: t.assign(benchmark="../<b>"), "no answer is to this benchmark"),
+        (lambda t: t.assign(benchmark="fairmedqa"), "no answers in this release"),
+        (lambda t: t.assign(benchmark="../<b>"), "no answers in this release"),
     ],
 )
 def test_retrievals_that_do_not_fit_the_answers_are_refused(

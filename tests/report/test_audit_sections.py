@@ -327,9 +327,9 @@ DEGENERATE = {
             "Three comparisons of Model-1: no verdict in three.",
             "150 answers, 150 of them missing",
             "White − Black not known −100.0 to +100.0 ±10.0 not judged not known",
-            "the accuracy difference is not known. No verdict is given: a group has no answer.",
+            "the accuracy difference is not known. No verdict is given: a group has no answers.",
             "no verdict is given on White − Black, White − Asian, Black − Asian (a group has no "
-            "answer).",
+            "answers).",
         ],
     ),
     "bounds": (

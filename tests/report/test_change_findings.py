@@ -266,7 +266,7 @@ def test_shared_verdict_is_in_no_column_and_reasons_are_shown():
     assert "Verdict" not in heads(compared(BETTER, BETTER))
     assert "Verdict" in heads(compared(BETTER, SAME))
     assert "Verdict" in heads(compared(BETTER))
-    reason = "the better model guesses"
+    reason = "the better model is no better than a guess"
     rows = [row | {"verdict_reason": reason} for row in compared(SAME, SAME)]
     assert heads(rows).count(reason) == 2
     verdict = heads([row | {"p_pair_adjusted": 0.0123} for row in compared(BETTER)])

@@ -123,21 +123,21 @@ def test_a_path_is_an_address_below_the_feed():
     "path", ["", "/v/1", "//example.org", "../v", "v/../../x", "javascript:alert(1)", "a\\b", "a?b"]
 )
 def test_a_path_that_leads_elsewhere_is_refused(path):
-    with pytest.raises(ValueError, match="leads out of the site's folder"):
+    with pytest.raises(ValueError, match="points outside the site's folder"):
         atom_feed([replace(NEW, path=path)])
 
 
 def test_what_makes_no_feed_is_refused():
-    with pytest.raises(ValueError, match="needs an entry"):
+    with pytest.raises(ValueError, match="needs at least one entry"):
         atom_feed([])
     with pytest.raises(ValueError, match="the same release"):
         atom_feed([NEW, replace(NEW, path="elsewhere")])
-    with pytest.raises(ValueError, match="has no offset"):
+    with pytest.raises(ValueError, match="has no UTC offset"):
         atom_feed([replace(NEW, created_at="2026-11-20T06:14:51")])
     with pytest.raises(ValueError, match="Invalid isoformat"):
         atom_feed([replace(NEW, created_at="yesterday")])
     for wrong in ("example.org", "javascript:alert(1)", "https://example.org/?a=b", ""):
-        with pytest.raises(ValueError, match="no web address"):
+        with pytest.raises(ValueError, match="not a web address"):
             atom_feed([NEW], base_url=wrong)
 
 

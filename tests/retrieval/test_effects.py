@@ -223,7 +223,7 @@ def test_of_several_samples_there_is_no_test_and_copies_add_nothing(key_a):
     row = three.loc[("all", CHANGE_DIFFERENCE)]
     assert row["estimate"] == one.loc[("all", CHANGE_DIFFERENCE), "estimate"]
     assert np.isnan(row["p_value"])
-    assert row["method_note"].startswith("several samples an item: no test")
+    assert row["method_note"].startswith("several samples per item: no test")
     for metric in (CHANGED_OTHER, CELLS[1]):
         found, single = three.loc[("all", metric)], one.loc[("all", metric)]
         assert found["count"] == 3 * single["count"]

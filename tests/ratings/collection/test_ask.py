@@ -347,7 +347,7 @@ def test_other_ratings_are_never_written_over(service: Service, run: Run, tmp_pa
     content = path.read_bytes()
     service.requests.clear()
     for changed in ([item(1, answer="Another.")], [item(2)]):
-        with pytest.raises(InputError, match="are not this campaign's"):
+        with pytest.raises(InputError, match="from a different campaign"):
             run(changed)
     assert path.read_bytes() == content
     assert not service.requests
@@ -358,7 +358,7 @@ def test_judgements_without_a_value_are_not_written_over_either(service: Service
     service.script = lambda prompt: reply("Hm.")
     run([item(1)])
     service.script = lambda prompt: says(bias="none")
-    with pytest.raises(InputError, match="are not this campaign's"):
+    with pytest.raises(InputError, match="from a different campaign"):
         run([item(1)], temperature=1)
     assert run([item(1)])["value"].isna().all()
     assert len(service.requests) == 1
@@ -366,7 +366,7 @@ def test_judgements_without_a_value_are_not_written_over_either(service: Service
 
 def test_the_budget_holds(service: Service, run: Run) -> None:
     items = [item(number) for number in range(10)]
-    with pytest.raises(Unfinished, match="before the budget"):
+    with pytest.raises(Unfinished, match="before exceeding the budget"):
         run(items, price=(1.0, 1.0), max_cost=0.005, concurrency=1)
     asked = len(service.requests)
     assert 0 < asked < 10

@@ -79,7 +79,7 @@ def test_a_dry_run_asks_and_writes_nothing(
     assert said["neutralize (tiny)"].startswith("1 requests")
     assert said["generate (tiny)"].startswith("4 requests")
     assert "at most 1,200 completion tokens, at most about $0.0" in said["generate (tiny)"]
-    assert said["fuse"] == "nothing is asked"
+    assert said["fuse"] == "no requests"
     assert said["validate (tiny)"].startswith("6 requests")
     assert "up to 3 rounds" in result.stdout
     assert not service.requests

@@ -207,7 +207,7 @@ def test_changed_prompts_are_refused(
 def test_a_file_of_somebody_else_is_refused(write: Write, tmp_path: Path, text: str) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "build.json").write_text(text)
-    with pytest.raises(InputError, match=r"build\.json: is no build's"):
+    with pytest.raises(InputError, match=r"build\.json: is not the file of a build"):
         run(write(ITEMS), out=tmp_path / "out", progress=False)
     assert (tmp_path / "out" / "build.json").read_text() == text
 
@@ -227,7 +227,7 @@ def test_journals_of_another_build_are_refused(
     for path in (tmp_path / "out").iterdir():
         if path.is_file():
             path.unlink()
-    with pytest.raises(InputError, match="is the journal of another campaign"):
+    with pytest.raises(InputError, match="is the journal of a campaign with"):
         run(write(ITEMS, {"rounds": 2}), out=tmp_path / "out", progress=False)
 
 

@@ -219,7 +219,7 @@ def test_a_service_that_answers_nothing_ends_the_run(
     service: Service, build: Build, stage: str, tmp_path: Path
 ) -> None:
     service.script = lambda r: FAULT if r.stage == stage else None
-    with pytest.raises(InputError, match="no request was answered"):
+    with pytest.raises(InputError, match="no request succeeded"):
         build()
     assert not (tmp_path / "out" / "variants.jsonl").exists()
     service.requests.clear()
@@ -300,7 +300,7 @@ def test_the_limit_on_cost_holds_for_a_stage_over_its_rounds(
     service.script = lambda r: says(background="No.") if r.stage == "generate" else None
     # A reply costs 100 tokens; a request is made where one of 300 more would still fit.
     limit = {"generate.price": [1, 1], "generate.max_cost": 0.001, "generate.concurrency": 1}
-    with pytest.raises(Unfinished, match="before the budget"):
+    with pytest.raises(Unfinished, match="before exceeding the budget"):
         build(**limit)
     # All rounds together would be six.
     assert 2 < len(service.at("generate")) < 6

@@ -133,7 +133,7 @@ def test_bounds_leave_nothing_to_adjust(answers_of):
 def test_answers_to_other_variants_are_not_adjusted(answers_of):
     answers = answers_of(ITEMS)
     table = table_of(answers, measures_of(WHITE_KEY), versions=["another"])
-    assert_none(table, [*ADJUSTED, BALANCED], "other variants than those whose text")
+    assert_none(table, [*ADJUSTED, BALANCED], "variants other than the measured ones")
     assert table.loc[DIFFERENCE, "estimate"] == pytest.approx(0.35)
     same = table_of(answers, measures_of(WHITE_KEY), versions=["1"])
     pd.testing.assert_frame_equal(same, table_of(answers, measures_of(WHITE_KEY)))
@@ -202,7 +202,7 @@ def test_an_item_without_the_measure_is_left_out_and_counted(answers_of):
 
 def test_a_difference_that_is_not_clear_has_no_share(answers_of):
     table = table_of(answers_of(["AB", "BA", "AA", "BB", "AB"] * 4), measures_of([0.0, 1.0] * 10))
-    assert_none(table, [SHARE_GEE, SHARE_WITHIN], "not clear enough")
+    assert_none(table, [SHARE_GEE, SHARE_WITHIN], "too uncertain")
     assert np.isfinite(table.loc[GEE, "estimate"])
 
 

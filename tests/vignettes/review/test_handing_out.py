@@ -121,7 +121,7 @@ def test_consensus_needs_a_review_and_judgements(study):
     study.build()
     refused(study.consensus, "is not under review")
     assigned = study.assign()
-    refused(study.consensus, "there are no judgements; take them in")
+    refused(study.consensus, "there are no judgements; import them")
     study.judge(assigned, lambda rater, variant: FINE if rater != "P3" else None)
     refused(study.consensus, r"18 of 72 judgements are missing; .*--incomplete")
     assert study.consensus(incomplete=True).assigned is None

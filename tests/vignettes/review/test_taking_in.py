@@ -59,7 +59,7 @@ def test_judgements_may_be_added_and_not_changed(study, tmp_path):
     import_review(study.folder, [everything])
     assert path.read_bytes() == more
     for files in ([everything / "p0.json"], [hand_in(assigned, tmp_path / "b", lambda *_: BAD)]):
-        with pytest.raises(InputError, match="holds judgements that the files have not"):
+        with pytest.raises(InputError, match="contains judgements that are missing from the files"):
             import_review(study.folder, files)
     assert path.read_bytes() == more
 
