@@ -63,7 +63,7 @@ def test_measures_may_lie_elsewhere_and_have_to_be_of_a_benchmark_that_was_asked
     other = write_measures(measures.assign(benchmark="mine"), tmp_path / "m" / "x.measures.parquet")
     with pytest.raises(InputError, match="no answers in this release"):
         publish(answers, release="1", out=tmp_path / "site", measures=other)
-    with pytest.raises(InputError, match="holds no measures"):
+    with pytest.raises(InputError, match="contains no measures"):
         publish(answers, release="1", out=tmp_path / "site", measures=answers)
     assert not (tmp_path / "site").exists()
     own = write_measures(measures, tmp_path / "o" / "x.measures.parquet")

@@ -142,7 +142,7 @@ def test_other_retrievals_are_another_release(folder, retrievals, tmp_path):
     ("change", "said"),
     [
         (lambda t: t[t["rank"] < 10], "end at rank 9"),
-        (lambda t: t.assign(retriever="dense"), "no retrieval by bm25"),
+        (lambda t: t.assign(retriever="dense"), "no retrievals by bm25"),
         (lambda t: t[t["group"] != "original"], "no snippets for baseline original"),
         (lambda t: t.assign(item_id="other-" + t["item_id"]), "does not declare it"),
         (lambda t: t.assign(benchmark="fairmedqa"), "no answers in this release"),

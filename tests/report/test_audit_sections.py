@@ -542,7 +542,7 @@ def test_a_pair_without_a_verdict_has_its_reason_where_the_sentence_points_to(be
     assert [s.split(" (")[0] for s in open_pairs] == ["Race, White − Black", "Race, Black − Asian"]
     found = "\n".join(limitations(made, "Model-1"))
     assert "no verdict is given on White − Black, Black − Asian (" in found
-    assert "a group has no answer)." in found
+    assert "a group has no answers)." in found
 
 
 def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_path):
