@@ -181,7 +181,9 @@ def test_every_two_sets_are_compared_and_contradictions_flagged(answers):
     assert len(table) == 3
     assert set(table["declared"]) == {ONE_VERSION, UNDECLARED}
     flags = variant_set_flags(table)
-    assert flags["flag"].tolist() == ["declared one version, flips say different variants"]
+    assert flags["flag"].tolist() == [
+        "declared one version, by changes of answer different variants"
+    ]
     assert flags["detail"].str.startswith("a, plain (1) and b, plain (1): different").all()
     findings = variant_set_findings(table)
     assert list(findings.columns) == list(FINDING_COLUMNS)
@@ -209,11 +211,13 @@ def test_a_comparison_says_what_the_flips_say(answers):
     assert set(compare(old, answers(one, model="new"), benchmarks=JUDGED)["method_note"]) == {""}
     unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
     (note,) = set(compare(*unknown, benchmarks=JUDGED)["method_note"])
-    assert note.startswith("demo does not declare unknown; by their flips different variants")
+    assert note.startswith(
+        "demo does not declare unknown; judged by changes of answer: different variants"
+    )
     (note,) = set(
         compare(unknown[0], unknown[0].assign(model="new"), benchmarks=JUDGED)["method_note"]
     )
-    assert "by their flips same variants (" in note
+    assert "judged by changes of answer: same variants (" in note
 
 
 def test_no_verdict_without_a_declared_odds_ratio(answers):

@@ -197,7 +197,7 @@ def test_a_name_that_cannot_be_an_address_is_refused(source, tmp_path, name):
 def test_names_that_differ_by_case_alone_are_refused(source, tmp_path):
     publish(source, release="2026.11a", out=tmp_path / "out")
     other = write_answers(answers_of_models(("Three",)), tmp_path / "3.parquet")
-    with pytest.raises(InputError, match="by case alone"):
+    with pytest.raises(InputError, match="only in upper and lower case"):
         publish(other, release="2026.11A", out=tmp_path / "out")
 
 

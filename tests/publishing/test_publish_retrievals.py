@@ -188,7 +188,7 @@ def test_answers_that_were_asked_with_other_snippets_are_refused(folder, retriev
         texts[item, own.loc[row, "attribute"], group][4::-1]
     )
     write_answers(own, folder / "answers.parquet")
-    with pytest.raises(InputError, match=f"other snippets than bm25 found: {item}, {group}"):
+    with pytest.raises(InputError, match=f"differ from those of bm25: {item}, {group}"):
         publish(folder, release="2", out=tmp_path / "out")
 
 

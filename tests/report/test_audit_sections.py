@@ -342,7 +342,7 @@ DEGENERATE = {
             "and 0.0 points. No",
             "the accuracy difference is 0.0 points, whatever the missing answers were.",
             "no verdict is given on White − Black, White − Asian, Black − Asian (the policy bounds "
-            "gives ranges and no test).",
+            "gives ranges, not tests).",
             "policy bounds",
         ],
     ),

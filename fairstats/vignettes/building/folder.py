@@ -170,4 +170,4 @@ def _differences(old: object, new: object, where: str = "") -> Iterator[tuple[st
 
 
 def _shown(value: object) -> str:
-    return "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)

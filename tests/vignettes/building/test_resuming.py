@@ -164,13 +164,19 @@ def test_a_longer_run_asks_for_the_rest(service: Service, write: Write, tmp_path
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"fuse.model": "other"}, 'fuse.model: was made with "tiny", now it is "other"'),
-        ({"fuse.temperature": 0.7}, "fuse.temperature: was made with nothing, now it is 0.7"),
-        ({"rounds": 1}, "rounds: was made with 3, now it is 1"),
-        ({"neutralize": None}, 'neutralize.model: was made with "tiny", now it is "none"'),
+        ({"fuse.model": "other"}, 'fuse.model: was "tiny" in the earlier run, but is now "other"'),
+        (
+            {"fuse.temperature": 0.7},
+            "fuse.temperature: was not set in the earlier run, but is now 0.7",
+        ),
+        ({"rounds": 1}, "rounds: was 3 in the earlier run, but is now 1"),
+        (
+            {"neutralize": None},
+            'neutralize.model: was "tiny" in the earlier run, but is now "none"',
+        ),
         (
             {"attributes.race.words.white": ["white"]},
-            'attributes.race.words.white: was made with ["White"], now it is ["white"]',
+            'attributes.race.words.white: was ["White"] in the earlier run, but is now ["white"]',
         ),
     ],
 )
