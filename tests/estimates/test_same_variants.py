@@ -279,7 +279,7 @@ def test_a_model_that_answered_other_variants_is_not_ranked(answers):
     flips = [marks * (rng.random(marks.shape) < 0.8) for marks in (one, one, one, other)]
     ranks = rank_models(_board(answers, flips), benchmarks=JUDGED).set_index("model")
     assert ranks["rank"].notna().tolist() == [True, True, True, False]
-    assert ranks["method_note"]["model 3"].startswith("its answers change on other items than")
+    assert ranks["method_note"]["model 3"].startswith("its answers change on different items from")
     # Of two models nobody can tell which is the odd one out, and without a threshold neither.
     both = rank_models(_board(answers, flips[2:]), benchmarks=JUDGED)
     assert both["rank"].notna().all()
