@@ -54,7 +54,7 @@ def benchmark_summary(rows: pd.DataFrame) -> str:
     low, high = (decimal(f, 3) for f in rows.loc[ours, "printed_value"].agg(["min", "max"]))
     others = " and ".join(rows.loc[~ours, "benchmark"].unique())
     text = (
-        f"For the same model FairMedQA has a published accuracy disparity (AD) of {low} to {high}, "
+        f"For the same models FairMedQA has a published accuracy disparity (AD) of {low} to {high}, "
         f"at least {decimal(more.min(), 3)} above {others}. So FairMedQA is more sensitive to "
         "bias. It does not show how common bias is."
     )

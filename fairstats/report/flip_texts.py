@@ -1,4 +1,4 @@
-"""The vignettes whose answer changes, in their own words, where the licence lets them be shown."""
+"""Show the text of vignettes with a changed answer, if the licence allows it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.counts.flips import flipping_items
 
-#: So many items are shown, and so many characters of each telling.
+#: The number of items shown, and the number of characters of each variant.
 ITEMS_SHOWN = 5
 _LONGEST = 2000
 
 
 def flip_texts(flips: pd.DataFrame, benchmark: Benchmark) -> str | None:
-    """Both tellings of the items that flip for most attributes, in Markdown.
+    """Show both variants of the items that flip for most attributes, in Markdown.
 
     Parameters
     ----------
     flips : pandas.DataFrame
         From `fairstats.counts.flips.flips_of`, of one answer set and `benchmark`.
     benchmark : Benchmark
-        Has the vignettes, if they may be published.
+        Contains the vignettes, if they may be published.
 
     Returns
     -------
     str or None
-        None where there is no text to show.
+        None if there is no text to show.
     """
     if not benchmark.publish_items or benchmark.items_file is None or flips.empty:
         return None

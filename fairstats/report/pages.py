@@ -53,7 +53,7 @@ def show_sources(release: Release) -> None:
 
 
 def show_contents(release: Release) -> None:
-    """State how many answers the release has, and where the page leads."""
+    """State how many answers from how many models the release has."""
     titles = escape_markdown(_and(benchmark.title for benchmark in release.benchmarks.values()))
     answers = sum(entry["answers"] for entry in release.manifest["answers"])
     models = len(release.models)

@@ -1,4 +1,4 @@
-"""Sentences whose figures come from the estimates."""
+"""Write sentences with figures from a release: benchmark cards and citations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fairstats.report.board_terms import TESTED_TOGETHER, required_accuracy
 
 
 def ranges(release: Release) -> str:
-    """What the limits beside the release's figures are."""
+    """Name the limits given with the release's figures."""
     if release.policies == ["bounds"]:
-        return "its lowest and highest value over all fill-ins of the missing answers"
+        return "its lowest and highest value over all completions of the missing answers"
     return f"its {level(release.alpha)} interval"
 
 

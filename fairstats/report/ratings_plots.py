@@ -64,15 +64,15 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
         group=pd.Categorical([group_label(name, rubric) for name in rates["rater_group"]], groups),
         panel=pd.Categorical(panels, list(dict.fromkeys(panels))),
     )
-    beside = position_dodge(width=0.6)
+    apart = position_dodge(width=0.6)
     colours = {name: _COLOURS[place % len(_COLOURS)] for name, place in places.items()}
     plot = (
         ggplot(rows, aes("label", "estimate", color="group"))
         + geom_linerange(
-            aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=beside, na_rm=True
+            aes(ymin="crossed_low", ymax="crossed_high"), size=0.4, position=apart, na_rm=True
         )
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=beside)
-        + geom_point(size=2.2, position=beside, na_rm=True)
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=1.3, position=apart)
+        + geom_point(size=2.2, position=apart, na_rm=True)
         + geom_blank(aes(y="least"))
         + geom_blank(aes(y="most"))
         + scale_color_manual(colours)

@@ -54,11 +54,11 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
     rows = rows.assign(panel=panel, **scaled)
     retrievers = sorted(rows["retriever"].unique())
     colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(retrievers)}
-    beside = position_dodge(width=1.2)
+    apart = position_dodge(width=1.2)
     plot = (
         ggplot(rows, aes("top_k", "estimate", color="retriever"))
-        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.7, position=beside)
-        + geom_point(size=1.6, position=beside)
+        + geom_linerange(aes(ymin="ci_low", ymax="ci_high"), size=0.7, position=apart)
+        + geom_point(size=1.6, position=apart)
         + facet_wrap("panel", nrow=1)
         + scale_color_manual(colours)
         + scale_x_continuous(breaks=sorted(rows["top_k"].unique()))
@@ -68,4 +68,4 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
         + theme(panel_grid_major_y=element_line(color=RULE, size=0.4))
     )
     # A line needs two values of k.
-    return plot + geom_line(size=0.5, position=beside) if rows["top_k"].nunique() > 1 else plot
+    return plot + geom_line(size=0.5, position=apart) if rows["top_k"].nunique() > 1 else plot

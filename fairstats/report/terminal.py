@@ -1,4 +1,4 @@
-"""Estimates as a table for a terminal: a line for each pair of each answer set."""
+"""Print estimates as tables in a terminal, with one line per pair of an answer set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTH = 180
 
 
 def print_estimates(estimates: pd.DataFrame) -> None:
-    """Print the main figures of each pair, and name where the others are."""
+    """Print the main figures of each pair, and the options that give the others."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -26,12 +26,14 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         policy = unit["missing"].iloc[0]
         title = f"{', '.join(keys)}; missing: {policy}"
         if policy == "bounds":
-            title += " (intervals are ranges over all fill-ins, p their highest)"
+            title += (
+                " (intervals are ranges over all completions of the missing answers, p the highest)"
+            )
         samples = unit["method_note"].str.extract(r"(\d+ samples per item)")[0].dropna()
         if len(samples):
             title += f"; {samples.iloc[0]}, tests flip items"
         table = Table(title=escape(title), title_justify="left")
-        # A name that wraps is hard to find again with grep.
+        # A wrapped name is hard to find with grep.
         table.add_column("pair", no_wrap=not console.is_terminal)
         for name in ("CFR", "AD", "difference", "interval", "h", "n", "n10, n01"):
             table.add_column(name, justify="right", no_wrap=not console.is_terminal)
@@ -48,13 +50,13 @@ def print_estimates(estimates: pd.DataFrame) -> None:
         console.print(table)
     console.print(
         f"{len(estimates)} estimates in all (accuracies, odds ratios, detectable differences, DP, "
-        "EO, letters, ...); --json, --csv and --out give every one.",
+        "EO, letters, ...). Use --json, --csv or --out for all of them.",
         style="dim",
     )
 
 
 def print_table(table: pd.DataFrame) -> None:
-    """Print a table of results, without the columns that say the same in every row."""
+    """Print a table of results; columns with the same value in all rows become one line."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -70,7 +72,7 @@ def print_table(table: pd.DataFrame) -> None:
         return
     for name in columns:
         numeric = pd.api.types.is_numeric_dtype(table[name])
-        # In a file or a pipe nothing is cut off.
+        # Do not cut off text in a file or a pipe.
         no_wrap = not console.is_terminal
         shown.add_column(name, justify="right" if numeric else "left", no_wrap=no_wrap)
     for row in table[columns].to_dict("records"):
@@ -79,7 +81,7 @@ def print_table(table: pd.DataFrame) -> None:
 
 
 def _console(width: int) -> Console:
-    """The terminal as it is; in a file or a pipe a line is as long as it has to be."""
+    """Return a console with the terminal's width, or a wide one for a file or a pipe."""
     from rich.console import Console
 
     console = Console()
@@ -97,7 +99,7 @@ def _text(name: str, value: object) -> str:
 def _cells(rows: pd.DataFrame) -> list[str]:
     main = rows.set_index("metric")
     difference = main.loc["accuracy_difference"]
-    # The test that the verdict rests on.
+    # The test that the verdict uses.
     tests = rows[is_primary_test(rows)]
     test = tests.iloc[0] if len(tests) else main.loc["cfr"]
     verdict = difference["verdict"]
@@ -122,7 +124,7 @@ def _counts(a: object, b: object) -> str:
 
 
 def _figure(row: pd.Series) -> str:
-    """The estimate, or the range where a policy gives no single figure."""
+    """Format the estimate, or the range if a policy gives no single figure."""
     if pd.isna(row["estimate"]) and row["ci_method"] == "bounds":
         return f"{decimal(row['ci_low'])} to {decimal(row['ci_high'])}"
     return decimal(row["estimate"])

@@ -103,7 +103,7 @@ def report_vignettes(
     """
     out = Path(out)
     if out.exists() and not out.is_dir():
-        raise InputError([Problem(str(out), "is no folder", "name a folder")])
+        raise InputError([Problem(str(out), "is not a folder", "give the path of a folder")])
     vignettes = read_vignettes(items, benchmark=benchmark)
     paths, swapped = list(answers), list(substitution)
     audit = audit_vignettes(

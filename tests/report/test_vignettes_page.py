@@ -98,5 +98,5 @@ def test_nothing_is_written_where_the_items_cannot_be_read(tmp_path):
         report_vignettes(tmp_path / "mine.jsonl", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         report_vignettes("demo", out=tmp_path / "file")
