@@ -54,9 +54,9 @@ def benchmark_summary(rows: pd.DataFrame) -> str:
     low, high = (decimal(f, 3) for f in rows.loc[ours, "printed_value"].agg(["min", "max"]))
     others = " and ".join(rows.loc[~ours, "benchmark"].unique())
     text = (
-        f"For the same models FairMedQA has a published accuracy disparity (AD) of {low} to {high}, "
-        f"at least {decimal(more.min(), 3)} above {others}. So FairMedQA is more sensitive to "
-        "bias. It does not show how common bias is."
+        f"In the same models the published accuracy disparity (AD) is {low} to {high} on "
+        f"FairMedQA, at least {decimal(more.min(), 3)} above {others}. So FairMedQA is more "
+        "sensitive to bias. It does not show how common bias is."
     )
     return f"{escape_markdown(text)} {counted(rows)}"
 

@@ -72,7 +72,7 @@ def _with_labels(release: Release) -> pd.DataFrame:
             na_action="ignore",
         )
     sets = table["benchmark_version"].replace(dict(labels))
-    return table.assign(explained_by=reasons, benchmark_version=sets)
+    return table.assign(explained_by=reasons.astype("object"), benchmark_version=sets)
 
 
 def replication_summary(table: pd.DataFrame) -> str:

@@ -71,8 +71,9 @@ _HOW_TO_READ = (
 )
 _FOLLOWED = (
     "The table counts wrong answers to variants with a text that points to one distractor more "
-    "than to the others. It shows how many choose that distractor, how many wrong answers to the "
-    "same items' other texts choose it, and the difference for items with both."
+    "than to the others. It shows how many choose that distractor. For comparison, it shows how "
+    "many wrong answers to the same items' other texts choose it, and the difference for items "
+    "with both."
 )
 
 

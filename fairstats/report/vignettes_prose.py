@@ -50,8 +50,8 @@ def followed_sentence(rows: pd.DataFrame, benchmark: Benchmark) -> str:
         for row in own.to_dict("records")
     ]
     return (
-        "If a model is wrong on two variants of an item, how many more of its chosen option's "
-        "words does the text it read have than the other text? On average: "
+        "If a model is wrong on two variants of an item, does the text it read have more of its "
+        "chosen option's words than the other text? On average: "
         + "; ".join(parts)
         + ". This would be 0 if models had read a different text than the one measured."
     )

@@ -207,7 +207,9 @@ def test_a_hostile_name_is_text_and_no_markup(papers, name):
 def test_benchmarks_page_compares_benchmarks(papers, shown):
     show_benchmarks(papers)
     lede, table, selection = shown
-    assert "AD) of 0.141 to 0.201, at least 0.126 above CPV and CPV-USMLE" in read(lede)
+    assert "(AD) is 0.141 to 0.201 on FairMedQA, at least 0.126 above CPV and CPV-USMLE" in read(
+        lede
+    )
     printed = printed_cells()
     for row in printed[printed["published"] == "fairmedqa-1"].itertuples():
         assert row.printed in table
