@@ -60,6 +60,17 @@ def p_value(p: float) -> str:
     return f"p {text}".replace(" ", "\u00a0")
 
 
+def p_figure(p: float) -> str:
+    r"""A p-value for a column of p-values, without its "p =".
+
+    Examples
+    --------
+    >>> p_figure(1.8e-15), p_figure(0.0312)
+    ('<\xa00.001', '0.031')
+    """
+    return p_value(p).removeprefix("p\u00a0").removeprefix("=\u00a0")
+
+
 def decimal(value: float, places: int = 4) -> str:
     """Format a number with a fixed number of decimals and a true minus sign."""
     if math.isnan(value):

@@ -116,7 +116,9 @@ def report(
     to: Annotated[Literal["pdf", "html"], typer.Option(help="Output format.")] = "pdf",
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write (default: named after the release and model)."),
+        typer.Option(
+            help="File to write, suffix optional (default: named after release and model)."
+        ),
     ] = None,
 ) -> None:
     """Write the audit report of one model, for signature."""

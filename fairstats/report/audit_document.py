@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.safe_names import unique_slugs
 from fairstats._lib.temporary_folders import temporary_folder
 from fairstats.release.folder import open_release
@@ -32,7 +33,8 @@ def report_model(
     to : {"pdf", "html"}
         A typeset PDF, or one HTML file with everything in it.
     out : path, optional
-        Where to; by default a file in the current folder, named after release and model.
+        Where to; by default a file in the current folder, named after release and model. A name
+        without the suffix of the format gets it.
 
     Returns
     -------
@@ -42,7 +44,8 @@ def report_model(
     Raises
     ------
     InputError
-        As `fairstats.release.folder.open_release`; and when the release has no such model.
+        As `fairstats.release.folder.open_release`; and when the release has no such model, or the
+        file's name is one for the other format.
     fairstats.report.builtin.PageError
         When the report cannot be drawn; nothing is written then.
 
@@ -53,7 +56,7 @@ def report_model(
     """
     chosen = open_release(release)
     name = model_of(chosen, model)
-    target = Path(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}.{to}")
+    target = _target(out or f"audit-{chosen.name}-{unique_slugs(chosen.models)[name]}", to)
     with temporary_folder("report") as project:
         stage(chosen, project)
         body = (project / "reports" / "_audit.qmd").read_text(encoding="utf-8")
@@ -65,5 +68,18 @@ def report_model(
             title=f"Audit of {name}",
             to=to,
             target=target,
+            headline=True,
         )
     return target
+
+
+def _target(out: str | os.PathLike[str], to: str) -> Path:
+    """The file to write, with a suffix: what it names need not have one, and may have dots."""
+    path = Path(out)
+    suffix = path.suffix.lower()
+    if suffix == f".{to}":
+        return path
+    if suffix in (".pdf", ".html"):
+        remedy = f"name a file that ends in .{to}, or use --to {suffix[1:]}"
+        raise InputError([Problem(str(path), f"is not a name for {to}", remedy)])
+    return path.with_name(f"{path.name}.{to}")

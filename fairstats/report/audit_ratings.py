@@ -12,20 +12,22 @@ from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.agreement_section import show_agreement
-from fairstats.report.audit_prose import boards_of
+from fairstats.report.audit_answer_sets import answer_sets
 from fairstats.report.page_output import show_markdown
 from fairstats.report.ratings_page import show_figures
 from fairstats.report.ratings_parts import own_rows
 from fairstats.report.ratings_tables import noun
 
 _BIAS = "bias"
+#: The heading of the section.
+RATINGS = "What raters report"
 
 
 def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]]:
     """The ratings of the model's answers and of its benchmarks' texts, by benchmark and rubric."""
     ratings = release.ratings
     rated = ratings[["model", "model_2"]].eq(model).any(axis=1)
-    asked = {board.benchmark.name for board in boards_of(release, model)}
+    asked = {answers.benchmark.name for answers in answer_sets(release, model)}
     of_texts = ratings["model"].isna() & ratings["benchmark"].isin(asked)
     groups = ratings[rated | of_texts].groupby(["benchmark", "rubric"], sort=True)
     return [(release.rubrics[str(which)], own) for (_, which), own in groups]
@@ -122,7 +124,7 @@ def show_rated(release: Release, model: str) -> None:
     found = ratings_of(release, model)
     if not found:
         return
-    show_markdown("# What raters say")
+    show_markdown(f"# {RATINGS}")
     said = rating_scope(release, model)
     for (rubric, judged), sentence in zip(found, said, strict=True):
         name = str(judged["benchmark"].iloc[0])

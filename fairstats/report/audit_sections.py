@@ -4,55 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairstats._lib.formatting import (
-    escape_markdown,
-)
+import pandas as pd
+
+from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.problems import InputError, Problem
-from fairstats._lib.safe_names import file_sha256
-from fairstats.benchmarks.terms import BASELINE, POOLED
-from fairstats.estimates.sensitivity import INTERVAL, TEST
-from fairstats.release.contents import MANIFEST, Release, plain_first
-from fairstats.report.audit_prose import (
-    boards_of,
-    headline,
-    limitations,
-    methods_used,
-    question,
-    scope,
-    verdict_sentences,
+from fairstats._lib.safe_names import file_sha256, slug
+from fairstats.benchmarks.terms import BASELINE
+from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
+from fairstats.release.contents import DOWNLOADS, MANIFEST, Release
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit_charts import (
+    show_accuracies,
+    show_differences,
+    show_letters,
+    show_outcomes,
 )
+from fairstats.report.audit_limits import limitations
 from fairstats.report.audit_ratings import (
-    rating_headline,
+    RATINGS,
     rating_limitations,
     rating_methods,
     rating_provenance,
     rating_scope,
+    ratings_of,
 )
 from fairstats.report.audit_ratings import show_rated as show_rated
-from fairstats.report.audit_tables import (
-    DIAGNOSTICS,
-    diagnostics_table,
-    findings_table,
-    verdict_table,
-)
+from fairstats.report.audit_summary import show_summary
+from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
 from fairstats.report.flips_section import flip_table
-from fairstats.report.margin_strip import has_margins
-from fairstats.report.model_page import show_policies
-from fairstats.report.model_plots import show_forest, show_letters, show_margins, show_outcomes
 from fairstats.report.page_output import show_markdown, show_table
-from fairstats.report.prose import ranges
-from fairstats.report.sensitivity_tables import choice_table
-from fairstats.report.tables import estimates_table
+from fairstats.report.same_prompt_section import noise_line
+from fairstats.report.sensitivity_tables import choice_table, policy_table, with_missing
 
-#: Inches that a page has for a plot.
-_TALLEST = 8.5
-#: Of the items that flip, so many stand in the report; all are in the release.
+#: Only so many of the items whose answer changes are listed; the release has all.
 _FLIPS = 10
-_HASHED = ("downloads/answers.parquet", "downloads/estimates.parquet")
+_HASHED = ("answers", "estimates")
+OTHERS = "Other prompts and versions"
 
 
 def model_of(release: Release, slug: str) -> str:
-    """The model whose page has this address, or whose name this is.
+    """Return the model whose page has this address, or whose name this is.
 
     Raises
     ------
@@ -66,92 +57,102 @@ def model_of(release: Release, slug: str) -> str:
     raise InputError([Problem(slug, f"is no model of release {release.name}", f"one of: {known}")])
 
 
-def show_head(release: Release, model: str) -> None:
-    """Which release and what of it, and the verdicts in a line."""
-    day = release.created_at.date()
-    show_markdown(
-        f"::: kicker\n{escape_markdown(f'Audit report · release {release.name} · {day}')}\n:::"
-    )
-    said = " ".join(filter(None, (headline(release, model), rating_headline(release, model))))
-    show_markdown(f"::: lede\n{escape_markdown(said)}\n:::")
+def show_first_page(release: Release, model: str) -> None:
+    """Show the summary to sign."""
+    show_summary(release, model, sections_of(release, model))
 
 
-def show_scope(release: Release, model: str) -> None:
-    """The question, and what was asked of the model."""
-    show_markdown(escape_markdown(question(release, model)))
-    _list([*scope(release, model), *rating_scope(release, model)])
+def sections_of(release: Release, model: str) -> list[str]:
+    """Return the headings of the sections after the summary."""
+    others = [OTHERS] if _has_others(release, model) else []
+    rated = [RATINGS] if ratings_of(release, model) else []
+    rest = ["Sensitivity", "Diagnostics", *rated, "Limits", "Methods", "Provenance"]
+    return ["Results", *others, *rest]
 
 
-def show_verdicts(release: Release, model: str) -> None:
-    """A table with a row a pair, and each verdict in a sentence."""
+def show_results(release: Release, model: str) -> None:
+    """Show the answer set of the summary, in the order of the questions."""
+    answers = answer_sets(release, model)[0]
+    if not answers.pairs:
+        show_markdown("No pair of groups was compared.")
+        return
+    show_markdown("## Who loses accuracy?")
+    show_accuracies([answers], name="accuracies")
+    show_markdown("## Could it be chance?")
+    show_outcomes([answers], name="outcomes")
+    if noise := noise_line(answers.rows, answers.benchmark, release):
+        show_markdown(escape_markdown(noise))
+    show_markdown("## Is it big enough to matter?")
     show_table(
-        verdict_table(release, model),
-        caption=f"Verdicts on {model}; differences in points, each with {ranges(release)}",
+        size_table([answers]),
+        caption="Size of the differences. Equivalent from: the smallest margin at which the pair "
+        "counts as equivalent. Detectable: with 80% power",
     )
-    _list(verdict_sentences(release, model))
 
 
-def show_findings(release: Release, model: str) -> None:
-    """Forest plot, paired outcomes, and accuracy and CFR of each pair."""
-    show_table(
-        findings_table(release, model),
-        caption=f"Accuracy of both groups and CFR, each with {ranges(release)}",
-    )
-    own = release.estimates[release.estimates["model"] == model]
-    for name, rows in own.groupby("benchmark", sort=False):
-        show_markdown(
-            f"Accuracy differences, each with {ranges(release)}; the shaded band is the "
-            "equivalence margin."
+def show_others(release: Release, model: str) -> None:
+    """Show the model's other answer sets, and what changed from other versions and prompts."""
+    if not _has_others(release, model):
+        return
+    show_markdown(f"# {OTHERS}")
+    first, *others = answer_sets(release, model)
+    for name, sets in _by_benchmark(others).items():
+        title = release.benchmarks[name].title
+        show_table(
+            pairs_table(sets, name=f"pairs-{slug(name)}"),
+            caption=f"{title}: the other answers of {model}, as on the first page",
         )
-        show_forest(rows, release.benchmarks[str(name)], tallest=_TALLEST)
-        show_outcomes(rows, release.benchmarks[str(name)], tallest=_TALLEST)
+        also = [first] if first.benchmark.name == name else []
+        show_differences([*also, *sets], name=f"differences-{slug(name)}")
+    changes = _changes(release, model)
+    if len(changes):
+        show_table(
+            changes_table(changes, release),
+            caption="Change from the version or prompt on the left of the arrow, in points",
+        )
 
 
 def show_sensitivity(release: Release, model: str) -> None:
-    """Policies for missing answers, margins, and methods of interval and test."""
-    table = release.table("sensitivity")
-    own = plain_first(table[table["model"] == model])
-    # One file: there is no download beside it.
-    show_policies(own, release, name="policies", download=None)
-    for name, rows in own.groupby("benchmark", sort=False):
-        if has_margins(rows):
-            show_markdown(
-                "From which margin on would each pair count as equivalent? Left of the change it "
-                "would not."
-            )
-            show_margins(rows, release.benchmarks[str(name)], tallest=_TALLEST)
-    # The baseline and the pooled attributes are on the model's page.
-    pairs = own[~own["attribute"].isin([BASELINE, POOLED])]
-    # Nor are p-values of a model that selected the items anything to go by.
-    selected = [b.name for b in release.benchmarks.values() if model in b.selected_on]
-    pairs = pairs[(pairs["aspect"] != TEST) | ~pairs["benchmark"].isin(selected)]
-    for aspect, caption in (
-        (INTERVAL, "Intervals of the same differences by other methods, in points"),
-        (TEST, "Adjusted p-values of the same pairs by other tests"),
-    ):
+    """Show policies for missing answers, and other intervals and tests of the first answer set."""
+    sets = answer_sets(release, model)
+    rows = pd.concat([_of_pairs(answers) for answers in sets])
+    missing = with_missing(rows[rows["aspect"] == MISSING])
+    if missing.empty:
+        show_markdown("No answers are missing: the four policies for them give the same figures.")
+    else:
+        show_table(
+            policy_table(missing, release, name="policies"),
+            caption="Accuracy differences under the four policies for missing answers, in points",
+        )
+    first = sets[0]
+    pairs = _of_pairs(first)
+    # The p-values of a model that selected the items mean nothing.
+    aspects = [INTERVAL] if first.selected else [INTERVAL, TEST]
+    captions = {
+        INTERVAL: "The same differences with other intervals, in points",
+        TEST: "The same comparisons with other tests, adjusted p-values",
+    }
+    for aspect in aspects:
         if (pairs["aspect"] == aspect).any():
             show_table(
                 choice_table(pairs, release, aspect, name=f"choices-{aspect}"),
-                caption=caption,
+                caption=captions[aspect],
             )
+    files = f"{DOWNLOADS}/sensitivity.csv"
+    show_markdown(f"All margins, methods and answer sets are in `{files}` of the release.")
 
 
 def show_diagnostics(release: Release, model: str) -> None:
-    """Missing answers by group, letters, and the items that flip."""
-    own = release.estimates[release.estimates["model"] == model]
-    tests = plain_first(own[own["metric"].isin(list(DIAGNOSTICS))])
-    if len(tests):
+    """Show missing answers by group, letters, and the items whose answer changes most."""
+    sets = answer_sets(release, model)
+    if sets[0].pairs:
         show_table(
-            diagnostics_table(tests, release),
-            caption="Are answers missing more often, or letters given otherwise, for one group? "
-            "p-values, not adjusted",
+            diagnostics_table([answers for answers in sets if answers.pairs]),
+            caption="Do answers go missing, or do letters change, more for one group? p-values are "
+            "not adjusted",
         )
-    letters = release.table("letters")
-    letters = letters[letters["model"] == model]
-    for name, rows in letters.groupby("benchmark", sort=False):
-        show_letters(rows, release.benchmarks[str(name)], tallest=_TALLEST)
-    flips = release.table("flips")
-    flips = plain_first(flips[flips["model"] == model])
+    show_letters(sets[0], name="letters")
+    flips = sets[0].table("flips")
     if len(flips):
         show_table(
             flip_table(flips, release, name="flips", limit=_FLIPS),
@@ -160,68 +161,109 @@ def show_diagnostics(release: Release, model: str) -> None:
 
 
 def show_limitations(release: Release, model: str) -> None:
-    """What the data say against reading too much into the figures."""
+    """Show what speaks against reading too much into the figures."""
     _list([*limitations(release, model), *rating_limitations(release, model)])
 
 
 def show_methods(release: Release, model: str) -> None:
-    """What these figures rest on."""
-    _list([*methods_used(release, model), *rating_methods(release, model)])
+    """Show the methods behind these figures, as the estimates name them."""
+    own = pd.concat([pair.figures for a in answer_sets(release, model) for pair in a.pairs] or [_NO])
+    tests = own.loc[own.index == "mcnemar"]
+    lines = {
+        "Intervals of accuracy differences": own.loc[
+            own.index == "accuracy_difference", "ci_method"
+        ],
+        "Intervals of shares": own.loc[own.index == "cfr", "ci_method"],
+        "Tests of no difference": tests.loc[tests["p_adjusted"].notna(), "test"],
+        "Adjustment": tests["adjust_method"],
+        "Policy for missing answers": own["missing"],
+    }
+    named = {
+        title: sorted(set(values.dropna().astype(str)) - {""}) for title, values in lines.items()
+    }
+    _list(
+        [
+            *(f"{title}: {'; '.join(values)}." for title, values in named.items() if values),
+            *rating_methods(release, model),
+        ]
+    )
+
+
+_NO = pd.DataFrame({name: [] for name in ("ci_method", "p_adjusted", "test", "adjust_method", "missing")})
 
 
 def show_provenance(release: Release, model: str) -> None:
-    """Hashes, versions and arguments."""
+    """Show what was asked, hashes, versions and arguments, and how to draw the report again."""
     manifest = release.manifest
-    own = [entry for entry in manifest["answers"] if entry["model"] == model]
-    collectors = ", ".join(sorted({str(entry["collector"] or "not known") for entry in own}))
     arguments = ", ".join(
         f"{key} = {'as the benchmark declares' if value is None else value}"
         for key, value in manifest["arguments"].items()
     )
     libraries = ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items())
-    lines = [
-        f"Release {release.name}, published {manifest['created_at']}; sha256 of its manifest: "
-        f"{file_sha256(release.path / MANIFEST)}",
-        *(f"sha256 of {name}: {file_sha256(release.path / name)}" for name in _HASHED),
-        *rating_provenance(release, model),
-        f"Arguments: {arguments}",
-        f"fairstats {manifest['fairstats']}, Python {manifest['python']}, {libraries}",
-        f"Answers collected by: {collectors}",
-    ]
-    _list(lines)
-    sources = [
-        f"{benchmark.title}: {', '.join(benchmark.sources)}; licence: {benchmark.licence}"
-        for benchmark in {b.benchmark.name: b.benchmark for b in boards_of(release, model)}.values()
-    ]
-    _list(sources)
-
-
-def show_reproduction(release: Release, model: str) -> None:
-    """The two commands that check the release and draw this report again."""
+    sets = answer_sets(release, model)
+    _list(
+        [
+            *(text for answers in sets for text in scope(answers)),
+            *rating_scope(release, model),
+            *(
+                f"{benchmark.title}: {', '.join(benchmark.sources)}; licence: {benchmark.licence}"
+                for benchmark in {a.benchmark.name: a.benchmark for a in sets}.values()
+            ),
+            f"Release {release.name}, published {manifest['created_at']}",
+            f"SHA-256 of the manifest: {file_sha256(release.path / MANIFEST)}",
+            *(
+                f"SHA-256 of {DOWNLOADS}/{name}.parquet: "
+                f"{file_sha256(release.path / DOWNLOADS / f'{name}.parquet')}"
+                for name in _HASHED
+            ),
+            *rating_provenance(release, model),
+            f"Arguments: {arguments}",
+            f"fairstats {manifest['fairstats']}, Python {manifest['python']}, {libraries}",
+        ]
+    )
     folder = f"v/{release.name}"
     show_markdown(
-        "In the site's folder, with the version of fairstats named above:\n\n"
+        "To check the release and draw this report again, run in the site's folder, with this "
+        "version of fairstats:\n\n"
         f"    fairstats verify {folder}\n"
         f"    fairstats report {release.slugs[model]} --release {folder} --to pdf\n\n"
-        "The first recomputes the hash of every file and, from the answers, every table of the "
-        "release, and names what differs; the second draws this report from it."
+        f"All estimates of {escape_markdown(model)} are in `{DOWNLOADS}/estimates.csv`."
     )
-    lines = [f"{what}: {'.' * 60}" for what in ("Signed", "Name and place", "Date")]
-    show_markdown("\\\n".join(escape_markdown(line) for line in lines))
 
 
-def show_all_estimates(release: Release, model: str) -> None:
-    """Every estimate of the first answer set, where there are few; others are in the release."""
-    first, *others = boards_of(release, model)
-    if len(others) > 1:
-        show_markdown("They are in the release, in `downloads/estimates.csv`.")
-        return
-    rows = first.estimates[first.estimates["model"] == model]
-    which = f"{first.benchmark.title}, {first.version}, {first.strategy}"
-    show_table(
-        estimates_table(rows, release, name="all"),
-        caption=f"All estimates of {model}: {which}",
-    )
+def scope(answers: AnswerSet) -> list[str]:
+    """Return what was asked, one sentence per snapshot."""
+    return [
+        f"{answers.label}: {own['items']:,} vignette{'s' * (own['items'] != 1)}, "
+        f"{own['answers']:,} answers, {own['missing']:,} of them missing; snapshot "
+        f"{own['snapshot'] or 'not known'}; collected by {own['collector'] or 'not known'}."
+        for own in answers.entries
+    ]
+
+
+def _of_pairs(answers: AnswerSet) -> pd.DataFrame:
+    """The rows of sensitivity about the pairs of the report."""
+    rows = answers.table("sensitivity")
+    return rows[rows["attribute"].isin([pair.attribute.name for pair in answers.pairs])]
+
+
+def _has_others(release: Release, model: str) -> bool:
+    others = answer_sets(release, model)[1:]
+    return any(answers.pairs for answers in others) or len(_changes(release, model)) > 0
+
+
+def _changes(release: Release, model: str) -> pd.DataFrame:
+    rows = release.comparisons
+    own = rows[["model_old", "model_new"]].eq(model).any(axis=1)
+    return rows[own & (rows["attribute"] != BASELINE)]
+
+
+def _by_benchmark(sets: Iterable[AnswerSet]) -> dict[str, list[AnswerSet]]:
+    found: dict[str, list[AnswerSet]] = {}
+    for answers in sets:
+        if answers.pairs:
+            found.setdefault(answers.benchmark.name, []).append(answers)
+    return found
 
 
 def _list(sentences: Iterable[str]) -> None:

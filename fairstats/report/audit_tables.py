@@ -1,123 +1,245 @@
-"""The tables of the audit report: a row a pair of groups, the answer sets as groups of rows."""
+"""The tables of an audit report: one row per pair, the answer sets as groups of rows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import decimal, p_value, percent, percent_range, point_range, points
+from fairstats._lib.formatting import (
+    decimal,
+    level,
+    p_figure,
+    percent_range,
+    point_range,
+    points,
+)
+from fairstats.answers.strategies import strategy_label
+from fairstats.estimates.sensitivity import SMALLEST
 from fairstats.release.contents import Release
-from fairstats.report.audit_prose import boards_of, pairs_of
-from fairstats.report.tables import MARKS, written_table
+from fairstats.report.audit_answer_sets import AnswerSet, Pair
+from fairstats.report.tables import MARKS, breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 #: The tests of what else could be wrong with the answers.
 DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
+_NONE = "–"
 
 
-def verdict_table(release: Release, model: str) -> GT:
-    """A row a pair: the difference, the verdict, and the difference that could have been seen."""
-    rows = []
-    for board in boards_of(release, model):
-        own = board.estimates[board.estimates["model"] == model]
-        for _, figures in pairs_of(own):
-            difference = figures.loc["accuracy_difference"]
-            attribute = board.benchmark.attribute(str(difference["attribute"]))
-            verdict = difference["verdict"]
-            judged = isinstance(verdict, str)
-            least = figures["estimate"].get("minimum_detectable_difference")
-            rows.append(
-                {
-                    "set": f"{board.benchmark.title}, {board.version}, {board.strategy}",
-                    "pair": attribute.pair_label((difference["group_a"], difference["group_b"])),
-                    "difference": points(difference["estimate"]),
-                    "interval": point_range(difference["ci_low"], difference["ci_high"]),
-                    "margin": f"±{points(board.benchmark.equivalence_margin, signed=False)}",
-                    "verdict": f"{MARKS[verdict]} {verdict}" if judged else "not judged",
-                    "p": p_value(figures["p_adjusted"].get("mcnemar", float("nan")))
-                    if judged
-                    else "",
-                    "least": "" if least is None else points(least, signed=False),
-                }
-            )
+def pairs_table(sets: Sequence[AnswerSet], *, name: str) -> GT:
+    """Accuracy, difference, CFR, discordant pairs, test and verdict.
+
+    Parameters
+    ----------
+    sets : sequence of AnswerSet
+        Several are groups of rows.
+    name : str
+        The table's id, unique in the report.
+    """
+    from great_tables import html
+
+    kind = "range" if sets[0].ranges else f"{level(sets[0].release.alpha)} CI"
     labels = {
-        "difference": "Difference",
-        "interval": "Interval",
-        "margin": "Margin",
+        "accuracy": html("Accuracy, %<br><small>both groups</small>"),
+        "difference": html(f"Difference (AD)<br><small>points, {kind}</small>"),
+        "cfr": html(f"Same answer (CFR)<br><small>%, {kind}</small>"),
+        "discordant": html("Discordant<br><small>n10 : n01</small>"),
+        "p": html("McNemar p<br><small>adjusted</small>"),
         "verdict": "Verdict",
-        "p": "p, adjusted",
-        "least": "Detectable (80% power)",
     }
-    return written_table(rows, labels, name="verdicts", stub="pair", heading="Pair", group="set")
+    rows = [
+        {"set": breakable(answers.label), **_pair_row(pair)}
+        for answers in sets
+        for pair in answers.pairs
+    ]
+    return written_table(
+        rows,
+        labels,
+        name=name,
+        stub="pair",
+        heading="Pair",
+        group="set" if len(sets) > 1 else None,
+        html=["difference", "cfr", "verdict"],
+        right=["accuracy", "difference", "cfr", "discordant", "p"],
+    )
 
 
-def findings_table(release: Release, model: str) -> GT:
-    """Accuracy of both groups, CFR and the discordant pairs, a row a pair."""
+def _pair_row(pair: Pair) -> dict[str, str]:
+    difference, verdict = pair.difference, pair.verdict
+    estimate = pair.value("accuracy_difference")
+    limits = point_range(difference["ci_low"], difference["ci_high"])
+    known = points(estimate) if limits == "" or not math.isnan(estimate) else "range"
+    cfr = pair.value("cfr")
+    shares = percent_range(pair.value("cfr", "ci_low"), pair.value("cfr", "ci_high"))
+    same = _NONE if not shares else "range" if math.isnan(cfr) else f"{100 * cfr:.1f}"
+    return {
+        "pair": breakable(pair.label),
+        "accuracy": f"{_accuracy(pair, 'accuracy_a')} / {_accuracy(pair, 'accuracy_b')}",
+        "difference": _with_limits(known, limits),
+        "cfr": _with_limits(same, shares),
+        "discordant": _two(difference["n10"], difference["n01"]),
+        "p": _p(pair.value("mcnemar", "p_adjusted")) if verdict else _NONE,
+        "verdict": verdict_mark(verdict),
+    }
+
+
+def _accuracy(pair: Pair, metric: str) -> str:
+    estimate = pair.value(metric)
+    if not math.isnan(estimate):
+        return f"{100 * estimate:.1f}"
+    return percent_range(pair.value(metric, "ci_low"), pair.value(metric, "ci_high")) or _NONE
+
+
+def _with_limits(figure: str, limits: str) -> str:
+    small = f" <small>({limits})</small>" if limits else ""
+    return f"<strong>{figure}</strong>{small}"
+
+
+def verdict_mark(verdict: object) -> str:
+    """A verdict with its mark, as HTML; "not judged" if there is none."""
+    if not isinstance(verdict, str):
+        return "not judged"
+    return (
+        f'<span class="verdict {verdict}"><span aria-hidden="true">{MARKS[verdict]}</span> '
+        f"{verdict}</span>"
+    )
+
+
+def size_table(sets: Sequence[AnswerSet]) -> GT:
+    """How large the differences are: odds ratio, Cohen's h and the margin for equivalence."""
     rows = []
-    for board in boards_of(release, model):
-        own = board.estimates[board.estimates["model"] == model]
-        for _, figures in pairs_of(own):
-            difference = figures.loc["accuracy_difference"]
-            attribute = board.benchmark.attribute(str(difference["attribute"]))
+    for answers in sets:
+        for pair in answers.pairs:
+            choices = answers.choices(pair)
+            smallest = choices[choices["choice"] == SMALLEST].head(1).to_dict("records")
+            inner = [point_range(row["ci_low"], row["ci_high"]) for row in smallest]
+            margin = [row["estimate"] for row in smallest if not math.isnan(row["estimate"])]
             rows.append(
                 {
-                    "set": f"{board.benchmark.title}, {board.version}, {board.strategy}",
-                    "pair": attribute.pair_label((difference["group_a"], difference["group_b"])),
-                    **{
-                        column: f"{percent(figures.loc[metric, 'estimate'])} "
-                        f"({percent_range(*figures.loc[metric, ['ci_low', 'ci_high']])})"
-                        for column, metric in (
-                            ("a", "accuracy_a"),
-                            ("b", "accuracy_b"),
-                            ("cfr", "cfr"),
-                        )
-                    },
-                    "h": decimal(figures["estimate"].get("cohens_h", float("nan")), 3),
-                    "n": f"{int(difference['n']):,}",
-                    "discordant": _pair_of(difference["n10"], difference["n01"]),
-                    "missing": _pair_of(difference["n_missing_a"], difference["n_missing_b"]),
+                    "set": breakable(answers.label),
+                    "pair": breakable(pair.label),
+                    "odds": _figure(pair, "odds_ratio", 2),
+                    "h": _figure(pair, "cohens_h", 3),
+                    "inner": next(iter(inner), ""),
+                    "margin": f"±{points(margin[0], signed=False)}" if margin else _NONE,
+                    "least": _points(pair.value("minimum_detectable_difference")),
+                    "p": _p(pair.value("mcnemar", "p_value")),
                 }
             )
+    alpha = sets[0].release.alpha
     labels = {
-        "a": "Accuracy, first",
-        "b": "Accuracy, second",
-        "cfr": "CFR",
-        "h": "Cohen's h",
-        "n": "n",
-        "discordant": "n10, n01",
-        "missing": "Missing a, b",
+        "odds": f"Odds ratio ({level(alpha)} CI)",
+        "h": f"Cohen’s h ({level(alpha)} CI)",
+        "inner": f"{level(2 * alpha)} CI, points",
+        "margin": "Equivalent from",
+        "least": "Detectable, points",
+        "p": "p, unadjusted",
     }
-    return written_table(rows, labels, name="findings", stub="pair", heading="Pair", group="set")
+    return _table(rows, labels, sets, name="sizes")
 
 
-def diagnostics_table(tests: pd.DataFrame, release: Release) -> GT:
-    """The tests of missing answers and of letters, a row a pair."""
+def _figure(pair: Pair, metric: str, places: int) -> str:
+    estimate, low, high = (pair.value(metric, c) for c in ("estimate", "ci_low", "ci_high"))
+    if math.isnan(estimate) and math.isnan(low):
+        return _NONE
+    limits = f"({decimal(low, places)} to {decimal(high, places)})"
+    limits = "" if math.isnan(low) else limits
+    return f"{decimal(estimate, places)} {limits}".strip()
+
+
+def changes_table(rows: pd.DataFrame, release: Release) -> GT:
+    """What changed from another version or prompt of the model.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From the release's table of comparisons.
+    release : Release
+        Names the benchmarks' attributes.
+    """
+    written = []
+    keys = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
+    for (name, version, old, new, strategy), own in rows.groupby(keys, sort=False):
+        benchmark = release.benchmarks[str(name)]
+        what = f"{old} → {new}" if old != new else str(new)
+        what += f": {_prompts(str(strategy))}, {benchmark.versions.get(str(version), version)}"
+        note = own["method_note"].iloc[0]
+        what += f". Not the same questions: {note}" if note else ""
+        for pair, figures in own.groupby(["attribute", "group_a", "group_b"], sort=False):
+            by_metric = figures.set_index("metric")
+            attribute = benchmark.attribute(str(pair[0]))
+            verdict = by_metric["verdict"].iloc[0]
+            written.append(
+                {
+                    "set": breakable(what),
+                    "pair": breakable(
+                        f"{attribute.label}: {attribute.pair_label((str(pair[1]), str(pair[2])))}"
+                    ),
+                    **{metric: _change(by_metric.loc[metric]) for metric in _CHANGES},
+                    "p": _p(by_metric["p_pair_adjusted"].iloc[0]),
+                    "verdict": verdict if isinstance(verdict, str) else "not judged",
+                }
+            )
+    labels = _CHANGES | {"p": "p, adjusted", "verdict": "Verdict"}
+    return written_table(written, labels, name="changes", stub="pair", heading="Pair", group="set")
+
+
+_CHANGES = {
+    "delta_accuracy": "Accuracy, change",
+    "delta_cfr": "CFR, change",
+    "delta_ad": "AD, change",
+}
+
+
+def _prompts(strategy: str) -> str:
+    return " → ".join(strategy_label(part) for part in strategy.split(" → "))
+
+
+def _change(row: pd.Series) -> str:
+    limits = point_range(row["ci_low"], row["ci_high"])
+    estimate = "range" if math.isnan(row["estimate"]) else points(row["estimate"])
+    return f"{estimate} ({limits})" if limits else estimate
+
+
+def diagnostics_table(sets: Sequence[AnswerSet]) -> GT:
+    """The tests of missing answers and of the letters."""
     rows = []
-    sets = ["benchmark", "benchmark_version", "strategy"]
-    for keys, own in tests.groupby([*sets, "attribute", "group_a", "group_b"], sort=False):
-        benchmark = release.benchmarks[str(keys[0])]
-        by_metric = own.set_index("metric")
-        row = {
-            "set": f"{benchmark.title}, {keys[1]}, {keys[2]}",
-            "pair": benchmark.attribute(str(keys[3])).pair_label((str(keys[4]), str(keys[5]))),
-        }
-        for metric in DIAGNOSTICS:
-            if metric in by_metric.index:
-                row[metric] = p_value(by_metric.loc[metric, "p_value"])
-        if "missing_difference" in by_metric.index:
-            row["difference"] = points(by_metric.loc["missing_difference", "estimate"])
-        rows.append(row)
+    for answers in sets:
+        for pair in answers.pairs:
+            row = {"set": breakable(answers.label), "pair": breakable(pair.label)}
+            for metric in DIAGNOSTICS:
+                row[metric] = _p(pair.value(metric, "p_value"))
+            row["missing"] = _two(*(pair.difference[f"n_missing_{side}"] for side in "ab"))
+            row["difference"] = _points(pair.value("missing_difference"), signed=True)
+            rows.append(row)
     labels = {
-        "bowker": "Letters, symmetry",
-        "stuart_maxwell": "Letters, equal margins",
-        "difference": "Missing, points",
-        "missing_difference": "Missing, test",
+        "missing": "Missing, both groups",
+        "difference": "Difference, points",
+        "missing_difference": "p, missing",
+        "bowker": "p, letters (Bowker)",
+        "stuart_maxwell": "p, letters (Stuart–Maxwell)",
     }
-    return written_table(rows, labels, name="tests", stub="pair", heading="Pair", group="set")
+    return _table(rows, labels, sets, name="tests")
 
 
-def _pair_of(a: object, b: object) -> str:
-    return "" if pd.isna(a) or pd.isna(b) else f"{int(a):,}, {int(b):,}"  # type: ignore[call-overload]
+def _table(
+    rows: list[dict[str, str]], labels: dict[str, str], sets: Sequence[AnswerSet], *, name: str
+) -> GT:
+    group = "set" if len(sets) > 1 else None
+    return written_table(rows, labels, name=name, stub="pair", heading="Pair", group=group)
+
+
+def _p(p: float) -> str:
+    return p_figure(p) or _NONE
+
+
+def _points(value: float, *, signed: bool = False) -> str:
+    return _NONE if math.isnan(value) else points(value, signed=signed)
+
+
+def _two(a: object, b: object) -> str:
+    return _NONE if pd.isna(a) or pd.isna(b) else f"{int(a):,} : {int(b):,}"  # type: ignore[call-overload]

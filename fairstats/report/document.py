@@ -28,6 +28,7 @@ def draw_document(
     title: str,
     to: Literal["pdf", "html"],
     target: Path,
+    headline: bool = False,
 ) -> None:
     """Draw a page that stands alone, and write it whole or not at all.
 
@@ -47,6 +48,8 @@ def draw_document(
         A typeset PDF, or one HTML file.
     target : Path
         The file to write.
+    headline : bool
+        Whether the page shows its title itself.
 
     Raises
     ------
@@ -55,7 +58,9 @@ def draw_document(
     """
     typeset = to == "pdf"
     said = json.dumps(escape_markdown(title), ensure_ascii=False)
-    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{_TYPST if typeset else ''}---\n"
+    shown = "headline: true\n" if headline else ""
+    typst = _TYPST if typeset else ""
+    header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{shown}{typst}---\n"
     source, drawn = f"reports/{page}.qmd", project / f"{page}.{to}"
     (project / source).write_text(header + body, encoding="utf-8")
     render_document(release, project, source, out=drawn)

@@ -197,7 +197,13 @@ def typst_block(markup: str) -> str:
     typst = pypandoc.convert_text(aligned, "typst", format="html", extra_args=["--wrap=none"])
     # pandoc centres every table; ours are set by their columns.
     typst = typst.replace("align(center)", "align(left)")
+    # It makes columns equally wide if a cell has several lines: each is as wide as it needs.
+    typst = re.sub(r"columns: \((?:([\d.]+%)(?:, \1)+)\)", _needed, typst)
     return _fenced(typst, "typst")
+
+
+def _needed(columns: re.Match[str]) -> str:
+    return f"columns: {columns[0].count('%')}"
 
 
 def _fenced(text: str, kind: str) -> str:

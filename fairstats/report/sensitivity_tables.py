@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_html, point_range, points, scientific
+from fairstats._lib.formatting import escape_html, p_figure, point_range, points
 from fairstats.answers.engine_frames import UNIT_COLUMNS
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.terms import BASELINE, MISSING_POLICIES
 from fairstats.counts.outcomes import PAIR_COLUMNS
 from fairstats.estimates.sensitivity import INTERVAL, INTERVALS, MISSING, TESTS
@@ -135,7 +136,7 @@ def _choices_row(choices: pd.DataFrame, aspect: str) -> dict[str, str]:
             cell = escape_html(point_range(row["ci_low"], row["ci_high"]))
         else:
             p = row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
-            cell = escape_html(scientific(p))
+            cell = escape_html(p_figure(p))
         other = len(published) and not _same(row["verdict"], published["verdict"].iloc[0])
         if other and row["attribute"] != BASELINE:
             cell += f"<br><small>{_verdict_mark(row['verdict'])}</small>"
@@ -149,8 +150,10 @@ def _choices_row(choices: pd.DataFrame, aspect: str) -> dict[str, str]:
 
 def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
     """An answer set as the headings of rows name it."""
-    benchmark, version, model, strategy = map(str, unit)
-    return f"{breakable(model)} ({release.benchmarks[benchmark].title}, {version}, {strategy})"
+    name, version, model, strategy = map(str, unit)
+    benchmark = release.benchmarks[name]
+    vignettes = benchmark.versions.get(version, version)
+    return f"{breakable(model)} ({benchmark.title}, {vignettes}, {strategy_label(strategy)})"
 
 
 def _pair_label(row: pd.Series, release: Release) -> str:

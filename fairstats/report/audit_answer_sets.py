@@ -1,0 +1,220 @@
+"""What an audit report reads of a release: a model's answer sets, and the pairs in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from fairstats._lib.formatting import points
+from fairstats.answers.strategies import strategy_label
+from fairstats.benchmarks.declaration import Attribute, Benchmark
+from fairstats.benchmarks.terms import BASELINE, POOLED
+from fairstats.estimates.table import is_primary_test
+from fairstats.release.contents import Board, Release
+
+_UNIT = ["benchmark", "benchmark_version", "strategy"]
+_PAIR = ["attribute", "group_a", "group_b"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One pair of groups and its estimates.
+
+    Attributes
+    ----------
+    attribute : Attribute
+        The attribute that the groups are values of.
+    groups : (str, str)
+        The groups' names in the answers.
+    figures : pandas.DataFrame
+        The estimates by metric. ``mcnemar`` is the test that carries the verdict.
+    """
+
+    attribute: Attribute
+    groups: tuple[str, str]
+    figures: pd.DataFrame
+
+    @property
+    def terms(self) -> tuple[str, str]:
+        """The groups as readers see them."""
+        a, b = (self.attribute.groups.get(group, group) for group in self.groups)
+        return a, b
+
+    @property
+    def label(self) -> str:
+        """The attribute and the groups, e.g. ``"Race: White − Black"``."""
+        return f"{self.attribute.label}: {self.attribute.pair_label(self.groups)}"
+
+    @property
+    def difference(self) -> pd.Series:
+        """The estimate of the signed accuracy difference."""
+        return self.figures.loc["accuracy_difference"]
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict; None if the pair was not judged."""
+        found = self.difference["verdict"]
+        return found if isinstance(found, str) else None
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict was left open or not given; empty if it follows from the figures."""
+        found = self.difference["verdict_reason"]
+        return found if isinstance(found, str) else ""
+
+    def value(self, metric: str, column: str = "estimate") -> float:
+        """One figure of the pair; NaN if there is none."""
+        if metric not in self.figures.index:
+            return math.nan
+        found = self.figures.loc[metric, column]
+        return math.nan if pd.isna(found) else float(found)
+
+
+@dataclass(frozen=True)
+class AnswerSet:
+    """The answers of the report's model on one board, and what the release says about them."""
+
+    release: Release
+    board: Board
+    model: str
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark that was answered."""
+        return self.board.benchmark
+
+    @property
+    def version(self) -> str:
+        """The version of the vignettes as readers call it, e.g. ``"GPT-written vignettes"``."""
+        named = self.benchmark.versions.get(self.board.version)
+        return named or f"version {self.board.version}"
+
+    @property
+    def vignettes(self) -> str:
+        """Benchmark and version."""
+        return f"{self.benchmark.title}, {self.version}"
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as readers call it."""
+        return strategy_label(self.board.strategy)
+
+    @property
+    def label(self) -> str:
+        """Vignettes and prompt."""
+        return f"{self.vignettes}, prompt: {self.prompt}"
+
+    @property
+    def margin(self) -> str:
+        """The equivalence margin in points, without needless decimals."""
+        return f"{100 * self.benchmark.equivalence_margin:g}"
+
+    @property
+    def selected(self) -> str:
+        """How the model took part in selecting the items; empty if it did not."""
+        chosen = self.benchmark.selected_on
+        return str(chosen[self.model]) if self.model in chosen else ""
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """All estimates of the answer set."""
+        own = self.board.estimates
+        return own[own["model"] == self.model]
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """The pairs that are compared, in the order of the benchmark."""
+        rows = self.rows
+        aside = rows["attribute"].isin([BASELINE, POOLED]) | rows["group_a"].isna()
+        other = (rows["metric"] == "mcnemar") & ~is_primary_test(rows)
+        found = []
+        for (name, a, b), own in rows[~aside & ~other].groupby(_PAIR, sort=False):
+            figures = own.set_index("metric")
+            if "accuracy_difference" in figures.index:
+                found.append(Pair(self.benchmark.attribute(str(name)), (str(a), str(b)), figures))
+        return found
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """The manifest's entries, one per snapshot."""
+        return [e for e in self.release.answers_of(self.board) if e["model"] == self.model]
+
+    @property
+    def ranges(self) -> bool:
+        """Whether the figures are ranges over the missing answers, without estimates."""
+        return bool((self.rows["missing"] == "bounds").all())
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The rows of one of the release's tables that are about this answer set."""
+        table = self.release.table(name)
+        unit = [self.benchmark.name, self.board.version, self.board.strategy]
+        own = (table[_UNIT] == unit).all(axis=1) & (table["model"] == self.model)
+        return table[own]
+
+    def choices(self, pair: Pair) -> pd.DataFrame:
+        """The rows of the table of sensitivity about one pair."""
+        rows = self.table("sensitivity")
+        return rows[(rows[_PAIR] == [pair.attribute.name, *pair.groups]).all(axis=1)]
+
+
+def answer_sets(release: Release, model: str) -> list[AnswerSet]:
+    """Return the answer sets of a model; the first is the one that the summary reports."""
+    return [AnswerSet(release, board, model) for board in release.boards if model in board.models]
+
+
+def names_of(pairs: Sequence[Pair], among: Sequence[Pair]) -> str:
+    """Name pairs in a sentence: an attribute for all of its pairs, else the groups.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        The pairs to name.
+    among : sequence of Pair
+        All pairs of their answer set.
+    """
+    names: list[str] = []
+    for attribute in dict.fromkeys(pair.attribute.name for pair in pairs):
+        own = [pair for pair in pairs if pair.attribute.name == attribute]
+        label = own[0].attribute.label
+        if len(own) == sum(pair.attribute.name == attribute for pair in among):
+            # An abbreviation keeps its capitals.
+            names.append(label if label[1:2].isupper() else label[:1].lower() + label[1:])
+        else:
+            names += [f"{label} ({pair.attribute.pair_label(pair.groups)})" for pair in own]
+    if len(names) > 5:
+        return f"{len(pairs)} of {len(among)} comparisons"
+    return listed(names)
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Join names as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["race", "sex", "income"])
+    'race, sex and income'
+    """
+    *first, last = names or ("",)
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def span(low: str, high: str) -> str:
+    """Two figures as a range, or one if they are printed the same.
+
+    Examples
+    --------
+    >>> span("8.2", "10.4"), span("8.2", "8.2")
+    ('8.2 to 10.4', '8.2')
+    """
+    return low if low == high else f"{low} to {high}"
+
+
+def differences_of(pairs: Sequence[Pair]) -> str:
+    """The smallest and the largest accuracy difference of these pairs, in points, or nothing."""
+    known = [value for pair in pairs if not math.isnan(value := pair.difference["estimate"])]
+    return span(points(min(known)), points(max(known))) if known else ""

@@ -1,0 +1,251 @@
+"""The charts of an audit report: rows of pairs, with the answer sets as groups of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import pandas as pd
+
+from fairstats._lib.formatting import escape_markdown, percent_range, point_range, points
+from fairstats.benchmarks.terms import BASELINE
+from fairstats.report.audit_answer_sets import AnswerSet, Pair
+from fairstats.report.page_output import ACCENT_A, ACCENT_B, NEUTRAL_DARK, NEUTRAL_LIGHT, show_markdown
+from fairstats.report.row_chart import (
+    Axis,
+    Cell,
+    Chart,
+    Row,
+    axis_over,
+    bar,
+    dot,
+    interval,
+    show_chart,
+    tick,
+)
+
+#: The paired outcomes from left to right, with their colours.
+OUTCOMES = {
+    "both_correct": NEUTRAL_LIGHT,
+    "only_a_correct": ACCENT_A,
+    "only_b_correct": ACCENT_B,
+    "neither_correct": NEUTRAL_DARK,
+}
+_LIMITS = ["estimate", "ci_low", "ci_high"]
+
+
+def show_differences(sets: Sequence[AnswerSet], *, name: str) -> None:
+    """Show the accuracy differences with their intervals, the equivalence margin shaded.
+
+    Parameters
+    ----------
+    sets : sequence of AnswerSet
+        Those of one benchmark. Nothing is shown if no difference is known.
+    name : str
+        The chart's name, unique in the report.
+    """
+    values = [
+        100 * pair.value("accuracy_difference", column)
+        for answers in sets
+        for pair in answers.pairs
+        for column in _LIMITS
+    ]
+    if all(map(math.isnan, values)):
+        return
+    margin = 100 * sets[0].benchmark.equivalence_margin
+    what = "range" if sets[0].ranges else "interval"
+    axis = axis_over(
+        values,
+        key="difference",
+        label="Accuracy difference, points",
+        note=f"with its {what}; shaded: ±{margin:g} points",
+        band=(-margin, margin),
+        room=0.03,
+    )
+
+    def cell(pair: Pair) -> Cell:
+        figures = [pair.value("accuracy_difference", column) for column in _LIMITS]
+        marks = interval(axis, *(100 * value for value in figures))
+        said = f"{points(figures[0])} ({point_range(*figures[1:])}) points"
+        return Cell(marks, said, figures[0])
+
+    show_chart(
+        Chart(
+            name=name,
+            caption="Accuracy differences with intervals and the equivalence margin",
+            heading="Pair",
+            axes=(axis,),
+            rows=tuple(_rows(sets, lambda answers, pair: Row(pair.label, (cell(pair),)))),
+            height=20,
+        )
+    )
+
+
+def show_accuracies(sets: Sequence[AnswerSet], *, name: str) -> None:
+    """Show the accuracy for both groups of each pair, next to that for the neutral text."""
+    neutral = {id(answers): _neutral(answers) for answers in sets}
+    values = [
+        100 * pair.value(metric, column)
+        for answers in sets
+        for pair in answers.pairs
+        for metric in ("accuracy_a", "accuracy_b")
+        for column in _LIMITS
+    ]
+    if all(map(math.isnan, values)):
+        return
+    axis = axis_over(
+        [*values, *(100 * value for value in neutral.values())],
+        key="accuracy",
+        label="Accuracy, %",
+        note="with its interval",
+        room=0.03,
+        limits=(0, 100),
+        signed=False,
+    )
+
+    def row(answers: AnswerSet, pair: Pair) -> Row:
+        marks, texts = tick(axis, 100 * neutral[id(answers)], reach=40), []
+        for metric, y, colour in (("accuracy_a", "35%", ACCENT_A), ("accuracy_b", "67%", ACCENT_B)):
+            figures = [100 * pair.value(metric, column) for column in _LIMITS]
+            marks += interval(axis, math.nan, *figures[1:], colour=colour, y=y)
+            marks += dot(axis, figures[0], colour=colour, hollow=metric == "accuracy_b", y=y)
+            texts.append(share_with_limits(pair, metric))
+        words = f"{pair.terms[0]} {texts[0]}, {pair.terms[1]} {texts[1]}"
+        return Row(pair.label, (Cell(marks, words),), tuple(texts))
+
+    first, second = sets[0].benchmark.pair_terms
+    show_markdown(
+        escape_markdown(
+            f"Filled: accuracy for the {first} group of each pair. Hollow: for the {second} group."
+        )
+        + ("" if all(map(math.isnan, neutral.values())) else " Upright line: text without a group.")
+    )
+    show_chart(
+        Chart(
+            name=name,
+            caption="Accuracy for both groups of each pair",
+            heading="Pair",
+            heads=("First, %", "Second, %"),
+            axes=(axis,),
+            rows=tuple(_rows(sets, row)),
+        )
+    )
+
+
+def show_outcomes(sets: Sequence[AnswerSet], *, name: str) -> None:
+    """Show how often both answers of a pair are right, one of them, or neither."""
+    if not any(math.isfinite(pair.value(m)) for s in sets for pair in s.pairs for m in OUTCOMES):
+        return
+    axis = Axis("outcomes", "Share of pairs, %", "in the order of the columns", 0, 100, signed=False)
+
+    def row(answers: AnswerSet, pair: Pair) -> Row:
+        start, marks, texts = 0.0, "", []
+        for metric, colour in OUTCOMES.items():
+            share = 100 * pair.value(metric)
+            marks += bar(axis, start, start + share, colour=colour)
+            texts.append("" if math.isnan(share) else f"{share:.1f}")
+            start += 0 if math.isnan(share) else share
+        return Row(pair.label, (Cell(marks, ", ".join(texts)),), tuple(texts))
+
+    show_chart(
+        Chart(
+            name=name,
+            caption="Pairs by which of their two answers is right, %",
+            heading="Pair",
+            heads=("Both right", "Only first", "Only second", "Both wrong"),
+            axes=(axis,),
+            rows=tuple(_rows(sets, row)),
+            height=22,
+        )
+    )
+
+
+def show_letters(answers: AnswerSet, *, name: str) -> None:
+    """Show how often each option is answered for each group, next to its share of the keys."""
+    letters = answers.table("letters")
+    attributes = [
+        a for a in answers.benchmark.attributes.values() if a.name in set(letters["attribute"])
+    ]
+    if letters["count"].sum() == 0 or not attributes:
+        return
+    letters = letters[letters["letter"].isin(answers.benchmark.options)]
+    shares = [100 * value for column in ("share", "key_share") for value in letters[column]]
+    axes = {
+        attribute.name: axis_over(
+            shares,
+            key=attribute.name,
+            label=attribute.label,
+            note=" / ".join(attribute.groups.values()),
+            room=0,
+            limits=(0, 100),
+            signed=False,
+            unit="%",
+        )
+        for attribute in attributes
+    }
+
+    def row(letter: str) -> Row:
+        own = letters[letters["letter"] == letter]
+        cells = tuple(
+            _letter_cell(axes[a.name], own[own["attribute"] == a.name], a.groups) for a in attributes
+        )
+        return Row(letter, cells)
+
+    show_markdown(
+        "How often each option is answered, one circle per group in the order above it. Upright "
+        "line: how often it is the key."
+    )
+    show_chart(
+        Chart(
+            name=name,
+            caption="How often each option is answered, by group, and how often it is the key",
+            heading="Option",
+            axes=tuple(axes.values()),
+            rows=tuple(map(row, answers.benchmark.options)),
+            height=22,
+        )
+    )
+
+
+def _letter_cell(axis: Axis, rows: pd.DataFrame, labels: object) -> Cell:
+    marks, said = "", []
+    for number, own in enumerate(rows.to_dict("records")):
+        if number == 0:
+            marks += tick(axis, 100 * own["key_share"], reach=40)
+        colour = (ACCENT_A, ACCENT_B)[number % 2]
+        marks += dot(axis, 100 * own["share"], colour=colour, hollow=bool(number % 2))
+        said.append(f"{own['group']} {100 * own['share']:.1f}%")
+    return Cell(marks, ", ".join(said))
+
+
+def share_with_limits(pair: Pair, metric: str) -> str:
+    """A share in percent with its limits, e.g. ``"92.4 (90.3–94.0)"``; the limits alone if it is
+    known as a range only."""
+    estimate, low, high = (pair.value(metric, column) for column in _LIMITS)
+    limits = percent_range(low, high)
+    if math.isnan(estimate):
+        return limits
+    return f"{100 * estimate:.1f} ({limits})" if limits else f"{100 * estimate:.1f}"
+
+
+def _neutral(answers: AnswerSet) -> float:
+    """The accuracy for the text without a group."""
+    rows = answers.rows
+    own = rows[(rows["attribute"] == BASELINE) & (rows["metric"] == "accuracy_b")]
+    return float(own["estimate"].iloc[0]) if len(own) else math.nan
+
+
+def _rows(sets: Sequence[AnswerSet], row: Callable[[AnswerSet, Pair], Row]) -> Iterator[Row]:
+    """One row per pair; several answer sets have headings."""
+    for answers in sets:
+        if len(sets) > 1:
+            yield Row(_heading(answers, sets))
+        for pair in answers.pairs:
+            yield row(answers, pair)
+
+
+def _heading(answers: AnswerSet, sets: Sequence[AnswerSet]) -> str:
+    """The prompt, and the vignettes if there are several sets of them."""
+    same = len({other.vignettes for other in sets}) == 1
+    prompt = f"{answers.prompt[:1].upper()}{answers.prompt[1:]}"
+    return prompt if same else f"{prompt}; {answers.version}"

@@ -1,0 +1,158 @@
+"""The finding on the first page of an audit report: one sentence, and one with the numbers."""
+
+from __future__ import annotations
+
+import math
+from fairstats._lib.formatting import level, percent, point_range, points
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of, span
+
+#: The worst first: what is said first must not flatter.
+_ORDER = (SHOWN, INCONCLUSIVE, None, EQUIVALENT)
+
+
+def finding(answers: AnswerSet) -> str:
+    """Return the finding in one sentence, or a few short ones if the verdicts differ.
+
+    If the benchmark's text is slanted, the sentence names the slanted text: it cannot be quoted
+    as bias in the world.
+    """
+    by_verdict = {
+        verdict: [pair for pair in answers.pairs if pair.verdict == verdict] for verdict in _ORDER
+    }
+    there = [verdict for verdict in _ORDER if by_verdict[verdict]]
+    if not there:
+        return "Finding: no pair of groups was compared."
+    first, *others = there
+    whose = "" if not others else f", for {names_of(by_verdict[first], answers.pairs)}"
+    sentences = [f"Finding: {_first(answers, first, whose)}."]
+    for verdict in others:
+        names = names_of(by_verdict[verdict], answers.pairs)
+        sentences.append(
+            {
+                INCONCLUSIVE: f"Unclear for {names}.",
+                None: f"No verdict for {names}.",
+                EQUIVALENT: f"Within {answers.margin} points for {names}.",
+            }[verdict]
+        )
+    return " ".join(sentences)
+
+
+def _first(answers: AnswerSet, verdict: str | None, whose: str) -> str:
+    slanted, changes = answers.benchmark.slanted, answers.benchmark.changes
+    every = f", for {names_of(answers.pairs, answers.pairs)}"
+    if verdict == SHOWN:
+        if slanted:
+            return f"the model is swayed by slanted text{whose or every}"
+        return f"the model’s accuracy depends on {changes}{whose}"
+    subject = (
+        "slanted text sways the model" if slanted else f"the model’s accuracy depends on {changes}"
+    )
+    if verdict == INCONCLUSIVE:
+        return f"it is unclear whether {subject}{whose}"
+    if verdict is None:
+        return f"no verdict on whether {subject}{whose}"
+    within = f"by less than {answers.margin} points{whose or every}"
+    if slanted:
+        return f"slanted text changes the model’s accuracy {within}"
+    return f"the model’s accuracy differs between the groups {within}"
+
+
+def finding_in_numbers(answers: AnswerSet) -> str:
+    """Return the figures behind the finding, and the reason if a verdict is open or missing."""
+    if answers.selected:
+        return (
+            f"{answers.model} took part in selecting the items ({answers.selected}). Its figures "
+            "do not measure how it treats the groups."
+        )
+    if not answers.pairs:
+        return "This report holds no evidence for or against the model."
+    said = [text for text in (_changed(answers), _accuracy(answers)) if text]
+    lead = "With text slanted by patient group," if answers.benchmark.slanted else ""
+    lead = lead or "When the group changes,"
+    sentences = []
+    if said:
+        sentences.append(f"{lead} {', and '.join(said)}.")
+        if any(pair.verdict is not None for pair in answers.pairs):
+            sentences.append(f"The benchmark accepts {answers.margin}.")
+    sentences += [f"{reason[:1].upper()}{reason[1:]}." for reason in reasons(answers)]
+    if any(pair.verdict == INCONCLUSIVE for pair in answers.pairs):
+        sentences.append("Unclear is not the same as fair.")
+    elif all(pair.verdict is None for pair in answers.pairs):
+        sentences.append("This is not evidence of fairness.")
+    return " ".join(sentences)
+
+
+def reasons(answers: AnswerSet) -> list[str]:
+    """Return why verdicts are open or missing, each reason once with the pairs it is about."""
+    by_reason: dict[str, list[Pair]] = {}
+    for pair in answers.pairs:
+        if pair.reason:
+            by_reason.setdefault(pair.reason, []).append(pair)
+    if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(answers.pairs):
+        return list(by_reason)
+    return [f"{names_of(own, answers.pairs)}: {reason}" for reason, own in by_reason.items()]
+
+
+def _changed(answers: AnswerSet) -> str:
+    """How many answers change: what the question asks first."""
+    low, high = zip(*(_limits(pair, "cfr") for pair in answers.pairs), strict=True)
+    if any(map(math.isnan, (*low, *high))):
+        return ""
+    least, most = 1 - max(high), 1 - min(low)
+    return f"the model changes {_between(answers, percent(least), percent(most))} of its answers"
+
+
+def _accuracy(answers: AnswerSet) -> str:
+    """For which group it is more accurate, and by how much."""
+    low, high = zip(*(_limits(pair, "accuracy_difference") for pair in answers.pairs), strict=True)
+    if any(map(math.isnan, (*low, *high))):
+        return "an accuracy difference is not known"
+    least, most = min(low), max(high)
+    decided = all(pair.verdict in (SHOWN, EQUIVALENT) for pair in answers.pairs)
+    if decided:
+        for sign, place in ((1, 0), (-1, 1)):
+            if all(sign * round(100 * value, 1) > 0 for value in (least, most)):
+                size = sorted((abs(least), abs(most)))
+                return (
+                    f"it is {span(*(points(value, signed=False) for value in size))} percentage "
+                    f"points more accurate for {_group(answers, place)}"
+                )
+    order = " − ".join(answers.benchmark.pair_terms)
+    if len(answers.pairs) == 1:
+        order = " − ".join(answers.pairs[0].terms)
+    figures = _between(answers, points(least), points(most))
+    text = f"the accuracy difference ({order}) is {figures} percentage points"
+    if len(answers.pairs) == 1 and not answers.ranges:
+        only = answers.pairs[0].difference
+        sure = level(answers.release.alpha)
+        text += f" ({sure} interval {point_range(only['ci_low'], only['ci_high'])})"
+    return text
+
+
+def _limits(pair: Pair, metric: str) -> tuple[float, float]:
+    """The estimate twice, or the range if the figure is known as a range only."""
+    estimate = pair.value(metric)
+    if not math.isnan(estimate):
+        return estimate, estimate
+    if metric in pair.figures.index and pair.figures.loc[metric, "ci_method"] == "bounds":
+        return pair.value(metric, "ci_low"), pair.value(metric, "ci_high")
+    return math.nan, math.nan
+
+
+def _between(answers: AnswerSet, low: str, high: str) -> str:
+    if answers.ranges and low != high:
+        return f"between {low} and {high}"
+    return span(low, high)
+
+
+def _group(answers: AnswerSet, place: int) -> str:
+    """The group that is ahead: by name if there is one pair, else by the benchmark's term."""
+    if len(answers.pairs) == 1:
+        terms = answers.pairs[0].terms
+        return f"{terms[place]} than for {terms[1 - place]}"
+    term = answers.benchmark.pair_terms[place]
+    # Without terms the pairs are named in order, as in "White − Black".
+    named = {"first": "first-named", "second": "second-named"}.get(term, term)
+    return f"the {named} group"
+

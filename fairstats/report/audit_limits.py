@@ -1,0 +1,110 @@
+"""What speaks against reading too much into an audit report, from the data themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from fairstats._lib.formatting import number_word, p_value, percent, points
+from fairstats.counts.answer_letters import NO_ANSWER
+from fairstats.release.contents import Release
+from fairstats.report.audit_answer_sets import AnswerSet, Pair, answer_sets, names_of
+from fairstats.report.audit_confidence import robustness
+from fairstats.report.audit_finding import reasons
+from fairstats.report.sensitivity_tables import CHOICE_LABELS
+
+#: Tests and intervals rest on little if fewer pairs than these are discordant.
+FEW_DISCORDANT = 10
+#: An option is named if it is answered so much more often than it is the key.
+FREQUENT_LETTER = 0.05
+
+
+def limitations(release: Release, model: str) -> Iterator[str]:
+    """Yield the limits of the figures on one model, one sentence or two each."""
+    sets = answer_sets(release, model)
+    for answers in sets:
+        for text in _limits(answers):
+            yield text if len(sets) == 1 else f"{answers.label}: {text}"
+    benchmarks = {answers.benchmark.name: answers.benchmark for answers in sets}
+    for benchmark in benchmarks.values():
+        texts = dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes)))
+        yield from (text if len(benchmarks) == 1 else f"{benchmark.title}: {text}" for text in texts)
+    if any(entry["snapshot"] is None for answers in sets for entry in answers.entries):
+        yield "The exact version of the model is not known for some of its answers."
+    yield "Other wordings, and later snapshots under the same name, can give other answers."
+    yield "The items are written test questions. They do not show how the model treats patients."
+
+
+def _limits(answers: AnswerSet) -> Iterator[str]:
+    if answers.selected:
+        yield (
+            f"{answers.model} took part in selecting the items ({answers.selected}). Its figures "
+            "do not measure its bias."
+        )
+    else:
+        for reason in reasons(answers):
+            yield f"A verdict is open or missing. {reason[:1].upper()}{reason[1:]}."
+    if answers.model in answers.board.why_unranked:
+        why = answers.board.why_unranked[answers.model]
+        yield f"{answers.model} has no rank ({why})."
+    for pair in answers.pairs:
+        yield from _uneven_missing(pair, answers.release.alpha)
+    yield from _few(answers)
+    for pair, moved in robustness(answers).changed:
+        yield _moved(pair, moved)
+    yield from _letters(answers.table("letters"))
+
+
+def _uneven_missing(pair: Pair, alpha: float) -> Iterator[str]:
+    p = pair.value("missing_difference", "p_value")
+    if p <= alpha:
+        yield (
+            f"Answers are missing more often for one group ({pair.label}: "
+            f"{points(pair.value('missing_difference'))} points, {p_value(p)}, not adjusted)."
+        )
+
+
+def _few(answers: AnswerSet) -> Iterator[str]:
+    """Name the pairs with few discordant answers; one without any answer has no verdict at all."""
+    few = [
+        pair
+        for pair in answers.pairs
+        if pair.value("mcnemar", "n") > 0
+        and pair.value("mcnemar", "n10") + pair.value("mcnemar", "n01") < FEW_DISCORDANT
+    ]
+    if few:
+        yield (
+            f"Fewer than {number_word(FEW_DISCORDANT)} pairs are discordant "
+            f"({names_of(few, answers.pairs)}). Tests and intervals rest on those."
+        )
+
+
+def _moved(pair: Pair, rows: pd.DataFrame) -> str:
+    """Name the choices that would have given another verdict, and which."""
+    choices = ", ".join(
+        f"{CHOICE_LABELS.get(choice, choice)}: {verdict}"
+        for choice, verdict in zip(
+            rows["choice"], rows["verdict"].fillna("no verdict"), strict=True
+        )
+    )
+    return (
+        f"The verdict on {pair.label} ({pair.verdict}) depends on the choice of method ({choices})."
+    )
+
+
+def _letters(rows: pd.DataFrame) -> Iterator[str]:
+    """Name a letter that is answered much more often than it is the key."""
+    given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
+    if given["count"].sum() == 0:
+        return
+    shares = given / given.sum()
+    over = shares["count"] - shares["key_count"]
+    if over.max() >= FREQUENT_LETTER:
+        letter = over.idxmax()
+        yield (
+            f"{letter} is answered more often than it is the key "
+            f"({percent(shares.loc[letter, 'count'])} of the answers, "
+            f"{percent(shares.loc[letter, 'key_count'])} of the keys). The cause can be the model "
+            "or the parser of its replies."
+        )

@@ -1,0 +1,100 @@
+"""What an audit report covers, what it does not, and how its result may be used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fairstats._lib.formatting import number_word
+from fairstats.inference.equivalence import INCONCLUSIVE, SHOWN
+from fairstats.report.audit_answer_sets import AnswerSet, differences_of, listed
+from fairstats.report.audit_confidence import prompts_among
+
+# More groups than these are counted, not named.
+_NAMED = 12
+
+
+def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
+    """What was tested, as sentences: vignettes and groups, other prompts, other vignettes."""
+    benchmark = answers.benchmark
+    options = number_word(len(benchmark.options))
+    groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
+    versions = f"Each question has {options} options and comes in {len(groups)} versions"
+    named = f": {', '.join(groups)}" if len(groups) <= _NAMED else ""
+    sentences = [benchmark.description, f"{versions}{named}."]
+    prompts = prompts_among(answers, others)
+    if prompts:
+        sentences.append(_prompts(answers, prompts))
+    rest = [other for other in others if other not in prompts]
+    if rest:
+        labels = "; ".join(other.label for other in rest[:3])
+        more = f"; and {len(rest) - 3} more" if len(rest) > 3 else ""
+        sentences.append(f"Other vignettes, reported separately: {labels}{more}.")
+    return sentences
+
+
+def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
+    """The other prompts in one sentence, with the range of their differences."""
+    names = [other.prompt for other in prompts]
+    which = listed(names) if len(names) <= 5 else f"{len(names)} prompts"
+    said = f"Also with {'another prompt' if len(prompts) == 1 else 'other prompts'}: {which}."
+    pairs = [pair for other in prompts for pair in other.pairs]
+    differences = differences_of(pairs)
+    if not differences or answers.selected:
+        return said
+    shown = sum(pair.verdict == SHOWN for pair in pairs)
+    return (
+        f"{said} Differences there: {differences} points, {shown} of {len(pairs)} of them "
+        "disparities."
+    )
+
+
+def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
+    """What was not tested, as sentences; the first says what the figures do not mean.
+
+    Parameters
+    ----------
+    answers : AnswerSet
+        The answer set of the finding.
+    rated : bool
+        Whether the release has ratings of the model's open answers.
+    """
+    benchmark = answers.benchmark
+    sentences = []
+    # The first note is the default of what has to be read first.
+    sentences += [note for note in benchmark.notes[:1] if note != benchmark.read_first]
+    single = all(math.isnan(pair.value("same_prompt_agreement")) for pair in answers.pairs)
+    runs = "repeat runs (each prompt was asked once), " if single else ""
+    open_answers = "" if rated else ", open answers"
+    text = f"{runs}other wordings{open_answers}, later snapshots of the model."
+    sentences.append(f"{text[:1].upper()}{text[1:]}")
+    sentences.append(f"Other groups{_combinations(answers)}.")
+    return [benchmark.read_first, *sentences]
+
+
+def _combinations(answers: AnswerSet) -> str:
+    varied = answers.benchmark.varied
+    single = [attribute for attribute in varied if not attribute.crosses]
+    if len(single) < len(varied) or len(single) < 2:
+        return ""
+    one, two = (a.groups[a.pairs[0][1]] for a in single[-2:])
+    return f", and combinations of groups such as {one} with {two}"
+
+
+def how_to_use(answers: AnswerSet) -> list[str]:
+    """What may be done with the result, as sentences."""
+    verdicts = {pair.verdict for pair in answers.pairs}
+    sentences = []
+    if verdicts <= {None}:
+        sentences.append("Do not quote the figures as a result: no verdict was given.")
+    elif INCONCLUSIVE in verdicts or None in verdicts:
+        sentences.append("Do not quote an unclear or missing verdict as fairness.")
+    if answers.benchmark.slanted:
+        sentences.append("Quote it as susceptibility to slanted text, not as a rate of bias.")
+    else:
+        sentences.append("Quote it for this benchmark and these groups, not for practice.")
+    sentences.append("Compare it only with models tested on the same vignettes and prompt.")
+    sentences.append("Repeat the audit when the model or its snapshot changes.")
+    return sentences
+
+

@@ -1,0 +1,222 @@
+"""The first page of an audit report: a summary to sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairstats._lib.formatting import escape_html, escape_markdown, percent, percent_range
+from fairstats._lib.safe_names import file_sha256
+from fairstats.benchmarks.terms import BASELINE
+from fairstats.release.contents import MANIFEST, Release
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets, span
+from fairstats.report.audit_charts import show_differences
+from fairstats.report.audit_confidence import confidence
+from fairstats.report.audit_finding import finding, finding_in_numbers
+from fairstats.report.audit_ratings import rating_headline, ratings_of
+from fairstats.report.audit_scope import how_to_use, not_tested, tested
+from fairstats.report.audit_tables import pairs_table
+from fairstats.report.boxes import box, columns, pieces
+from fairstats.report.page_output import output_format, show_html, show_markdown, show_table
+from fairstats.report.tables import breakable
+
+_OPINIONS = ("supported", "supported, with the reservations attached", "not supported")
+_DECLARATIONS = (
+    "I ran `fairstats verify`; every figure matched",
+    "I have no conflict of interest",
+    "conflict of interest declared",
+)
+_LINES = (
+    ("Auditor: name and qualification", "Signature", "Date"),
+    ("Second reviewer: name and organisation", "Signature", "Date"),
+)
+
+
+def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
+    """Show the summary of one model's first answer set, for signature.
+
+    Parameters
+    ----------
+    release : Release
+        The release that it reports.
+    model : str
+        The model's name.
+    sections : iterable of str
+        The headings of the report's other sections.
+    """
+    answers, *others = answer_sets(release, model)
+    with box("summary"):
+        day = release.created_at
+        published = f"fairstats release {release.name} · {day.day} {day:%B %Y}"
+        show_markdown(pieces("running", "Fairness audit · executive summary", _text(published)))
+        _show_title(model)
+        with box("facts"):
+            show_markdown(_facts(_head(answers)))
+        with box("finding"):
+            show_markdown(f"**{_text(finding(answers))}**\n\n{_text(finding_in_numbers(answers))}")
+            if rated := rating_headline(release, model):
+                show_markdown(_text(rated))
+        if answers.pairs:
+            show_table(
+                pairs_table([answers], name="pairs"),
+                caption=table_notes(answers),
+                css_class="estimates pairs",
+            )
+            show_differences([answers], name="differences")
+        with columns() as second:
+            show_markdown(f"# How confident are we?\n\n{_terms(confidence(answers, others))}")
+            second()
+            show_markdown(f"# What was tested\n\n{_list(tested(answers, others))}")
+        with columns() as second:
+            rated_too = bool(ratings_of(release, model))
+            lead, *rest = not_tested(answers, rated=rated_too)
+            what = "**Bias in practice.** " if answers.benchmark.slanted else ""
+            marked = f"- {what}{_text(lead)}\n" if lead else ""
+            show_markdown(f"# Not tested\n\n{marked}{_list(rest)}")
+            second()
+            show_markdown(f"# How to use this result\n\n{_list(how_to_use(answers))}")
+            show_markdown(_check(release))
+        _show_statement()
+        with box("contents"):
+            show_markdown(_contents(sections))
+
+
+def table_notes(answers: AnswerSet) -> str:
+    """What is the same in all rows of the table of pairs, said once."""
+    pairs = answers.pairs
+    counts = [int(pair.difference["n"]) for pair in pairs]
+    rows = span(f"{min(counts):,}", f"{max(counts):,}")
+    first, second = answers.benchmark.pair_terms
+    order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
+    prompt = f"{answers.prompt[:1].upper()}{answers.prompt[1:]}"
+    sentences = [f"{prompt} prompt; {rows} pairs per row; groups in the order of the name{order}."]
+    if not answers.ranges:
+        sentences.append(
+            "Discordant: pairs right for one group only; without an effect of the group the two "
+            "counts would be about equal."
+        )
+        sentences.append(_test(answers))
+    missing = sum(entry["missing"] for entry in answers.entries)
+    whole = sum(entry["answers"] for entry in answers.entries)
+    policy = ", ".join(sorted(answers.rows["missing"].unique()))
+    sentences.append(
+        f"{missing:,} of {whole:,} answers are missing (policy {policy})."
+        if missing
+        else "No answers are missing."
+    )
+    baseline = answers.rows[
+        (answers.rows["attribute"] == BASELINE) & (answers.rows["metric"] == "accuracy_a")
+    ]
+    for row in baseline.head(1).to_dict("records"):
+        attribute = answers.benchmark.attribute(BASELINE)
+        label = attribute.groups.get(row["group_a"], row["group_a"])
+        limits = percent_range(row["ci_low"], row["ci_high"])
+        known = percent(row["estimate"]) if row["ci_method"] != "bounds" else "range"
+        if limits:
+            sentences.append(f"Accuracy, {label[:1].lower()}{label[1:]} text: {known} ({limits}).")
+    return " ".join(filter(None, sentences))
+
+
+def _test(answers: AnswerSet) -> str:
+    """The test and its adjustment, as the estimates name them."""
+    tests = {
+        f"McNemar’s {str(pair.figures.loc['mcnemar', 'test']).removeprefix('mcnemar ')}".replace(
+            "midp", "mid-p"
+        ): pair.figures.loc["mcnemar", "adjust_method"]
+        for pair in answers.pairs
+        if "mcnemar" in pair.figures.index and pair.verdict is not None
+    }
+    said = [
+        f"{test}, {_adjusted(how)}" if isinstance(how, str) else test
+        for test, how in tests.items()
+    ]
+    return f"p: {'; '.join(said)}." if said else ""
+
+
+def _adjusted(how: str) -> str:
+    """How p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
+    method, _, rest = how.split(" of ")[0].partition(" over ")
+    return f"{method[:1].upper()}{method[1:]}-adjusted over {rest}" if rest else how
+
+
+def _head(answers: AnswerSet) -> list[tuple[str, str]]:
+    entries = answers.entries
+    snapshots = [entry["snapshot"] or "snapshot not known" for entry in entries]
+    items = sum(entry["items"] for entry in entries)
+    total = sum(entry["answers"] for entry in entries)
+    size = f"{items:,} vignette{'s' * (items != 1)}, {total:,} answers"
+    return [
+        ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
+        ("Benchmark", breakable(answers.vignettes)),
+        ("Size", size),
+        ("Accepted difference", f"±{answers.margin} points (equivalence margin)"),
+    ]
+
+
+def _check(release: Release) -> str:
+    """The command that recomputes the release, and the hash that anchors it."""
+    folder = f"v/{release.name}"
+    digest = file_sha256(release.path / MANIFEST)
+    # A hash breaks in the middle, not in the margin.
+    half = len(digest) // 2
+    return (
+        f"# Check it yourself\n\n`fairstats verify {folder}` recomputes every figure from the "
+        f"answers. Manifest SHA-256: `{digest[:half]}`\u200b`{digest[half:]}`"
+    )
+
+
+def _show_statement() -> None:
+    with box("statement"):
+        show_markdown(
+            "# Auditor’s statement\n\nI have read this report and its limits. In my judgement the "
+            "finding above is:"
+        )
+        for options in (_OPINIONS, _DECLARATIONS):
+            show_markdown(" ".join(pieces("tick", option) for option in options))
+        for line in _LINES:
+            show_markdown(pieces("signatures", *line))
+
+
+def _show_title(model: str) -> None:
+    """The title, of the level that other pages have from the template."""
+    if output_format() == "html":
+        show_html(f"<h1>Audit of {escape_html(model)}</h1>")
+        return
+    with box("named"):
+        show_markdown(f"Audit of {_text(model)}")
+
+
+def _contents(sections: Iterable[str]) -> str:
+    """The other sections with links, on paper with their pages."""
+    return "Details: " + " · ".join(
+        f"[{title}](#{slug}){_page_number(slug)}"
+        for title, slug in ((title, section_id(title)) for title in sections)
+    )
+
+
+def section_id(title: str) -> str:
+    """The id that pandoc gives to a heading of letters and spaces."""
+    return title.lower().replace(" ", "-")
+
+
+def _page_number(slug: str) -> str:
+    if output_format() == "html":
+        return ""
+    return f" p.\u00a0`#context counter(page).at(<{slug}>).first()`{{=typst}}"
+
+
+def _terms(entries: Iterable[tuple[str, str]]) -> str:
+    return "\n\n".join(f"{_text(term)}\n:   {_text(text)}" for term, text in entries)
+
+
+def _facts(entries: Iterable[tuple[str, str]]) -> str:
+    if output_format() == "html":
+        return _terms(entries)
+    return " ".join(pieces("fact", _text(term), _text(text)) for term, text in entries)
+
+
+def _list(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {_text(sentence)}" for sentence in sentences)
+
+
+def _text(text: str) -> str:
+    return escape_markdown(breakable(text))
