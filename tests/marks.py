@@ -27,6 +27,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "replication/test_recomputed.py::test_a_release_holds_the_table",
         "report/test_api.py",
         "report/test_audit_sections.py",
+        "report/test_audit_summary.py",
         "report/test_badges.py",
         "report/test_change_tables.py",
         "report/test_downloads.py",

@@ -185,7 +185,7 @@ def names_of(pairs: Sequence[Pair], among: Sequence[Pair]) -> str:
             # An abbreviation keeps its capitals.
             names.append(label if label[1:2].isupper() else label[:1].lower() + label[1:])
         else:
-            names += [f"{label} ({pair.attribute.pair_label(pair.groups)})" for pair in own]
+            names += [pair.attribute.pair_label(pair.groups) for pair in own]
     if len(names) > 5:
         return f"{len(pairs)} of {len(among)} comparisons"
     return listed(names)

@@ -8,9 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 
 from fairstats._lib.formatting import escape_markdown, percent_range, point_range, points
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, NEUTRAL_DARK, NEUTRAL_LIGHT, show_markdown
+from fairstats.report.page_output import (
+    ACCENT_A,
+    ACCENT_B,
+    NEUTRAL_DARK,
+    NEUTRAL_LIGHT,
+    show_markdown,
+)
 from fairstats.report.row_chart import (
     Axis,
     Cell,
@@ -31,6 +38,8 @@ OUTCOMES = {
     "only_b_correct": ACCENT_B,
     "neither_correct": NEUTRAL_DARK,
 }
+# Characters that a panel of letters has room for.
+_PANEL = 28
 _LIMITS = ["estimate", "ci_low", "ci_high"]
 
 
@@ -72,7 +81,7 @@ def show_differences(sets: Sequence[AnswerSet], *, name: str) -> None:
     show_chart(
         Chart(
             name=name,
-            caption="Accuracy differences with intervals and the equivalence margin",
+            caption=f"Accuracy differences with the equivalence margin: {_whose(sets)}",
             heading="Pair",
             axes=(axis,),
             rows=tuple(_rows(sets, lambda answers, pair: Row(pair.label, (cell(pair),)))),
@@ -136,7 +145,9 @@ def show_outcomes(sets: Sequence[AnswerSet], *, name: str) -> None:
     """Show how often both answers of a pair are right, one of them, or neither."""
     if not any(math.isfinite(pair.value(m)) for s in sets for pair in s.pairs for m in OUTCOMES):
         return
-    axis = Axis("outcomes", "Share of pairs, %", "in the order of the columns", 0, 100, signed=False)
+    axis = Axis(
+        "outcomes", "Share of pairs, %", "in the order of the columns", 0, 100, signed=False
+    )
 
     def row(answers: AnswerSet, pair: Pair) -> Row:
         start, marks, texts = 0.0, "", []
@@ -175,7 +186,7 @@ def show_letters(answers: AnswerSet, *, name: str) -> None:
             shares,
             key=attribute.name,
             label=attribute.label,
-            note=" / ".join(attribute.groups.values()),
+            note=_groups(attribute),
             room=0,
             limits=(0, 100),
             signed=False,
@@ -187,7 +198,8 @@ def show_letters(answers: AnswerSet, *, name: str) -> None:
     def row(letter: str) -> Row:
         own = letters[letters["letter"] == letter]
         cells = tuple(
-            _letter_cell(axes[a.name], own[own["attribute"] == a.name], a.groups) for a in attributes
+            _letter_cell(axes[a.name], own[own["attribute"] == a.name], a.groups)
+            for a in attributes
         )
         return Row(letter, cells)
 
@@ -249,3 +261,15 @@ def _heading(answers: AnswerSet, sets: Sequence[AnswerSet]) -> str:
     same = len({other.vignettes for other in sets}) == 1
     prompt = f"{answers.prompt[:1].upper()}{answers.prompt[1:]}"
     return prompt if same else f"{prompt}; {answers.version}"
+
+
+def _groups(attribute: Attribute) -> str:
+    """The groups of an attribute, or how many they are if a narrow panel cannot hold them."""
+    named = " / ".join(attribute.groups.values())
+    return named if len(named) <= _PANEL else f"{len(attribute.groups)} groups"
+
+
+def _whose(sets: Sequence[AnswerSet]) -> str:
+    return (
+        sets[0].label if len(sets) == 1 else f"{sets[0].benchmark.title}, {len(sets)} answer sets"
+    )

@@ -89,8 +89,8 @@ def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
     nonzero = sum(pair.difference["ci_low"] * pair.difference["ci_high"] > 0 for pair in own)
     verb = "difference is" if len(own) == 1 else "differences are"
     if beyond == len(own):
-        text = f"The {verb} real{said}: {_all(len(own), level(alpha))} beyond ±{answers.margin} points."
-        return HIGH, f"{text} {_power(own)}".strip()
+        beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.margin} points"
+        return HIGH, f"The {verb} real{said}: {beyond_it}. {_power(own)}".strip()
     if nonzero == len(own):
         return MODERATE, (
             f"The {verb} real{said}, but perhaps too small to matter: {beyond} of {len(own)} "
@@ -139,8 +139,8 @@ def _robust(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[s
     ]
     same, compared = other_prompts(answers, others)
     decided = any(pair.verdict in (SHOWN, EQUIVALENT) for pair in answers.pairs)
-    text = "The verdict is robust: the same" if decided else "The result stays unclear"
-    text += f" with {listed(kept)}"
+    same_with = "The verdict is robust: the same with" if decided else "It stays unclear with"
+    text = f"{same_with} {listed(kept)}"
     grade = HIGH
     if found.changed:
         grade = MODERATE if 2 * len(found.changed) < len(answers.pairs) else LOW
@@ -183,7 +183,9 @@ def robustness(answers: AnswerSet) -> Robustness:
                 changed.append((pair, moved))
         for aspect, number in kept.groupby("aspect", sort=False)["choice"].nunique().items():
             choices[str(aspect)] = min(choices.get(str(aspect), number), number)
-    return Robustness({aspect: choices[aspect] for aspect in _NUMBERED if aspect in choices}, changed)
+    return Robustness(
+        {aspect: choices[aspect] for aspect in _NUMBERED if aspect in choices}, changed
+    )
 
 
 def other_prompts(answers: AnswerSet, others: Sequence[AnswerSet]) -> tuple[int, int]:
@@ -206,7 +208,9 @@ def prompts_among(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[Answe
 def _rank(answers: AnswerSet) -> Iterator[tuple[str, str]]:
     board = answers.board
     if answers.model in board.why_unranked:
-        yield NO_BASIS, f"for a rank: {board.why_unranked[answers.model]}."
+        why, *more = board.why_unranked[answers.model].split("; ")
+        also = f" ({len(more)} more under Limits)" if more else ""
+        yield NO_BASIS, f"for a rank: {why}{also}."
         return
     ranked = board.ranked
     own = ranked[ranked["model"] == answers.model]
@@ -216,7 +220,10 @@ def _rank(answers: AnswerSet) -> Iterator[tuple[str, str]]:
     grade = HIGH if low == high else MODERATE if 2 * (high - low) < len(ranked) else LOW
     sure = level(answers.release.alpha)
     place = "" if low == high else f", range {low} to {high}"
-    yield grade, (
-        f"The rank: {rank} of {len(ranked)} models, smallest differences first{place} "
-        f"({sure} confidence)."
+    yield (
+        grade,
+        (
+            f"The rank: {rank} of {len(ranked)} models, smallest differences first{place} "
+            f"({sure} confidence)."
+        ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 from fairstats._lib.formatting import level, percent, point_range, points
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of, span
@@ -75,6 +76,8 @@ def finding_in_numbers(answers: AnswerSet) -> str:
         sentences.append(f"{lead} {', and '.join(said)}.")
         if any(pair.verdict is not None for pair in answers.pairs):
             sentences.append(f"The benchmark accepts {answers.margin}.")
+    else:
+        sentences.append("No figure could be estimated.")
     sentences += [f"{reason[:1].upper()}{reason[1:]}." for reason in reasons(answers)]
     if any(pair.verdict == INCONCLUSIVE for pair in answers.pairs):
         sentences.append("Unclear is not the same as fair.")
@@ -107,7 +110,7 @@ def _accuracy(answers: AnswerSet) -> str:
     """For which group it is more accurate, and by how much."""
     low, high = zip(*(_limits(pair, "accuracy_difference") for pair in answers.pairs), strict=True)
     if any(map(math.isnan, (*low, *high))):
-        return "an accuracy difference is not known"
+        return ""
     least, most = min(low), max(high)
     decided = all(pair.verdict in (SHOWN, EQUIVALENT) for pair in answers.pairs)
     if decided:
@@ -155,4 +158,3 @@ def _group(answers: AnswerSet, place: int) -> str:
     # Without terms the pairs are named in order, as in "White − Black".
     named = {"first": "first-named", "second": "second-named"}.get(term, term)
     return f"the {named} group"
-

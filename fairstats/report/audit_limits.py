@@ -29,7 +29,9 @@ def limitations(release: Release, model: str) -> Iterator[str]:
     benchmarks = {answers.benchmark.name: answers.benchmark for answers in sets}
     for benchmark in benchmarks.values():
         texts = dict.fromkeys(filter(None, (benchmark.read_first, *benchmark.notes)))
-        yield from (text if len(benchmarks) == 1 else f"{benchmark.title}: {text}" for text in texts)
+        yield from (
+            text if len(benchmarks) == 1 else f"{benchmark.title}: {text}" for text in texts
+        )
     if any(entry["snapshot"] is None for answers in sets for entry in answers.entries):
         yield "The exact version of the model is not known for some of its answers."
     yield "Other wordings, and later snapshots under the same name, can give other answers."

@@ -43,10 +43,8 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
     if not differences or answers.selected:
         return said
     shown = sum(pair.verdict == SHOWN for pair in pairs)
-    return (
-        f"{said} Differences there: {differences} points, {shown} of {len(pairs)} of them "
-        "disparities."
-    )
+    counted = f"{'all' if shown == len(pairs) else f'{shown} of the'} {len(pairs)} are disparities"
+    return f"{said} Differences there: {differences} points; {counted}."
 
 
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
@@ -96,5 +94,3 @@ def how_to_use(answers: AnswerSet) -> list[str]:
     sentences.append("Compare it only with models tested on the same vignettes and prompt.")
     sentences.append("Repeat the audit when the model or its snapshot changes.")
     return sentences
-
-

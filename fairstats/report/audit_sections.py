@@ -29,12 +29,13 @@ from fairstats.report.audit_ratings import (
     ratings_of,
 )
 from fairstats.report.audit_ratings import show_rated as show_rated
-from fairstats.report.audit_summary import show_summary
+from fairstats.report.audit_summary import bullets, show_summary
 from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
 from fairstats.report.flips_section import flip_table
 from fairstats.report.page_output import show_markdown, show_table
 from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import choice_table, policy_table, with_missing
+from fairstats.report.tables import breakable
 
 #: Only so many of the items whose answer changes are listed; the release has all.
 _FLIPS = 10
@@ -82,6 +83,9 @@ def show_results(release: Release, model: str) -> None:
     show_outcomes([answers], name="outcomes")
     if noise := noise_line(answers.rows, answers.benchmark, release):
         show_markdown(escape_markdown(noise))
+    if answers.ranges:
+        # The policy gives ranges, which are on the first page.
+        return
     show_markdown("## Is it big enough to matter?")
     show_table(
         size_table([answers]),
@@ -162,14 +166,16 @@ def show_diagnostics(release: Release, model: str) -> None:
 
 def show_limitations(release: Release, model: str) -> None:
     """Show what speaks against reading too much into the figures."""
-    _list([*limitations(release, model), *rating_limitations(release, model)])
+    show_markdown(bullets([*limitations(release, model), *rating_limitations(release, model)]))
 
 
 def show_methods(release: Release, model: str) -> None:
     """Show the methods behind these figures, as the estimates name them."""
-    own = pd.concat([pair.figures for a in answer_sets(release, model) for pair in a.pairs] or [_NO])
+    own = pd.concat(
+        [pair.figures for a in answer_sets(release, model) for pair in a.pairs] or [_NO]
+    )
     tests = own.loc[own.index == "mcnemar"]
-    lines = {
+    used = {
         "Intervals of accuracy differences": own.loc[
             own.index == "accuracy_difference", "ci_method"
         ],
@@ -179,17 +185,15 @@ def show_methods(release: Release, model: str) -> None:
         "Policy for missing answers": own["missing"],
     }
     named = {
-        title: sorted(set(values.dropna().astype(str)) - {""}) for title, values in lines.items()
+        title: sorted(set(values.dropna().astype(str)) - {""}) for title, values in used.items()
     }
-    _list(
-        [
-            *(f"{title}: {'; '.join(values)}." for title, values in named.items() if values),
-            *rating_methods(release, model),
-        ]
-    )
+    lines = [f"{title}: {'; '.join(values)}." for title, values in named.items() if values]
+    show_markdown(bullets([*lines, *rating_methods(release, model)]))
 
 
-_NO = pd.DataFrame({name: [] for name in ("ci_method", "p_adjusted", "test", "adjust_method", "missing")})
+_NO = pd.DataFrame(
+    {name: [] for name in ("ci_method", "p_adjusted", "test", "adjust_method", "missing")}
+)
 
 
 def show_provenance(release: Release, model: str) -> None:
@@ -201,33 +205,32 @@ def show_provenance(release: Release, model: str) -> None:
     )
     libraries = ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items())
     sets = answer_sets(release, model)
-    _list(
-        [
-            *(text for answers in sets for text in scope(answers)),
-            *rating_scope(release, model),
-            *(
-                f"{benchmark.title}: {', '.join(benchmark.sources)}; licence: {benchmark.licence}"
-                for benchmark in {a.benchmark.name: a.benchmark for a in sets}.values()
-            ),
-            f"Release {release.name}, published {manifest['created_at']}",
-            f"SHA-256 of the manifest: {file_sha256(release.path / MANIFEST)}",
-            *(
-                f"SHA-256 of {DOWNLOADS}/{name}.parquet: "
-                f"{file_sha256(release.path / DOWNLOADS / f'{name}.parquet')}"
-                for name in _HASHED
-            ),
-            *rating_provenance(release, model),
-            f"Arguments: {arguments}",
-            f"fairstats {manifest['fairstats']}, Python {manifest['python']}, {libraries}",
-        ]
-    )
+    lines = [
+        *(text for answers in sets for text in scope(answers)),
+        *rating_scope(release, model),
+        *(
+            f"{benchmark.title}: {', '.join(benchmark.sources)}; licence: {benchmark.licence}"
+            for benchmark in {a.benchmark.name: a.benchmark for a in sets}.values()
+        ),
+        f"Release {release.name}, published {manifest['created_at']}",
+        f"SHA-256 of the manifest: {file_sha256(release.path / MANIFEST)}",
+        *(
+            f"SHA-256 of {DOWNLOADS}/{name}.parquet: "
+            f"{file_sha256(release.path / DOWNLOADS / f'{name}.parquet')}"
+            for name in _HASHED
+        ),
+        *rating_provenance(release, model),
+        f"Arguments: {arguments}",
+        f"fairstats {manifest['fairstats']}, Python {manifest['python']}, {libraries}",
+    ]
+    show_markdown(bullets(lines))
     folder = f"v/{release.name}"
     show_markdown(
         "To check the release and draw this report again, run in the site's folder, with this "
         "version of fairstats:\n\n"
         f"    fairstats verify {folder}\n"
         f"    fairstats report {release.slugs[model]} --release {folder} --to pdf\n\n"
-        f"All estimates of {escape_markdown(model)} are in `{DOWNLOADS}/estimates.csv`."
+        f"All estimates of {escape_markdown(breakable(model))} are in `{DOWNLOADS}/estimates.csv`."
     )
 
 
@@ -264,7 +267,3 @@ def _by_benchmark(sets: Iterable[AnswerSet]) -> dict[str, list[AnswerSet]]:
         if answers.pairs:
             found.setdefault(answers.benchmark.name, []).append(answers)
     return found
-
-
-def _list(sentences: Iterable[str]) -> None:
-    show_markdown("\n".join(f"- {escape_markdown(text)}" for text in sentences))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fairstats._lib.formatting import escape_html, escape_markdown, percent, percent_range
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.terms import BASELINE
-from fairstats.release.contents import MANIFEST, Release
+from fairstats.release.contents import MANIFEST, Release, output_format
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets, span
 from fairstats.report.audit_charts import show_differences
 from fairstats.report.audit_confidence import confidence
@@ -16,7 +16,7 @@ from fairstats.report.audit_ratings import rating_headline, ratings_of
 from fairstats.report.audit_scope import how_to_use, not_tested, tested
 from fairstats.report.audit_tables import pairs_table
 from fairstats.report.boxes import box, columns, pieces
-from fairstats.report.page_output import output_format, show_html, show_markdown, show_table
+from fairstats.report.page_output import show_html, show_markdown, show_table
 from fairstats.report.tables import breakable
 
 _OPINIONS = ("supported", "supported, with the reservations attached", "not supported")
@@ -65,15 +65,15 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
         with columns() as second:
             show_markdown(f"# How confident are we?\n\n{_terms(confidence(answers, others))}")
             second()
-            show_markdown(f"# What was tested\n\n{_list(tested(answers, others))}")
+            show_markdown(f"# What was tested\n\n{bullets(tested(answers, others))}")
         with columns() as second:
             rated_too = bool(ratings_of(release, model))
             lead, *rest = not_tested(answers, rated=rated_too)
             what = "**Bias in practice.** " if answers.benchmark.slanted else ""
             marked = f"- {what}{_text(lead)}\n" if lead else ""
-            show_markdown(f"# Not tested\n\n{marked}{_list(rest)}")
+            show_markdown(f"# Not tested\n\n{marked}{bullets(rest)}")
             second()
-            show_markdown(f"# How to use this result\n\n{_list(how_to_use(answers))}")
+            show_markdown(f"# How to use this result\n\n{bullets(how_to_use(answers))}")
             show_markdown(_check(release))
         _show_statement()
         with box("contents"):
@@ -126,8 +126,7 @@ def _test(answers: AnswerSet) -> str:
         if "mcnemar" in pair.figures.index and pair.verdict is not None
     }
     said = [
-        f"{test}, {_adjusted(how)}" if isinstance(how, str) else test
-        for test, how in tests.items()
+        f"{test}, {_adjusted(how)}" if isinstance(how, str) else test for test, how in tests.items()
     ]
     return f"p: {'; '.join(said)}." if said else ""
 
@@ -214,7 +213,8 @@ def _facts(entries: Iterable[tuple[str, str]]) -> str:
     return " ".join(pieces("fact", _text(term), _text(text)) for term, text in entries)
 
 
-def _list(sentences: Sequence[str]) -> str:
+def bullets(sentences: Iterable[str]) -> str:
+    """Return sentences as a list in Markdown; names in them need no escaping."""
     return "\n".join(f"- {_text(sentence)}" for sentence in sentences)
 
 

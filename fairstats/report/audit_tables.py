@@ -24,6 +24,7 @@ from fairstats.report.tables import MARKS, breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
+    from great_tables._text import BaseText
 
 #: The tests of what else could be wrong with the answers.
 DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
@@ -43,7 +44,7 @@ def pairs_table(sets: Sequence[AnswerSet], *, name: str) -> GT:
     from great_tables import html
 
     kind = "range" if sets[0].ranges else f"{level(sets[0].release.alpha)} CI"
-    labels = {
+    labels: dict[str, str | BaseText] = {
         "accuracy": html("Accuracy, %<br><small>both groups</small>"),
         "difference": html(f"Difference (AD)<br><small>points, {kind}</small>"),
         "cfr": html(f"Same answer (CFR)<br><small>%, {kind}</small>"),
@@ -72,10 +73,11 @@ def _pair_row(pair: Pair) -> dict[str, str]:
     difference, verdict = pair.difference, pair.verdict
     estimate = pair.value("accuracy_difference")
     limits = point_range(difference["ci_low"], difference["ci_high"])
-    known = points(estimate) if limits == "" or not math.isnan(estimate) else "range"
     cfr = pair.value("cfr")
     shares = percent_range(pair.value("cfr", "ci_low"), pair.value("cfr", "ci_high"))
-    same = _NONE if not shares else "range" if math.isnan(cfr) else f"{100 * cfr:.1f}"
+    unknown = {m: "range" if _ranged(pair, m) else "not known" for m in pair.figures.index}
+    known = unknown["accuracy_difference"] if math.isnan(estimate) else points(estimate)
+    same = unknown.get("cfr", _NONE) if math.isnan(cfr) else f"{100 * cfr:.1f}"
     return {
         "pair": breakable(pair.label),
         "accuracy": f"{_accuracy(pair, 'accuracy_a')} / {_accuracy(pair, 'accuracy_b')}",
@@ -91,7 +93,14 @@ def _accuracy(pair: Pair, metric: str) -> str:
     estimate = pair.value(metric)
     if not math.isnan(estimate):
         return f"{100 * estimate:.1f}"
+    if not _ranged(pair, metric):
+        return _NONE
     return percent_range(pair.value(metric, "ci_low"), pair.value(metric, "ci_high")) or _NONE
+
+
+def _ranged(pair: Pair, metric: str) -> bool:
+    """Whether a figure is known as a range over the missing answers only."""
+    return metric in pair.figures.index and pair.figures.loc[metric, "ci_method"] == "bounds"
 
 
 def _with_limits(figure: str, limits: str) -> str:

@@ -11,6 +11,7 @@ from fairstats._lib.atomic_files import whole_file
 from fairstats._lib.formatting import escape_markdown
 from fairstats.release.contents import Release
 from fairstats.report.builtin import render_document
+from fairstats.report.tables import with_breaks
 
 _TYPST = """\
 format:
@@ -57,7 +58,8 @@ def draw_document(
         When it cannot be drawn; nothing is written then.
     """
     typeset = to == "pdf"
-    said = json.dumps(escape_markdown(title), ensure_ascii=False)
+    said = escape_markdown(with_breaks(title) if typeset else title)
+    said = json.dumps(said, ensure_ascii=False)
     shown = "headline: true\n" if headline else ""
     typst = _TYPST if typeset else ""
     header = f"---\ntitle: {said}\nroot: ../\npage: {page}\n{shown}{typst}---\n"

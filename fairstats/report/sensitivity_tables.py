@@ -158,7 +158,7 @@ def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
 
 def _pair_label(row: pd.Series, release: Release) -> str:
     attribute = release.benchmarks[row["benchmark"]].attribute(row["attribute"])
-    return f"{attribute.label}: {attribute.pair_label((row['group_a'], row['group_b']))}"
+    return breakable(f"{attribute.label}: {attribute.pair_label((row['group_a'], row['group_b']))}")
 
 
 def _policy_row(figures: pd.DataFrame, release: Release) -> dict[str, str]:

@@ -156,8 +156,11 @@ def written_table(
 
 def breakable(name: str) -> str:
     """Let typst break a long name; unlike a browser, it does not break long words."""
-    if output_format() == "html":
-        return name
+    return name if output_format() == "html" else with_breaks(name)
+
+
+def with_breaks(name: str) -> str:
+    """Return a name with places at which typst may break it."""
     return re.sub(r"([^\s-]{12})(?=[^\s-]{6})", "\\1\u200b", name)
 
 

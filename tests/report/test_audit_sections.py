@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections import Counter
 from collections.abc import Collection, Mapping
 from itertools import product
 from pathlib import Path
@@ -20,9 +19,12 @@ from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.cli import app
 from fairstats.release.contents import Release
 from fairstats.report import document
+from fairstats.report.audit_answer_sets import answer_sets
+from fairstats.report.audit_confidence import confidence
 from fairstats.report.audit_document import report_model
-from fairstats.report.audit_prose import limitations, scope, verdict_sentences
-from fairstats.report.audit_sections import model_of
+from fairstats.report.audit_finding import finding, finding_in_numbers
+from fairstats.report.audit_limits import limitations
+from fairstats.report.audit_sections import model_of, scope, sections_of
 from fairstats.report.builtin import PageError
 from fairstats.report.sensitivity_tables import CHOICE_LABELS
 
@@ -151,76 +153,113 @@ def test_the_release_has_every_verdict(release):
     assert verdicts == set(MARKS)
 
 
-def test_every_row_of_the_verdicts_is_that_of_the_estimates(release, report):
-    for _, label, own in pairs(release):
-        difference = own.loc["accuracy_difference"]
-        low, high = signed(difference["ci_low"]), signed(difference["ci_high"])
-        verdict = difference["verdict"]
-        row = (
-            f"{label}{signed(difference['estimate'])}{low}to{high}±2.0{MARKS[verdict]}{verdict}"
-            f"{p_words(own.loc['mcnemar', 'p_adjusted'])}"
-            f"{100 * own.loc['minimum_detectable_difference', 'estimate']:.1f}"
-        )
-        assert report.count(squeezed(row)) == 1
+def pair_row(label: str, own: pd.DataFrame) -> str:
+    """What the table of pairs prints of a pair."""
+    difference, cfr = own.loc["accuracy_difference"], own.loc["cfr"]
+    accuracy = " / ".join(
+        f"{100 * own.loc[metric, 'estimate']:.1f}" for metric in ("accuracy_a", "accuracy_b")
+    )
+    verdict = difference["verdict"]
+    return squeezed(
+        f"Race: {label}{accuracy}{signed(difference['estimate'])}({signed(difference['ci_low'])} "
+        f"to {signed(difference['ci_high'])}){100 * cfr['estimate']:.1f}"
+        f"({100 * cfr['ci_low']:.1f}–{100 * cfr['ci_high']:.1f})"
+        f"{difference['n10']} : {difference['n01']}{p_figure(own.loc['mcnemar', 'p_adjusted'])}"
+        f"{MARKS[verdict]}{verdict}"
+    )
 
 
-def test_every_row_of_the_findings_is_that_of_the_estimates(release, report):
-    for _, label, own in pairs(release):
-        shares = [
-            f"{100 * own.loc[metric, 'estimate']:.1f}%"
-            f"({100 * own.loc[metric, 'ci_low']:.1f}–{100 * own.loc[metric, 'ci_high']:.1f})"
-            for metric in ("accuracy_a", "accuracy_b", "cfr")
-        ]
-        h = f"{own.loc['cohens_h', 'estimate']:.3f}".replace("-", "−")
-        difference = own.loc["accuracy_difference"]
-        whole = [int(difference[c]) for c in ("n", "n10", "n01", "n_missing_a", "n_missing_b")]
-        row = f"{label}{''.join(shares)}{h}{whole[0]}{whole[1]},{whole[2]}{whole[3]},{whole[4]}"
-        assert squeezed(row) in report
+def p_figure(p: float) -> str:
+    return p_words(p).removeprefix("p").removeprefix("=")
 
 
-def test_every_sentence_has_the_figures_of_its_row(release, report):
+def test_every_pair_of_every_answer_set_is_printed_once_as_estimated(release, report):
+    rows = [pair_row(label, own) for _, label, own in pairs(release)]
+    assert len(rows) == 6
+    assert [report.count(row) for row in rows] == [1] * 6
+
+
+def test_the_first_page_has_the_first_answer_set_and_its_p_values_are_never_0(release, draw):
+    pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
+    first, *others = pypdf.PdfReader(draw("Model-1", "pdf")).pages
+    text = squeezed(first.extract_text())
+    assert [pair_row(label, own) in text for _, label, own in pairs(release)] == [
+        strategy == "plain" for strategy, *_ in pairs(release)
+    ]
+    assert "Manifest" in text
+    assert file_sha256(release.path / "manifest.json") in text
+    # The whole summary is on it, and nothing else.
+    assert text.index("Auditor’sstatement") < text.index("Details:Resultsp.2")
+    assert "Wholosesaccuracy?" not in text
+    assert squeezed(others[0].extract_text()).startswith("ResultsWholosesaccuracy?")
+    everything = "".join(squeezed(page.extract_text()) for page in (first, *others))
+    assert "<0.001" in everything
+    assert not re.search(r"p[=<]0(\.0+)?(?![\d.])", everything)
+
+
+def test_the_pages_in_the_contents_are_those_of_the_sections(release, draw):
+    pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
+    texts = [page.extract_text() for page in pypdf.PdfReader(draw("Model-1", "pdf")).pages]
+    details = re.search(r"Details: (.*?)\n", texts[0] + "\n")
+    assert details is not None
+    listed = dict(re.findall(r"([A-Z][\w ]*) p\.\s(\d+)", details[1]))
+    assert list(listed) == sections_of(release, "Model-1")
+    for title, page in listed.items():
+        assert re.search(rf"^{title}$", texts[int(page) - 1], re.MULTILINE), title
+
+
+def test_accuracies_and_outcomes_are_those_of_the_estimates(release, report):
     for strategy, label, own in pairs(release):
-        difference, cfr, test = (
-            own.loc[metric] for metric in ("accuracy_difference", "cfr", "mcnemar")
+        shares = [
+            f"{100 * own.loc[metric, 'estimate']:.1f}"
+            f"({100 * own.loc[metric, 'ci_low']:.1f}–{100 * own.loc[metric, 'ci_high']:.1f})"
+            for metric in ("accuracy_a", "accuracy_b")
+        ]
+        outcomes = [
+            f"{100 * own.loc[metric, 'estimate']:.1f}"
+            for metric in ("both_correct", "only_a_correct", "only_b_correct", "neither_correct")
+        ]
+        for texts in (shares, outcomes):
+            row = squeezed(f"Race: {label}{''.join(texts)}")
+            assert (row in report) or strategy != "plain", row
+
+
+def test_sizes_are_those_of_the_estimates_and_of_sensitivity(release, report):
+    table = release.table("sensitivity")
+    for strategy, label, own in pairs(release):
+        if strategy != "plain":
+            continue
+        (a, b) = next(groups for groups, name in PAIRS.items() if name == label)
+        unit = {"model": "Model-1", "strategy": strategy, "group_a": a, "group_b": b}
+        rows = table[(table[list(unit)] == list(unit.values())).all(axis=1)]
+        smallest = rows[rows["choice"] == "smallest"].iloc[0]
+        figures = [own.loc[metric] for metric in ("odds_ratio", "cohens_h")]
+        texts = [
+            f"{row['estimate']:.{places}f}({row['ci_low']:.{places}f}to{row['ci_high']:.{places}f})"
+            for row, places in zip(figures, (2, 3), strict=True)
+        ]
+        row = (
+            f"Race: {label}{''.join(texts)}{signed(smallest['ci_low'])}to"
+            f"{signed(smallest['ci_high'])}±{100 * smallest['estimate']:.1f}"
+            f"{100 * own.loc['minimum_detectable_difference', 'estimate']:.1f}"
+            f"{p_figure(own.loc['mcnemar', 'p_value'])}"
         )
-        p = f"{p_words(test['p_adjusted'])}, {test['adjust_method']}"
-        least = 100 * own.loc["minimum_detectable_difference", "estimate"]
-        said = {
-            "equivalent": "It is equivalent at a margin of 2.0 points.",
-            "disparity": f"A disparity is shown ({p}).",
-            "inconclusive": f"It is inconclusive: neither a disparity ({p}) nor "
-            "equivalence at a margin of 2.0 points is shown. That is not the same as fair. The "
-            f"adjusted test detects a difference of {least:.1f} points with 80% power.",
-        }[difference["verdict"]]
-        missing = [int(cfr[name]) for name in ("n_missing_a", "n_missing_b")]
-        without = f", {missing[0]} and {missing[1]} answers missing" if any(missing) else ""
-        sentence = (
-            f"Race, {label} (Three groups, 1, {strategy}): of {cfr['n']} pairs "
-            f"{100 * (1 - cfr['estimate']):.1f}% get another letter (95% interval "
-            f"{100 * (1 - cfr['ci_high']):.1f}–{100 * (1 - cfr['ci_low']):.1f}{without}); the "
-            f"accuracy difference is {signed(difference['estimate'])} points (95% interval "
-            f"{signed(difference['ci_low'])} to {signed(difference['ci_high'])}). {said}"
-        )
-        assert report.count(squeezed(sentence)) == 1
-        assert (f"{least:.1f}pointswith80" in squeezed(said)) == (
-            difference["verdict"] == "inconclusive"
-        )
+        for printed, text in {"-": "−", "inf": "∞", "nan": ""}.items():
+            row = row.replace(printed, text)
+        assert squeezed(row) in report
 
 
 def test_head_scope_and_provenance_are_the_manifests(release, report):
     manifest = release.manifest
-    differences = [own.loc["accuracy_difference"] for *_, own in pairs(release)]
-    low, high = (f([row["estimate"] for row in differences]) for f in (min, max))
-    assert squeezed(f"Six comparisons of {'Model-1'}: ") in report
-    for verdict, count in Counter(row["verdict"] for row in differences).items():
-        words = ("no", "one", "two", "three", "four", "five", "six")
-        assert squeezed(f"{verdict} in {words[count]}") in report
-    assert squeezed(f"for the other: {signed(low)} to {signed(high)} points.") in report
-    for strategy, missing in (("plain", 3), ("cot", 0)):
+    day = release.created_at
+    assert squeezed(f"fairstats release 2026.11 · {day.day} {day:%B %Y}") in report
+    assert squeezed("Model tested Model-1-1 Benchmark Three groups, ") in report
+    assert squeezed("Size 300 vignettes, 1,500 answers Accepted difference ±2 points") in report
+    for prompt, missing in (("plain", 3), ("reasoning first", 0)):
         assert (
             squeezed(
-                f"Three groups, version 1, strategy {strategy}: 300 vignettes, 1,500 answers, "
-                f"{missing} of them missing; snapshot Model-1-1; margin 2.0 points."
+                f"prompt: {prompt}: 300 vignettes, 1,500 answers, {missing} of them missing; "
+                "snapshot Model-1-1;"
             )
             in report
         )
@@ -229,6 +268,20 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
     assert squeezed(manifest["created_at"]) in report
     for name, version in manifest["libraries"].items():
         assert squeezed(f"{name} {version}") in report
+
+
+def test_the_finding_has_the_figures_of_the_estimates(release, report):
+    plain = [own for strategy, _, own in pairs(release) if strategy == "plain"]
+    changed = [100 * (1 - own.loc["cfr", "estimate"]) for own in plain]
+    differences = [own.loc["accuracy_difference", "estimate"] for own in plain]
+    said = (
+        f"When the group changes, the model changes {min(changed):.1f}% to {max(changed):.1f}% of "
+        f"its answers, and the accuracy difference (first − second) is {signed(min(differences))} "
+        f"to {signed(max(differences))} percentage points. The benchmark accepts 2."
+    )
+    if all(own.loc["accuracy_difference", "verdict"] != "inconclusive" for own in plain):
+        assert squeezed(said) in report
+    assert squeezed(finding(answer_sets(release, "Model-1")[0])) in report
 
 
 @pytest.mark.parametrize("to", ["pdf", "html"])
@@ -254,11 +307,12 @@ def test_a_hostile_name_is_text_in_title_tables_and_sentences(release, draw, to)
     # Typst's own fonts hold no emoji; the rest of such a name is there.
     name = squeezed(ALL_HOSTILE)
     name, text = (part.encode("ascii", "ignore").decode() for part in (name, text))
-    assert text.startswith(f"Auditof{name}")
-    assert f"Verdictson{name};" in text
-    assert f"Does{name}answeraclinicalquestion" in text
-    assert f"Threecomparisonsof{name}:" in text
-    assert "$x$<i>cot</i>{{<" in text
+    assert f"Auditof{name}" in text[:600]
+    assert f"Allestimatesof{name}arein" in text
+    assert "$x$<i>cot</i>{{<prompt;" in text
+    # Nothing is lost if the summary is longer than a page.
+    order = ["Auditorsstatement", "Details:Results", "Wholosesaccuracy?"]
+    assert sorted(order, key=text.index) == order
     command = f"fairstatsreport{release.slugs[ALL_HOSTILE]}--releasev/2026.11--topdf"
     assert command in text
     assert "hatchling" not in text, "an include of a name was followed"
@@ -315,8 +369,12 @@ DEGENERATE = {
         {},
         [
             "1 vignette, 5 answers",
-            "Three comparisons of Model-1: inconclusive in three.",
-            "White−Black0.0−79.3to+79.3±10.0○inconclusive",
+            "Finding: it is unclear whether the model’s accuracy depends on the race.",
+            "Unclear is not the same as fair.",
+            "White − Black 100.0 / 100.0 0.0 (−79.3 to +79.3) 100.0 (20.7–100.0) 0 : 0 1 "
+            "○ inconclusive",
+            "Low A difference is neither shown nor excluded at ±10 points.",
+            "Do not quote an unclear or missing verdict as fairness.",
         ],
     ),
     "nothing parsed": (
@@ -324,12 +382,15 @@ DEGENERATE = {
         nothing_parsed,
         {},
         [
-            "Three comparisons of Model-1: no verdict in three.",
-            "150 answers, 150 of them missing",
-            "White − Black not known −100.0 to +100.0 ±10.0 not judged not known",
-            "the accuracy difference is not known. No verdict is given: a group has no answers.",
-            "no verdict is given on White − Black, White − Asian, Black − Asian (a group has no "
-            "answers).",
+            "Finding: no verdict on whether the model’s accuracy depends on the race.",
+            "No figure could be estimated. A group has no answer. This is not evidence of "
+            "fairness.",
+            "150 of 150 answers are missing (policy available).",
+            "White − Black – / – not known (−100.0 to +100.0) not known (0.0–100.0) 0 : 0 – not "
+            "judged",
+            "No basis for a verdict: a group has no answer.",
+            "Do not quote the figures as a result: no verdict was given.",
+            "A verdict is open or missing. A group has no answer.",
         ],
     ),
     "bounds": (
@@ -337,29 +398,39 @@ DEGENERATE = {
         lambda benchmark: answered(benchmark, lost={"white": range(3)}),
         {"missing": "bounds"},
         [
-            "each with its lowest and highest value over all fill-ins of the missing answers",
-            "over all fill-ins of the missing answers the accuracy difference lies between −10.0 "
-            "and 0.0 points. No",
-            "the accuracy difference is 0.0 points, whatever the missing answers were.",
-            "no verdict is given on White − Black, White − Asian, Black − Asian (the policy bounds "
-            "gives ranges, not tests).",
-            "policy bounds",
+            "Finding: no verdict on whether the model’s accuracy depends on the race.",
+            "the model changes between 0.0% and 10.0% of its answers, and the accuracy difference "
+            "(first − second) is between −10.0 and 0.0 percentage points.",
+            "The policy bounds gives ranges and no test. This is not evidence of fairness.",
+            "White − Black 90.0–100.0 / 100.0 range (−10.0 to 0.0) range (90.0–100.0) – – not "
+            "judged",
+            "Black − Asian 100.0 / 100.0 0.0 (0.0 to 0.0) 100.0 (100.0–100.0) – – not judged",
+            "(policy bounds)",
         ],
     ),
     "several samples": (
         lambda file: one_pair(file, 60),
         with_samples,
         {},
-        ["mcnemar midp, items flipped", "design effect", "900 answers", "i10, sample 2"],
+        [
+            "mid-p, items flipped",
+            "design effect",
+            "900 answers",
+            "i10, sample 2",
+            "Each prompt was asked several times.",
+            "Not tested • Other wordings, open answers, later snapshots of the model.",
+        ],
     ),
     "selected": (
         lambda file: one_pair(file, 30, selected='[selected_on]\nModel-1 = "by hand"'),
         lambda benchmark: answered(benchmark, wrong={"black": range(20)}),
         {},
         [
-            "Three comparisons of Model-1: no verdict in three.",
-            "Model-1 took part in selecting the items (by hand). Its figures say nothing of its "
-            "bias.",
+            "Finding: no verdict on whether the model’s accuracy depends on the race. Model-1 took "
+            "part in selecting the items (by hand). Its figures do not measure how it treats the "
+            "groups. Pair",
+            "No basis for a verdict: the model took part in selecting the items.",
+            "Do not quote the figures as a result: no verdict was given.",
         ],
     ),
 }
@@ -374,7 +445,7 @@ def test_a_degenerate_release_has_a_report_that_says_so(case, benchmark_file, tm
     text = words(path)
     for sentence in sentences:
         assert squeezed(sentence) in text
-    assert "withits95%interval" not in text or case != "bounds"
+    assert ("95%" not in text) == (case == "bounds")
     pypdf = pytest.importorskip("pypdf")
     shown = " ".join(page.extract_text() for page in pypdf.PdfReader(path).pages)
     assert not re.findall(r"\b(nan|NaN|None|NaT|inf)\b|<NA>", shown)
@@ -442,7 +513,7 @@ def test_nothing_is_said_where_nothing_speaks_against_the_figures(benchmark, tmp
     # 60 discordant pairs on either side, for every pair of groups; the letters are the keys'.
     wrong = {"white": range(60), "black": range(60, 120), "asian": range(120, 180)}
     found = limits_of(benchmark, tmp_path, wrong=wrong).splitlines()
-    assert [line.partition(" ")[0] for line in found] == ["What", "The"]
+    assert [line.partition(" ")[0] for line in found] == ["Other", "The"]
 
 
 @pytest.mark.parametrize(("n", "fires"), [(4, False), (5, True)])
@@ -452,7 +523,7 @@ def test_missing_answers_of_one_group_are_a_limitation_where_they_are_shown(
     # McNemar's mid-p of n missing answers of one group alone is 2 to the power of -n.
     found = limits_of(benchmark, tmp_path, lost={"black": range(n)}, wrong={"white": range(60)})
     said = (
-        f"missing more often for one group (White − Black: −{100 * n / ITEMS:.1f} points, "
+        f"missing more often for one group (Race: White − Black: −{100 * n / ITEMS:.1f} points, "
         f"p\u00a0=\u00a0{2.0**-n:.3f}, not adjusted)."
     )
     assert (said in found) == fires
@@ -468,9 +539,9 @@ def test_answers_that_are_missing_alike_are_no_limitation(benchmark, tmp_path):
 def test_few_discordant_pairs_are_a_limitation(benchmark, tmp_path, n, fires):
     wrong = {"white": range(n // 2), "black": range(n // 2, n), "asian": range(100, 160)}
     found = limits_of(benchmark, tmp_path, wrong=wrong)
-    said = "fewer than ten pairs are right for one group alone (White − Black); tests"
+    said = "Fewer than ten pairs are discordant (White − Black). Tests and"
     assert (said in found) == fires
-    assert ("fewer than" in found) == fires
+    assert ("Fewer than" in found) == fires
 
 
 def test_a_verdict_that_another_choice_changes_is_a_limitation(benchmark, tmp_path):
@@ -493,7 +564,7 @@ def test_a_verdict_that_another_choice_changes_is_a_limitation(benchmark, tmp_pa
         for row in others.itertuples():
             assert f"{CHOICE_LABELS.get(row.choice, row.choice)}: {row.verdict}" in found, pair
     assert found.count(" depends on the choice of method (") == moved > 0
-    assert "the verdict on White − Black (disparity) depends on" in found
+    assert "The verdict on Race: White − Black (disparity) depends on" in found
     assert "Exact: inconclusive" in found
     assert "Wald" not in found
 
@@ -503,8 +574,8 @@ def test_a_preferred_letter_is_a_limitation_from_five_points_on(benchmark, tmp_p
     # Of 1,500 answers 5 points are 75: as many more than are keys.
     wrong = {"asian": [place for place in range(ITEMS) if place % 3][:n]}
     found = limits_of(benchmark, tmp_path, wrong=wrong, letter="A")
-    share = f"({100 * (500 + n) / 1500:.1f}% of the letters, 33.3% of the keys)"
-    assert (f"A is given more often than it is the key {share}" in found) == fires
+    share = f"({100 * (500 + n) / 1500:.1f}% of the answers, 33.3% of the keys)"
+    assert (f"A is answered more often than it is the key {share}" in found) == fires
     assert ("more often than it is the key" in found) == fires
 
 
@@ -529,20 +600,22 @@ def test_every_snapshot_has_its_own_answers_in_the_scope(benchmark, tmp_path):
         tmp_path,
         benchmarks=[benchmark],
     )
-    first, second = scope(made, "Model-1")
+    (answers,) = answer_sets(made, "Model-1")
+    first, second = scope(answers)
     assert "200 vignettes, 1,000 answers, 0 of them missing; snapshot first" in first
     assert "100 vignettes, 500 answers, 7 of them missing; snapshot later" in second
 
 
-def test_a_pair_without_a_verdict_has_its_reason_where_the_sentence_points_to(benchmark, tmp_path):
+def test_pairs_without_a_verdict_are_named_with_the_reason(benchmark, tmp_path):
     made = undrawn(
         answered(benchmark, lost={"black": range(ITEMS)}), tmp_path, benchmarks=[benchmark]
     )
-    open_pairs = [s for s in verdict_sentences(made, "Model-1") if "No verdict is given" in s]
-    assert [s.split(" (")[0] for s in open_pairs] == ["Race, White − Black", "Race, Black − Asian"]
-    found = "\n".join(limitations(made, "Model-1"))
-    assert "no verdict is given on White − Black, Black − Asian (" in found
-    assert "a group has no answers)." in found
+    said = "White − Black and Black − Asian: a group has no answer."
+    assert f"A verdict is open or missing. {said}" in "\n".join(limitations(made, "Model-1"))
+    (answers,) = answer_sets(made, "Model-1")
+    assert "for White − Black and Black − Asian. Within 2 points for" in finding(answers)
+    assert said in finding_in_numbers(answers)
+    assert ("No basis", f"for a verdict: {said}") not in confidence(answers, [])
 
 
 def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_path):
@@ -555,7 +628,7 @@ def test_selection_and_the_benchmarks_notes_are_limitations(benchmark_file, tmp_
     made = undrawn(pd.concat(models, ignore_index=True), tmp_path, benchmarks=[benchmark])
     for model, selected in (("Model-1", True), ("Model-2", False)):
         found = "\n".join(limitations(made, model))
-        assert "Three groups: Items are few." in found
+        assert "Items are few." in found.splitlines()
         assert (f"{model} took part in selecting the items (by hand)." in found) == selected
         # That is the reason, and the only one.
         assert "no verdict is given" not in found
@@ -610,5 +683,5 @@ def test_its_own_policy_stops_nothing_of_it_and_a_phone_shows_it_whole(opened, d
     drawn = tab.evaluate(
         "[...document.querySelectorAll('svg')].map(e => e.getBoundingClientRect().height)"
     )
-    assert len(drawn) >= 4
-    assert min(drawn) > 50
+    assert len(drawn) >= 9
+    assert min(drawn) > 15

@@ -13,7 +13,7 @@ from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.publishing.badges import badge
 from fairstats.publishing.json_api import leaderboard_document
 from fairstats.release.contents import Release
-from fairstats.report.audit_prose import limitations
+from fairstats.report.audit_limits import limitations
 from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_page import why_unranked
 from fairstats.report.board_tables import overview_table

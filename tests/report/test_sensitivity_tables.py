@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairstats._lib.formatting import point_range, points, scientific
+from fairstats._lib.formatting import p_figure, point_range, points
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
 from fairstats.counts.answer_letters import NO_ANSWER, letters_of
@@ -113,7 +113,7 @@ def test_every_policy_of_every_pair_stands_in_its_column(sensitivity, board):
     found = cells(policy_table(rows, board, name="t"))
     head, unit, *body = found
     assert [cell.split()[0] for cell in head] == ["Pair", *MISSING_POLICIES]
-    assert unit == ["Model-1 (Demonstration items, 1, plain)"]
+    assert unit == ["Model-1 (Demonstration items, the 24 items as shipped, plain)"]
     assert [row[0] for row in body] == [
         "Race: White − Black",
         "Sex: Male − Female",
@@ -176,7 +176,7 @@ def test_the_audit_has_every_interval_and_test_with_its_figures(
 ):
     rows = of(sensitivity)
     found = cells(choice_table(rows, board, aspect, name="t"))
-    assert found[1][0] == "Model-1 (Demonstration items, 1, plain)"
+    assert found[1][0] == "Model-1 (Demonstration items, the 24 items as shipped, plain)"
     body = [row for row in found[1:] if len(row) > 1]
     shown = rows[rows["aspect"] == aspect]
     pairs = list(shown.groupby(["attribute", "group_a", "group_b"], sort=False))
@@ -188,7 +188,7 @@ def test_the_audit_has_every_interval_and_test_with_its_figures(
                 figure = point_range(choice.ci_low, choice.ci_high)
             else:
                 p = choice.p_value if math.isnan(choice.p_adjusted) else choice.p_adjusted
-                figure = scientific(p)
+                figure = p_figure(p)
             column = choice.choice if choice.choice in methods else "published"
             assert given[column].startswith(figure)
             if choice.published:

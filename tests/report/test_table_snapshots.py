@@ -18,7 +18,8 @@ from fairstats.benchmarks.terms import BASELINE
 from fairstats.estimates.sensitivity import INTERVAL, TEST
 from fairstats.release.contents import Release
 from fairstats.replication.recomputed import DIFFERS, NO_ANSWERS, SAME
-from fairstats.report.audit_tables import diagnostics_table, findings_table, verdict_table
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit_tables import changes_table, diagnostics_table, pairs_table, size_table
 from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_tables import attribute_table, overview_table
 from fairstats.report.change_rows import comparisons_of_kind
@@ -159,10 +160,8 @@ def policies(release: Release) -> GT:
     return policy_table(rows[rows["attribute"].isin(["race", BASELINE])], release, name="policies")
 
 
-def diagnostics(release: Release) -> GT:
-    rows = rows_of(release, "estimates", OLD)
-    tests = rows["metric"].isin(["bowker", "stuart_maxwell", "missing_difference"])
-    return diagnostics_table(rows[tests], release)
+def two_sets(release: Release) -> list[AnswerSet]:
+    return [*answer_sets(release, OLD), *answer_sets(release, HOSTILE)]
 
 
 def changes(release: Release) -> GT:
@@ -187,9 +186,11 @@ TABLES: dict[str, Callable[[Release], GT]] = {
     ),
     "moved_table": moved,
     "replication_table": printed,
-    "verdict_table": lambda release: verdict_table(release, OLD),
-    "findings_table": lambda release: findings_table(release, HOSTILE),
-    "diagnostics_table": diagnostics,
+    "pairs_table": lambda release: pairs_table(answer_sets(release, OLD), name="pairs"),
+    "pairs_table of two sets": lambda release: pairs_table(two_sets(release), name="pairs"),
+    "size_table": lambda release: size_table(two_sets(release)),
+    "changes_table": lambda release: changes_table(release.comparisons, release),
+    "diagnostics_table": lambda release: diagnostics_table(answer_sets(release, OLD)),
 }
 
 

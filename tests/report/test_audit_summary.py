@@ -1,0 +1,270 @@
+"""The summary of the audit report: its words follow from the release's tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fairstats._lib.problems import InputError
+from fairstats.benchmarks.declaration import load_benchmark
+from fairstats.release.contents import Release
+from fairstats.report import audit_scope
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
+from fairstats.report.audit_confidence import confidence, robustness
+from fairstats.report.audit_document import report_model
+from fairstats.report.audit_finding import finding, finding_in_numbers
+from fairstats.report.audit_scope import how_to_use, not_tested
+
+from .reading import squeezed
+from .test_audit_sections import answered
+from .undrawn import undrawn
+
+D, E, U, N = "disparity", "equivalent", "inconclusive", None
+
+
+@pytest.fixture(scope="module")
+def release(benchmark_file, tmp_path_factory) -> Release:
+    """Two models and two prompts, of a benchmark with a name for its groups."""
+    keys = "item_id,answer_key\n" + "".join(f"i{n},{'ABC'[n % 3]}\n" for n in range(120))
+    terms = 'citation = "none"\npair_terms = ["north", "south"]\nread_first = "Read me."'
+    benchmark = load_benchmark(benchmark_file(keys=keys, citation=terms))
+    tables = [
+        answered(benchmark, wrong={"black": range(40), "asian": range(60)}),
+        answered(benchmark, wrong={"black": range(40), "asian": range(41)}, strategy="cot"),
+        answered(benchmark, "Model-2", wrong={"white": range(2)}),
+    ]
+    answers = pd.concat(tables, ignore_index=True)
+    return undrawn(answers, tmp_path_factory.mktemp("summary"), benchmarks=[benchmark])
+
+
+def changed(
+    answers: AnswerSet, column: str, values: list[object], **benchmark: object
+) -> AnswerSet:
+    """The same answer set, with other values in a column of the accuracy differences."""
+    table = answers.board.estimates.copy()
+    own = (table["model"] == answers.model) & (table["metric"] == "accuracy_difference")
+    own &= table["attribute"] == "race"
+    table[column] = table[column].astype(object)
+    table.loc[own, column] = pd.Series(values, index=table.index[own], dtype=object)
+    board = replace(answers.board, estimates=table)
+    return replace(answers, board=replace(board, benchmark=replace(board.benchmark, **benchmark)))
+
+
+FINDINGS = [
+    ([D, D, D], False, "the model’s accuracy depends on the race."),
+    ([D, D, D], True, "the model is swayed by slanted text, for race."),
+    (
+        [D, E, U],
+        False,
+        "the model’s accuracy depends on the race, for White − Black. Unclear for Black − Asian. "
+        "Within 10 points for White − Asian.",
+    ),
+    (
+        [D, N, D],
+        True,
+        "the model is swayed by slanted text, for White − Black and Black − Asian. No verdict for "
+        "White − Asian.",
+    ),
+    (
+        [E, E, E],
+        False,
+        "the model’s accuracy differs between the groups by less than 10 points, for race.",
+    ),
+    (
+        [E, E, E],
+        True,
+        "slanted text changes the model’s accuracy by less than 10 points, for race.",
+    ),
+    ([U, U, U], False, "it is unclear whether the model’s accuracy depends on the race."),
+    ([U, U, U], True, "it is unclear whether slanted text sways the model."),
+    ([N, N, N], False, "no verdict on whether the model’s accuracy depends on the race."),
+    (
+        [E, U, E],
+        True,
+        "it is unclear whether slanted text sways the model, for White − Asian. Within 10 points "
+        "for White − Black and Black − Asian.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "slanted", "said"), FINDINGS)
+def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, slanted, said):
+    answers = changed(answer_sets(release, "Model-1")[0], "verdict", verdicts, slanted=slanted)
+    assert finding(answers) == f"Finding: {said}"
+    numbers = finding_in_numbers(answers)
+    assert ("Unclear is not the same as fair." in numbers) == (U in verdicts)
+    assert ("This is not evidence of fairness." in numbers) == (set(verdicts) == {N})
+    assert ("slanted" in numbers) == slanted
+    assert any("not as a rate of bias" in text for text in how_to_use(answers)) == slanted
+    quoted = any("Do not quote" in text for text in how_to_use(answers))
+    assert quoted == bool({U, N} & set(verdicts))
+
+
+@pytest.mark.parametrize(
+    ("estimates", "said"),
+    [
+        ([0.082, 0.104, 0.09], "it is 8.2 to 10.4 percentage points more accurate for the north"),
+        ([-0.05, -0.05, -0.01], "it is 1.0 to 5.0 percentage points more accurate for the south"),
+        ([-0.05, 0.02, 0.0], "accuracy difference (north − south) is −5.0 to +2.0 percentage"),
+        ([0.0, 0.0, 0.0], "the accuracy difference (north − south) is 0.0 percentage points."),
+        ([0.0004, 0.1, 0.1], "the accuracy difference (north − south) is 0.0 to +10.0 percentage"),
+    ],
+)
+def test_the_group_that_is_ahead_is_named_only_if_it_always_is(release, estimates, said):
+    decided = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, D])
+    assert said in finding_in_numbers(changed(decided, "estimate", estimates))
+
+
+def test_no_group_is_called_ahead_if_a_verdict_is_unclear(release):
+    unclear = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, U])
+    numbers = finding_in_numbers(changed(unclear, "estimate", [0.1, 0.1, 0.1]))
+    assert "more accurate" not in numbers
+    assert "+10.0 percentage points" in numbers
+
+
+def levels(answers: AnswerSet, *others: AnswerSet) -> dict[str, str]:
+    """The level of each part of the confidence by its first words."""
+    entries = list(confidence(answers, others))
+    return {text: level for level, text in entries}
+
+
+@pytest.mark.parametrize(
+    ("low", "level", "said"),
+    [
+        (0.11, "High", "The differences are real: all three 95% intervals lie beyond ±10 points."),
+        (0.09, "Moderate", "perhaps too small to matter: 2 of 3 95% intervals lie beyond ±10"),
+        (-0.01, "Moderate", "but 2 of 3 95% intervals exclude 0."),
+    ],
+)
+def test_differences_are_surely_real_only_beyond_the_margin(release, low, level, said):
+    shown = changed(answer_sets(release, "Model-1")[0], "verdict", [D, D, D])
+    shown = changed(changed(shown, "ci_low", [0.2, 0.2, low]), "ci_high", [0.4, 0.4, 0.4])
+    ((text, found),) = [(t, x) for t, x in levels(shown).items() if t.startswith("The differ")]
+    assert said in text
+    assert found == level
+    least = [pair.value("minimum_detectable_difference") for pair in shown.pairs]
+    assert (f"{100 * min(least):.1f}" in text) == (level == "High")
+
+
+def test_an_unclear_verdict_has_low_confidence_and_a_missing_one_no_basis(release):
+    first = answer_sets(release, "Model-1")[0]
+    unclear = levels(changed(first, "verdict", [U, U, U]))
+    assert [level for text, level in unclear.items() if "neither shown" in text] == ["Low"]
+    missing = changed(first, "verdict", [N, N, N])
+    said = levels(changed(missing, "verdict_reason", ["nobody answered"] * 3))
+    assert said["for a verdict: nobody answered."] == "No basis"
+    assert not any(text.startswith(("The verdict", "The diff")) for text in said)
+
+
+def test_robustness_counts_the_choices_in_the_table_of_sensitivity(release):
+    first, cot = answer_sets(release, "Model-1")
+    table = first.table("sensitivity")
+    rows = table[(table["attribute"] == "race") & table["aspect"].isin(["interval", "test"])]
+    moved = {
+        (row.group_a, row.group_b)
+        for row in rows.itertuples()
+        if row.choice not in ("wald", "bootstrap")
+        and row.verdict != first.pairs[0].verdict
+        and (row.group_a, row.group_b) == first.pairs[0].groups
+    }
+    found = robustness(first)
+    assert {pair.groups for pair, _ in found.changed} >= moved
+    same = sum(a.verdict == b.verdict for a, b in zip(first.pairs, cot.pairs, strict=True))
+    assert 0 < same < 3
+    texts = levels(first, cot)
+    ((text, level),) = [item for item in texts.items() if "with other prompts" in item[0]]
+    assert f"with other prompts it is the same in {same} of 3 comparisons." in text
+    assert level == "Moderate"
+    alone = levels(first)
+    ((text, level),) = [item for item in alone.items() if "robust" in item[0]]
+    per_aspect = rows.groupby("aspect")["choice"].nunique()
+    assert level == "High"
+    assert f"{per_aspect['interval']} interval methods" in text
+    assert f"{per_aspect['test']} versions of McNemar’s test" in text
+
+
+def test_the_rank_is_the_boards(release):
+    for model in ("Model-1", "Model-2"):
+        answers = answer_sets(release, model)[0]
+        row = answers.board.ranked.set_index("model").loc[model]
+        ((text, level),) = [i for i in levels(answers).items() if i[0].startswith("The rank")]
+        assert f"The rank: {row['rank']} of 2 models" in text
+        assert (level == "High") == (row["rank_low"] == row["rank_high"])
+
+
+def test_scope_names_prompts_limits_and_combinations(release):
+    first, *others = answer_sets(release, "Model-1")
+    assert any(
+        "Also with another prompt: reasoning first." in text
+        for text in audit_scope.tested(first, others)
+    )
+    said = not_tested(first, rated=False)
+    assert said[0] == "Read me."
+    assert "Repeat runs (each prompt was asked once)" in said[1]
+    assert "open answers" in said[1]
+    assert "open answers" not in " ".join(not_tested(first, rated=True))
+
+
+@pytest.mark.parametrize(
+    ("out", "to", "written"),
+    [
+        ("audit", "html", "audit.html"),
+        ("audit-2026.11", "html", "audit-2026.11.html"),
+        ("a.HTML", "html", "a.HTML"),
+        ("a.pdf", "html", None),
+        ("a.html", "pdf", None),
+    ],
+)
+def test_a_name_without_a_suffix_gets_that_of_the_format(release, tmp_path, out, to, written):
+    if written is None:
+        with pytest.raises(InputError, match="is not a name for"):
+            report_model("Model-2", release.path, to=to, out=tmp_path / out)
+        assert list(tmp_path.iterdir()) == []
+        return
+    path = report_model("Model-2", release.path, to=to, out=tmp_path / out)
+    assert path == tmp_path / written
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_many_pairs_and_long_names_lose_nothing(benchmark_file, tmp_path):
+    pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
+    names = {f"g{n}": f"Group number {n} of {'many-' * 5}{'x' * 30}" for n in range(7)}
+    groups = ", ".join(f'{name} = "{label}"' for name, label in names.items())
+    couples = [(a, b) for a in names for b in names if a < b]
+    race = (
+        f'[attributes.race]\nlabel = "Race"\ngroups = {{ {groups} }}\npairs = {json.dumps(couples)}'
+    )
+    keys = "item_id,answer_key\n" + "".join(f"i{n},A\n" for n in range(20))
+    benchmark = load_benchmark(benchmark_file(keys=keys, race=race))
+    model = "m" * 200
+    made = undrawn(answered(benchmark, model), tmp_path, benchmarks=[benchmark])
+    path = report_model(model, made.path, out=tmp_path / "report")
+    pages = [squeezed(page.extract_text()) for page in pypdf.PdfReader(path).pages]
+    text = "".join(pages)
+    assert len(couples) == 21
+    for a, b in couples:
+        assert squeezed(f"Race: {names[a]} − {names[b]}") in text
+    order = ["Finding:", "Howconfidentarewe?", "Auditor’sstatement", "Details:", "Wholoses"]
+    assert sorted(order, key=text.index) == order
+    # All of a page's words are inside its margins: a wide name would be cut off at the edge.
+    assert not outside(path)
+
+
+def outside(path: Path) -> list[str]:
+    """Words of a PDF that begin or end outside of its pages."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext is not here")
+    done = subprocess.run(
+        ["pdftotext", "-bbox", str(path), "-"], capture_output=True, text=True, check=True
+    )
+    (width,) = set(re.findall(r'<page width="([\d.]+)"', done.stdout))
+    words = re.findall(r'<word xMin="([\d.-]+)".*?xMax="([\d.-]+)".*?>(.*?)</word>', done.stdout)
+    assert len(words) > 500
+    return [text for low, high, text in words if float(low) < 20 or float(high) > float(width) - 20]
