@@ -105,6 +105,7 @@ def show_others(release: Release, model: str) -> None:
         show_table(
             pairs_table(sets, name=f"pairs-{slug(name)}"),
             caption=f"{title}: the other answers of {model}, as on the first page",
+            css_class="estimates pairs",
         )
         also = [first] if first.benchmark.name == name else []
         show_differences([*also, *sets], name=f"differences-{slug(name)}")
