@@ -21,6 +21,7 @@ from fairstats.report.audit_confidence import confidence, robustness
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_finding import finding, finding_in_numbers
 from fairstats.report.audit_scope import how_to_use, not_tested
+from tests.wrong_words import wrong_words
 
 from .reading import squeezed
 from .test_audit_sections import answered
@@ -230,7 +231,10 @@ def test_a_name_without_a_suffix_gets_that_of_the_format(release, tmp_path, out,
         return
     path = report_model("Model-2", release.path, to=to, out=tmp_path / out)
     assert path == tmp_path / written
-    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    body = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.DOTALL)
+    assert wrong_words(re.sub(r"<[^>]+>", " ", body)) == []
 
 
 def test_many_pairs_and_long_names_lose_nothing(benchmark_file, tmp_path):
