@@ -383,14 +383,14 @@ DEGENERATE = {
         {},
         [
             "Finding: no verdict on whether the model’s accuracy depends on the race.",
-            "No figure could be estimated. A group has no answer. This is not evidence of "
+            "No figure could be estimated. A group has no answers. This is not evidence of "
             "fairness.",
             "150 of 150 answers are missing (policy available).",
             "White − Black – / – not known (−100.0 to +100.0) not known (0.0–100.0) 0 : 0 – not "
             "judged",
-            "No basis for a verdict: a group has no answer.",
+            "No basis for a verdict: a group has no answers.",
             "Do not quote the figures as a result: no verdict was given.",
-            "A verdict is open or missing. A group has no answer.",
+            "A verdict is open or missing. A group has no answers.",
         ],
     ),
     "bounds": (
@@ -401,7 +401,7 @@ DEGENERATE = {
             "Finding: no verdict on whether the model’s accuracy depends on the race.",
             "the model changes between 0.0% and 10.0% of its answers, and the accuracy difference "
             "(first − second) is between −10.0 and 0.0 percentage points.",
-            "The policy bounds gives ranges and no test. This is not evidence of fairness.",
+            "The policy bounds gives ranges, not tests. This is not evidence of fairness.",
             "White − Black 90.0–100.0 / 100.0 range (−10.0 to 0.0) range (90.0–100.0) – – not "
             "judged",
             "Black − Asian 100.0 / 100.0 0.0 (0.0 to 0.0) 100.0 (100.0–100.0) – – not judged",
@@ -610,7 +610,7 @@ def test_pairs_without_a_verdict_are_named_with_the_reason(benchmark, tmp_path):
     made = undrawn(
         answered(benchmark, lost={"black": range(ITEMS)}), tmp_path, benchmarks=[benchmark]
     )
-    said = "White − Black and Black − Asian: a group has no answer."
+    said = "White − Black and Black − Asian: a group has no answers."
     assert f"A verdict is open or missing. {said}" in "\n".join(limitations(made, "Model-1"))
     (answers,) = answer_sets(made, "Model-1")
     assert "for White − Black and Black − Asian. Within 2 points for" in finding(answers)
