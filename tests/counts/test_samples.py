@@ -245,7 +245,7 @@ def test_pooled_note_names_an_attribute_without_an_answered_pair(answers_of, row
     row = row_of(estimates, metric="accuracy_difference", attribute="pooled")
     assert row["estimate"] == 0.25
     assert "Race" in row["method_note"]
-    assert "adds nothing" in row["method_note"]
+    assert "so it is not included" in row["method_note"]
 
 
 def test_patterns_of_one_item_are_the_products_of_its_answers(answers_of):

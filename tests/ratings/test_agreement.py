@@ -124,7 +124,7 @@ def test_a_rater_alone_agrees_with_nobody(ratings_of):
     itself = of(rating_agreement(again, repeats="as_raters"), dimension="visit")
     itself = of(itself, coefficient="percent")
     assert itself["estimate"].tolist() == [0.5]
-    assert itself["crossed_method"].str.contains("one rater: how raters differ").all()
+    assert itself["crossed_method"].str.contains("one rater: the variance between raters").all()
 
 
 def test_judgements_are_counted_task_by_task(ratings_of):

@@ -266,7 +266,7 @@ def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
     assert problem.path == str(sheet)
     own = len(sheet_rows(sheet))
     assert problem.message.startswith("tasks t" if own > 1 else "task t")
-    assert problem.message.endswith(f"of P0 stand in {path} as well")
+    assert problem.message.endswith(f"of P0 are also in {path}")
     # The same file by two names of it is one file.
     import_ratings([path, tmp_path / "x" / ".." / "p0.json"], assignment=study.path, out=tmp_path)
 

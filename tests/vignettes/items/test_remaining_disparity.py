@@ -100,7 +100,7 @@ def test_the_largest_distractor_counts_not_their_mean(answers_of):
     assert table.loc[WITHIN, "estimate"] == pytest.approx(0.2)
     # L_a − L_b of the distractor is −1 where D is larger by 0.3.
     assert table.loc[SLOPES[1], "estimate"] == pytest.approx(-0.3)
-    assert_none(table, [SLOPES[0]], "changes for no item")
+    assert_none(table, [SLOPES[0]], "does not change for any item")
 
 
 @pytest.mark.parametrize("policy", ["available", "complete", "incorrect"])
@@ -159,7 +159,7 @@ def test_separated_answers_have_no_regression(items, answers_of):
 def test_leakage_that_is_the_group_cannot_be_told_from_it(answers_of):
     table = table_of(answers_of(ITEMS), measures_of([1.0] * 20))
     assert_none(table, [GEE, SHARE_GEE], "follows from the others")
-    assert_none(table, [WITHIN, SHARE_WITHIN, *SLOPES], "changes same way for all items")
+    assert_none(table, [WITHIN, SHARE_WITHIN, *SLOPES], "changes in the same way for all items")
     assert table.loc[OVERLAP, "estimate"] == 0
     # All items are the ones that leak most alike; the note says how unlike that is.
     assert "an imbalance of at most 1" in table.loc[BALANCED, "note"]

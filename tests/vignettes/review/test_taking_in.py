@@ -91,7 +91,7 @@ def test_a_round_is_closed_when_the_next_is_handed_out(study, tmp_path):
     study.judge(first, lambda rater, variant: BAD if (rater, variant) == ("P0", ONE) else FINE)
     study.consensus()
     before = study.decided()
-    with pytest.raises(InputError, match="is of another assignment"):
+    with pytest.raises(InputError, match="belongs to a different assignment"):
         import_review(study.folder, [tmp_path / "in"])
     pd.testing.assert_frame_equal(study.decided(), before)
 
