@@ -9,108 +9,22 @@ import pandas as pd
 
 from fairstats._lib.formatting import escape_html
 from fairstats.answers.engine_frames import UNIT_COLUMNS
-from fairstats.benchmarks.declaration import Attribute, Benchmark
-from fairstats.counts.answer_letters import NO_ANSWER
+from fairstats.benchmarks.declaration import Attribute
 from fairstats.counts.flips import flipping_items
 from fairstats.release.contents import Release
-from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM, INK, NEUTRAL_LIGHT, RULE
-from fairstats.report.plots import answer_sets, plot_theme
 from fairstats.report.sensitivity_tables import unit_label
 from fairstats.report.tables import breakable, written_table
 
 if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
-    from plotnine import ggplot
 
 #: The items of a unit that `flip_table` lists.
 FLIPS_SHOWN = 40
 #: The download that holds all flips.
 FLIPS_FILE = "flips.csv"
 
-# Each group of an attribute has a shape, which is in the heading too, and a colour.
-_SHAPES = (("o", "●"), ("^", "▲"), ("s", "■"), ("D", "◆"), ("v", "▼"), ("*", "★"))
-_COLOURS = (ACCENT_A, ACCENT_B, INK, DIM)
 _LETTERS = ["attribute", "group_a", "group_b", "answer_a", "answer_b"]
-
-
-def letter_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
-    """The share of each letter among a group's answers, before its share of the keys.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `fairstats.counts.answer_letters.letters_of`, of one model and benchmark: a row of
-        facets a version and strategy, a column an attribute.
-    benchmark : Benchmark
-        Gives the labels of attributes and groups.
-    """
-    from plotnine import (
-        aes,
-        element_blank,
-        element_line,
-        element_text,
-        facet_grid,
-        geom_col,
-        geom_point,
-        ggplot,
-        labs,
-        position_dodge,
-        scale_color_manual,
-        scale_fill_manual,
-        scale_shape_manual,
-        scale_y_continuous,
-        theme,
-    )
-
-    rows = rows.copy()
-    if not rows.loc[rows["letter"] == NO_ANSWER, "count"].any():
-        rows = rows[rows["letter"] != NO_ANSWER]
-    letters = [*benchmark.options, "none"]
-    rows["letter"] = pd.Categorical(
-        rows["letter"].replace(NO_ANSWER, "none"),
-        categories=[x for x in letters if x in set(rows["letter"].replace(NO_ANSWER, "none"))],
-        ordered=True,
-    )
-    attributes = [a for a in benchmark.attributes.values() if a.name in set(rows["attribute"])]
-    headings = {a.name: _heading(a) for a in attributes}
-    rows["heading"] = pd.Categorical(
-        rows["attribute"].map(headings), categories=list(headings.values()), ordered=True
-    )
-    places = {a.name: {group: str(i) for i, group in enumerate(a.groups)} for a in attributes}
-    most = max(len(groups) for groups in places.values())
-    rows["place"] = pd.Categorical(
-        [places[a][g] for a, g in zip(rows["attribute"], rows["group"], strict=True)],
-        categories=[str(i) for i in range(most)],
-        ordered=True,
-    )
-    rows["set"] = answer_sets(rows).rename_categories(lambda name: name.replace(", ", "\n"))
-    for column in ("share", "key_share"):
-        rows[column] = 100 * rows[column]
-    keys = [str(i) for i in range(most)]
-    side_by_side = position_dodge(width=0.8)
-    return (
-        ggplot(rows, aes(x="letter", group="place"))
-        + geom_col(aes(y="key_share", fill="place"), position=side_by_side, width=0.8)
-        + geom_point(
-            aes(y="share", color="place", shape="place"),
-            position=side_by_side,
-            size=2.1,
-            na_rm=True,
-        )
-        + facet_grid("set ~ heading")
-        + scale_fill_manual(dict.fromkeys(keys, NEUTRAL_LIGHT), guide=None)
-        + scale_color_manual({k: _COLOURS[int(k) % len(_COLOURS)] for k in keys}, guide=None)
-        + scale_shape_manual({k: _SHAPES[int(k) % len(_SHAPES)][0] for k in keys}, guide=None)
-        + scale_y_continuous(expand=(0.02, 0, 0.06, 0))
-        + labs(x="", y="answers and keys (bars), %")
-        + plot_theme()
-        + theme(
-            strip_text_x=element_text(color=INK, size=8.5, ha="left", ma="left", va="top"),
-            panel_grid_major_x=element_blank(),
-            panel_grid_major_y=element_line(color=RULE, size=0.4),
-        )
-    )
 
 
 def flip_table(
@@ -166,14 +80,6 @@ def flip_table(
     return written_table(
         table, labels, name=name, stub="item", heading="Item", group=group, html=["item", *labels]
     )
-
-
-def _heading(attribute: Attribute) -> str:
-    marks = [_SHAPES[place % len(_SHAPES)][1] for place in range(len(attribute.groups))]
-    groups = [
-        f"{mark} {label}" for mark, label in zip(marks, attribute.groups.values(), strict=True)
-    ]
-    return "\n".join([attribute.label, *groups])
 
 
 def _pairs(rows: pd.DataFrame, release: Release) -> list[tuple[Attribute, tuple[str, str]]]:

@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED
-from fairstats.release.contents import Release
+from fairstats.counts.outcomes import PAIR_COLUMNS
+from fairstats.release.contents import Release, plain_first
 from fairstats.report.page_output import ACCENT_A, BAND, DIM
-from fairstats.report.plots import DRAWN, answer_sets, pair_labels, plot_theme
+from fairstats.report.plots import plot_theme
 
 if TYPE_CHECKING:
     from plotnine import ggplot
+
+# Adjusted p-values depend on the other models: with them, every plot would be drawn again when one
+# model changes.
+_DRAWN = [*PAIR_COLUMNS, "metric", "estimate", "ci_low", "ci_high"]
 
 
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
@@ -40,7 +46,7 @@ def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
             & (own["metric"] == "accuracy_difference")
             & ~own["attribute"].isin([BASELINE, POOLED])
         ]
-        tables.append(chosen[DRAWN].assign(release=one.name))
+        tables.append(chosen[_DRAWN].assign(release=one.name))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -67,8 +73,15 @@ def history_plot(rows: pd.DataFrame, benchmark: Benchmark) -> ggplot:
 
     drawn = rows.copy()
     drawn["release"] = _in_order(drawn["release"])
-    drawn["pair"] = _in_order(pair_labels(drawn, benchmark))
-    drawn["set"] = answer_sets(drawn).rename_categories(lambda name: name.replace(", ", "\n"))
+    pairs = drawn[["attribute", "group_a", "group_b"]].itertuples(index=False)
+    drawn["pair"] = _in_order([benchmark.attribute(a).pair_label((x, y)) for a, x, y in pairs])
+    drawn = plain_first(drawn)
+    drawn["set"] = _in_order(
+        [
+            f"{benchmark.versions.get(version, version)}\n{strategy_label(strategy)}"
+            for version, strategy in zip(drawn["benchmark_version"], drawn["strategy"], strict=True)
+        ]
+    )
     for column in ("estimate", "ci_low", "ci_high"):
         drawn[column] = 100 * drawn[column]
     margin = 100 * benchmark.equivalence_margin

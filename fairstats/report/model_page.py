@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import pandas as pd
-
 from fairstats._lib.formatting import escape_html, escape_markdown, level, points
 from fairstats._lib.safe_names import slug as slug_of
-from fairstats.answers.engine_frames import UNIT_COLUMNS
 from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
 from fairstats.report.flip_texts import flip_texts
 from fairstats.report.flips_section import flip_table
-from fairstats.report.margin_strip import has_margins
 from fairstats.report.model_answers import Answer, could_be_chance, matters, who_loses
 from fairstats.report.model_charts import accuracy_chart, discordant_chart, gap_chart, others_of
 from fairstats.report.model_head import show_head
@@ -29,6 +25,7 @@ from fairstats.report.model_tables import (
     margins_table,
     of_set,
     other_choices,
+    smallest_margins,
 )
 from fairstats.report.model_versions import version_change
 from fairstats.report.page_output import (
@@ -46,7 +43,6 @@ from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import policy_table, with_missing
 from fairstats.report.switch import switch, switch_rules
 
-_UNIT = list(UNIT_COLUMNS)
 #: How many changing items are shown; all of them are in a file.
 ITEMS_SHOWN = 10
 
@@ -216,11 +212,10 @@ def _show_figures(release: Release, sets: list[AnswerSet], *, scope: str, depth:
 
 def _show_choices(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
     _heading("Would other choices change the verdict?", depth)
-    rows = release.table("sensitivity")
     for own in sets:
         answer = escaped(other_choices(own, release))
         show_html(f'<p class="answer" data-set="{own.key}">{answer}</p>')
-    if has_margins(pd.concat([of_set(rows, own) for own in sets])):
+    if any(smallest_margins(own, release)["estimate"].notna().any() for own in sets):
         margin = points(sets[0].benchmark.equivalence_margin, signed=False)
         show_table(
             margins_table(sets, release, name=f"{scope}-margins"),
@@ -235,27 +230,15 @@ def _show_policies(release: Release, sets: list[AnswerSet], *, scope: str) -> No
     """The policies for missing answers, for the answer sets with missing answers."""
     for own in sets:
         missing = with_missing(of_set(release.table("sensitivity"), own))
-        if len(missing):
-            with enclosed(f'<div data-set="{own.key}">', "</div>"):
-                show_policies(missing, release, name=f"{scope}-policies-{own.key}", download=None)
-
-
-def show_policies(
-    rows: pd.DataFrame, release: Release, *, name: str, download: str | None = "sensitivity"
-) -> None:
-    """The four policies for missing answers, for the answer sets with missing answers."""
-    missing = with_missing(rows)
-    sets = rows.groupby(_UNIT).ngroups - missing.groupby(_UNIT).ngroups
-    if sets:
-        which = "No answer is missing" if missing.empty else "Elsewhere no answer is missing"
-        show_markdown(f"{which}: the four policies for missing answers give the same figures.")
-    if len(missing):
-        show_table(
-            policy_table(missing, release, name=name),
-            caption="Accuracy differences under the four policies for missing answers, in points",
-            css_class="estimates changes",
-            download=download,
-        )
+        if missing.empty:
+            continue
+        with enclosed(f'<div data-set="{own.key}">', "</div>"):
+            show_table(
+                policy_table(missing, release, name=f"{scope}-policies-{own.key}"),
+                caption="Accuracy differences under the four policies for missing answers, in "
+                "points",
+                css_class="estimates changes",
+            )
 
 
 def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:

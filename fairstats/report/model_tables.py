@@ -111,8 +111,7 @@ def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
     labels = {f"p{n}": sets[0].name(pair) for n, pair in enumerate(every)}
     rows = []
     for own in sets:
-        smallest = of_set(release.table("sensitivity"), own)
-        smallest = smallest[(smallest["aspect"] == MARGIN) & (smallest["choice"] == SMALLEST)]
+        smallest = smallest_margins(own, release)
         row = {"set": capital(own.label if _versions(sets) > 1 else own.prompt)}
         for n, pair in enumerate(every):
             values = of_pair(smallest, pair)["estimate"].dropna()
@@ -120,6 +119,14 @@ def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
         rows.append(row)
     heading = "Smallest margin, points"
     return written_table(rows, labels, name=name, stub="set", heading=heading, right=list(labels))
+
+
+def smallest_margins(own: AnswerSet, release: Release) -> pd.DataFrame:
+    """The rows of the table of sensitivity with the smallest margin of each pair."""
+    rows = of_set(release.table("sensitivity"), own)
+    names = {pair.attribute for pair in own.pairs}
+    chosen = (rows["aspect"] == MARGIN) & (rows["choice"] == SMALLEST)
+    return rows[chosen & rows["attribute"].isin(names)]
 
 
 def _versions(sets: list[AnswerSet]) -> int:

@@ -12,7 +12,7 @@ from fairstats.release.contents import Release
 _PAIR = ["attribute", "group_a", "group_b"]
 
 
-def beyond_noise(figures: pd.DataFrame, release: Release) -> str:
+def _beyond_noise(figures: pd.DataFrame, release: Release) -> str:
     """Return one clause for a pair from its estimates by metric; empty without several samples."""
     if "excess_disagreement" not in figures.index:
         return ""
@@ -35,7 +35,7 @@ def noise_line(rows: pd.DataFrame, benchmark: Benchmark, release: Release) -> st
     clauses = []
     for (attribute, a, b), pair in own.groupby(_PAIR, sort=False):
         label = benchmark.attribute(str(attribute)).pair_label((str(a), str(b)))
-        said = beyond_noise(pair.set_index("metric"), release)
+        said = _beyond_noise(pair.set_index("metric"), release)
         clauses.append(f"{label}: {said}.")
     if not clauses:
         return ""

@@ -1,4 +1,4 @@
-"""Tables that several pages share: estimates, sources, and tables of written cells."""
+"""Tables that several pages share: sources, and tables of written cells."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import (
-    decimal,
     escape_html,
-    scientific,
 )
 from fairstats.answers.strategies import strategy_label
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.metrics.registry import METRICS
 from fairstats.release.contents import Release, output_format
 
 if TYPE_CHECKING:
@@ -24,57 +21,6 @@ if TYPE_CHECKING:
 
 #: Each verdict's mark. It is always next to the word, so no reader needs shape or colour.
 MARKS = {SHOWN: "▲", EQUIVALENT: "●", INCONCLUSIVE: "○"}
-
-
-def estimates_table(estimates: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """Show all estimates of one answer set, with methods, counts and p-values."""
-    from great_tables import GT
-
-    benchmark = release.benchmarks[str(estimates["benchmark"].iloc[0])]
-    rows = []
-    for row in estimates.to_dict("records"):
-        attribute = benchmark.attribute(row["attribute"])
-        if row["metric"] == "dp" and len(attribute.groups) == 2:
-            # With two groups DP equals AD, which has a row already.
-            continue
-        groups = {} if pd.isna(row["group_a"]) else {"a": row["group_a"], "b": row["group_b"]}
-        labels = {side: attribute.groups.get(group, group) for side, group in groups.items()}
-        pair = attribute.label
-        if groups:
-            pair += f": {attribute.pair_label((row['group_a'], row['group_b']))}"
-        low, high = decimal(row["ci_low"]), decimal(row["ci_high"])
-        test = row["test"] if isinstance(row["test"], str) else ""
-        rows.append(
-            {
-                "pair": pair,
-                "metric": METRICS[row["metric"]].label_of(**labels)
-                + _test_suffix(test, row["metric"]),
-                "estimate": decimal(row["estimate"]),
-                "interval": f"{low} to {high}" if low else "",
-                "method": row["ci_method"] if isinstance(row["ci_method"], str) else test,
-                "n": _whole(row["n"]),
-                "discordant": _discordant(row["n10"], row["n01"]),
-                "p": scientific(row["p_value"]),
-                "adjusted": scientific(row["p_adjusted"]),
-                "missing": _discordant(row["n_missing_a"], row["n_missing_b"]),
-            }
-        )
-    return (
-        GT(pd.DataFrame(rows), rowname_col="metric", groupname_col="pair", id=name)
-        .tab_stubhead("Figure")
-        .cols_label(
-            estimate="Estimate",
-            interval=_limits_label(estimates),
-            method="Method",
-            n="n",
-            discordant="n10, n01",
-            p="p",
-            adjusted="p, adjusted",
-            missing="Missing a, b",
-        )
-        .cols_align("right", columns=["estimate", "interval", "n", "discordant", "p", "adjusted"])
-        .cols_align("right", columns=["missing"])
-    )
 
 
 def sources_table(release: Release) -> GT:
@@ -169,20 +115,3 @@ def cell_label(text: str) -> str:
     if output_format() != "html":
         return ""
     return f'<span class="cell-label" aria-hidden="true">{escape_html(text)}</span>'
-
-
-def _limits_label(estimates: pd.DataFrame) -> str:
-    interval = f"{100 * estimates['ci_level'].max():g}% interval"
-    return f"Range, or {interval}" if estimates["ci_method"].eq("bounds").any() else interval
-
-
-def _test_suffix(test: str, metric: str) -> str:
-    return f", {test.removeprefix('mcnemar ').split(',')[0]}" if metric == "mcnemar" else ""
-
-
-def _whole(value: object) -> str:
-    return "" if pd.isna(value) else f"{int(value):,}"  # type: ignore[call-overload]
-
-
-def _discordant(a: object, b: object) -> str:
-    return "" if pd.isna(a) or pd.isna(b) else f"{_whole(a)}, {_whole(b)}"

@@ -15,6 +15,7 @@ from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.release.contents import Release
 from fairstats.report.model_history import history_of, history_plot
 from fairstats.report.model_page import ITEMS_SHOWN, show_model
+from fairstats.report.page_output import in_page_colours, plot_svg
 from fairstats.report.releases_page import show_releases
 
 from .conftest import HOSTILE, answers_of_models
@@ -394,12 +395,11 @@ def test_missing_policies_shown_only_if_answers_missing(cases, page):
     assert "under the four policies" not in html
     assert "no answer is missing" in html
     html = page(cases, "Some")
-    table = html[html.index("under the four policies for missing answers, in points") :]
-    table = table[: table.index("</table>")]
-    assert "Some (Demonstration items, 1, cot)" in table
-    assert "Some (Demonstration items, 1, plain)" not in table
-    # It is shown with the prompt that it is about.
-    assert of_set(html[: html.index("under the four policies")][-400:], "s1")
+    assert html.count("under the four policies for missing answers, in points</span>") == 1
+    # It is shown with the prompt whose answers are missing.
+    assert 'id="model-0-policies-s0"' not in html
+    before = html[: html.index('id="model-0-policies-s1"')]
+    assert before.rindex('<div data-set="s1">') > before.rindex('data-set="s0"')
 
 
 def test_margins_are_those_of_the_release(cases, page):
@@ -557,6 +557,17 @@ def test_history_is_drawn_in_the_order_of_the_releases(releases, demo):
         for release in releases[:3]
     ]
     assert race["estimate"].tolist() == pytest.approx([100 * share for share in published])
+
+
+@pytest.mark.parametrize("strategy", ["plain", r"$\frac$ $x$ \ {", "<b>x</b>", "m" * 60])
+def test_plot_takes_the_page_colours_and_any_name(releases, demo, strategy):
+    rows = history_of(releases[2], "One", "demo").assign(strategy=strategy)
+    svg = plot_svg(history_plot(rows, demo), width=7, height=2.5, name="x")
+    assert svg == plot_svg(history_plot(rows, demo), width=7, height=2.5, name="x")
+    in_page = in_page_colours(svg)
+    assert "var(--a)" in in_page
+    assert not re.search(r"(fill|stroke): ?#", in_page)
+    assert "<b>" not in svg
 
 
 # The page of releases

@@ -1,4 +1,4 @@
-"""Tables and plots of sensitivity, letters and flips: what they show; names are harmless."""
+"""Tables of sensitivity and flips: what they show, and that names are harmless."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from fairstats._lib.formatting import p_figure, point_range, points
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 from fairstats.benchmarks.terms import MISSING_POLICIES
-from fairstats.counts.answer_letters import NO_ANSWER, letters_of
 from fairstats.counts.flips import flipping_items, flips_of
-from fairstats.estimates.analyze import analyze
-from fairstats.estimates.sensitivity import INTERVALS, SMALLEST, TESTS, sensitivity_of
-from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
+from fairstats.estimates.sensitivity import INTERVALS, TESTS, sensitivity_of
+from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE
 from fairstats.release.contents import FORMAT_VARIABLE, Release
-from fairstats.report.flips_section import FLIPS_FILE, flip_table, letter_plot
-from fairstats.report.margin_strip import has_margins, margin_strip
-from fairstats.report.page_output import in_page_colours, plot_svg, typst_block
-from fairstats.report.plots import forest
+from fairstats.report.flips_section import FLIPS_FILE, flip_table
+from fairstats.report.page_output import typst_block
 from fairstats.report.sensitivity_tables import (
     NOT_JUDGED,
     choice_table,
@@ -89,11 +84,6 @@ def board(known) -> Release:
 @pytest.fixture(scope="module")
 def sensitivity(answers, known) -> pd.DataFrame:
     return sensitivity_of(answers, None, 0.05, known)
-
-
-@pytest.fixture(scope="module")
-def letters(answers, known) -> pd.DataFrame:
-    return letters_of(answers, known)
 
 
 @pytest.fixture(scope="module")
@@ -205,111 +195,6 @@ def test_another_verdict_is_said_in_the_cell(sensitivity, board):
     race = next(row for row in found if row[0].startswith("Race"))
     assert race[-2].endswith("● equivalent")
     assert not any("equivalent" in cell for cell in (*race[:-2], race[-1]))
-
-
-# Margins
-
-
-def drawn(plot) -> pd.DataFrame:
-    return plot.data.assign(verdict=plot.data["verdict"].astype(str))
-
-
-def test_the_strip_changes_at_the_smallest_margin(sensitivity, known):
-    rows = of(sensitivity)
-    lines = drawn(margin_strip(rows, known["demo"]))
-    smallest = rows[(rows["choice"] == SMALLEST) & (rows["attribute"] != "baseline")]
-    assert len(smallest) == 4
-    for own in smallest.itertuples():
-        below, above = lines[lines["attribute"] == own.attribute].itertuples()
-        assert (below.start, below.end) == (0, pytest.approx(100 * own.estimate))
-        assert below.verdict == own.verdict
-        assert above.verdict == EQUIVALENT
-        assert (above.start, above.end) == (below.end, lines["end"].max())
-    assert lines["end"].max() >= max(10, 100 * smallest["estimate"].max())
-    assert "baseline" not in set(lines["attribute"])
-
-
-def test_the_strip_reaches_ten_points_at_least(answers_of, known):
-    near = sensitivity_of(answers_of(["AB"] + ["AA"] * 799), None, 0.05, known)
-    assert drawn(margin_strip(near, known["demo"]))["end"].max() == 10
-
-
-def test_a_pair_that_is_not_judged_has_one_line_of_its_own(sensitivity, known):
-    rows = of(sensitivity).copy()
-    here = (rows["attribute"] == "race") & (rows["choice"] == SMALLEST)
-    rows.loc[here, ["estimate", "verdict"]] = [np.nan, None]
-    (line,) = drawn(margin_strip(rows, known["demo"])).query("attribute == 'race'").itertuples()
-    assert (line.start, line.verdict) == (0, NOT_JUDGED)
-    assert has_margins(rows)
-    gone = rows.assign(estimate=np.nan, verdict=None).astype({"verdict": "str"})
-    assert not has_margins(gone)
-    assert not has_margins(rows[rows["aspect"] == "missing"])
-    assert set(drawn(margin_strip(gone, known["demo"]))["verdict"]) == {NOT_JUDGED}
-
-
-def test_verdicts_differ_by_the_kind_of_line_and_not_by_colour_alone():
-    from fairstats.report.margin_strip import _LINES
-
-    assert set(_LINES) == {SHOWN, INCONCLUSIVE, EQUIVALENT, NOT_JUDGED}
-    assert len({(kind, width) for _, kind, width in _LINES.values()}) == 4
-
-
-# Letters
-
-
-def test_the_letters_drawn_are_those_of_the_table(letters, known):
-    rows = of(letters)
-    plot = letter_plot(rows, known["demo"])
-    assert len(plot.data) == len(rows)
-    np.testing.assert_allclose(plot.data["share"], 100 * rows["share"])
-    np.testing.assert_allclose(plot.data["key_share"], 100 * rows["key_share"])
-    assert plot.data["letter"].cat.categories.tolist() == ["A", "B", "C", "D", "none"]
-    assert plot.data["heading"].cat.categories.tolist() == [
-        "Race\n● White\n▲ Black",
-        "Sex\n● Male\n▲ Female",
-        "Income\n● High income\n▲ Low income",
-        "Baseline\n● Original\n▲ Neutralized",
-    ]
-
-
-def test_without_a_missing_answer_there_is_no_column_for_it(answers_of, known):
-    rows = letters_of(answers_of(["AB", "CD"]), known)
-    plot = letter_plot(rows, known["demo"])
-    assert NO_ANSWER in set(rows["letter"])
-    assert plot.data["letter"].cat.categories.tolist() == ["A", "B", "C", "D"]
-
-
-def test_a_third_group_has_a_shape_of_its_own(answers_of, three_groups):
-    groups = tuple(three_groups.attributes["race"].groups)
-    answers = answers_of(["ABC", "AA-"], groups=groups, benchmark="three")
-    rows = letters_of(answers, {"three": three_groups})
-    plot = letter_plot(rows, three_groups)
-    assert plot.data["heading"].cat.categories.tolist() == ["Race\n● White\n▲ Black\n■ Asian"]
-    assert plot.data["place"].nunique() == 3
-    assert plot_svg(plot, width=7, height=2.5, name="x").startswith("<?xml")
-
-
-# Plots as they reach a page
-
-
-@pytest.mark.parametrize("strategy", ["plain", DOLLARS, "<b>x</b>", "m" * 60])
-@pytest.mark.parametrize("kind", ["margins", "letters"])
-def test_plots_take_the_pages_colours_and_any_name(kind, strategy, sensitivity, letters, known):
-    if kind == "margins":
-        plot = margin_strip(of(sensitivity).assign(strategy=strategy), known["demo"])
-    else:
-        plot = letter_plot(of(letters).assign(strategy=strategy), known["demo"])
-    svg = plot_svg(plot, width=7, height=2.5, name="x")
-    assert svg == plot_svg(plot, width=7, height=2.5, name="x")
-    in_page = in_page_colours(svg)
-    assert "var(--b)" in in_page
-    assert not re.search(r"(fill|stroke): ?#", in_page)
-    assert "<b>" not in svg
-
-
-def test_a_forest_plot_takes_a_name_with_dollars_too(answers_of, known):
-    rows = analyze(answers_of(["AB", "AA"])).assign(strategy=DOLLARS)
-    assert "<svg" in plot_svg(forest(rows, known["demo"]), width=7, height=2, name="x")
 
 
 # Flips
@@ -429,5 +314,3 @@ def test_labels_of_a_benchmark_are_text(answers_of, known):
         parsed = _Text(table.as_raw_html())
         assert not parsed.tags & {"script", "i"}
         assert any("<i>W" in cell for row in parsed.rows for cell in row)
-    plot = letter_plot(letters_of(answers, {"demo": demo}), demo)
-    assert "<script>" not in plot_svg(plot, width=7, height=2, name="x")

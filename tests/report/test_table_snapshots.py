@@ -29,7 +29,6 @@ from fairstats.report.rank_table import difference_matrix
 from fairstats.report.releases_page import moved_table
 from fairstats.report.replication_page import replication_table
 from fairstats.report.sensitivity_tables import choice_table, policy_table
-from fairstats.report.tables import estimates_table
 
 from .undrawn import undrawn
 
@@ -144,12 +143,6 @@ def printed(release: Release) -> GT:
     return replication_table(pd.DataFrame([cell | own for own in cells]), release, name="printed")
 
 
-def estimates(release: Release) -> GT:
-    rows = rows_of(release, "estimates", OLD)
-    some = rows["metric"].isin(["accuracy_a", "accuracy_difference", "mcnemar", "odds_ratio", "eo"])
-    return estimates_table(rows[some & (rows["attribute"] == "race")], release, name="estimates")
-
-
 def choices(release: Release, aspect: str) -> GT:
     rows = rows_of(release, "sensitivity", OLD)
     return choice_table(rows[rows["attribute"] == "race"], release, aspect, name="choices")
@@ -177,7 +170,6 @@ TABLES: dict[str, Callable[[Release], GT]] = {
         next(release.boards), name="differences"
     ),
     "change_table": changes,
-    "estimates_table": estimates,
     "policy_table": policies,
     "choice_table of intervals": lambda release: choices(release, INTERVAL),
     "choice_table of tests": lambda release: choices(release, TEST),
