@@ -120,7 +120,7 @@ def regular_files(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
     >>> (folder / "b").symlink_to("/dev/zero")
     >>> files, problems = regular_files(folder)
     >>> list(files), [problem.message for problem in problems]
-    (['a'], ['is a link, and no file of the release'])
+    (['a'], ['is a link, not a file of the release'])
     """
     files: dict[str, Path] = {}
     problems = []

@@ -200,12 +200,12 @@ def _with_limits(value: str, limits: str) -> str:
 
 
 def p_cell(p: float) -> str:
-    """A p-value in a table.
+    r"""A p-value in a table.
 
     Examples
     --------
     >>> p_cell(1e-9), p_cell(0.0312), p_cell(1.0), p_cell(float("nan"))
-    ('< 0.001', '0.031', '1', '–')
+    ('<\xa00.001', '0.031', '1', '–')
     """
     if pd.isna(p):
         return "–"
