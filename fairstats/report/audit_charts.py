@@ -198,8 +198,7 @@ def show_letters(answers: AnswerSet, *, name: str) -> None:
     def row(letter: str) -> Row:
         own = letters[letters["letter"] == letter]
         cells = tuple(
-            _letter_cell(axes[a.name], own[own["attribute"] == a.name], a.groups)
-            for a in attributes
+            _letter_cell(axes[a.name], own[own["attribute"] == a.name], a) for a in attributes
         )
         return Row(letter, cells)
 
@@ -219,14 +218,19 @@ def show_letters(answers: AnswerSet, *, name: str) -> None:
     )
 
 
-def _letter_cell(axis: Axis, rows: pd.DataFrame, labels: object) -> Cell:
-    marks, said = "", []
-    for number, own in enumerate(rows.to_dict("records")):
-        if number == 0:
-            marks += tick(axis, 100 * own["key_share"], reach=40)
+def _letter_cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
+    marks = ""
+    said: list[str] = []
+    shares = rows.set_index("group")
+    for number, (group, label) in enumerate(attribute.groups.items()):
+        if group not in shares.index:
+            continue
+        share, key = (100 * float(shares.loc[group, name]) for name in ("share", "key_share"))
+        if not said:
+            marks += tick(axis, key, reach=40)
         colour = (ACCENT_A, ACCENT_B)[number % 2]
-        marks += dot(axis, 100 * own["share"], colour=colour, hollow=bool(number % 2))
-        said.append(f"{own['group']} {100 * own['share']:.1f}%")
+        marks += dot(axis, share, colour=colour, hollow=bool(number % 2))
+        said.append(f"{label} {share:.1f}%")
     return Cell(marks, ", ".join(said))
 
 

@@ -15,7 +15,7 @@ import pytest
 from fairstats._lib.problems import InputError
 from fairstats.benchmarks.declaration import load_benchmark
 from fairstats.release.contents import Release
-from fairstats.report import audit_scope
+from fairstats.report import audit_charts, audit_scope
 from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_confidence import confidence, robustness
 from fairstats.report.audit_document import report_model
@@ -259,6 +259,24 @@ def test_many_pairs_and_long_names_lose_nothing(benchmark_file, tmp_path):
     assert sorted(order, key=text.index) == order
     # All of a page's words are inside its margins: a wide name would be cut off at the edge.
     assert not outside(path)
+
+
+def test_letters_are_those_of_the_table(release, monkeypatch):
+    shown = []
+    monkeypatch.setattr(audit_charts, "show_chart", shown.append)
+    monkeypatch.setattr(audit_charts, "show_markdown", lambda text: None)
+    answers = answer_sets(release, "Model-1")[0]
+    audit_charts.show_letters(answers, name="letters")
+    ((chart),) = shown
+    assert [axis.label for axis in chart.axes] == ["Race", "Baseline"]
+    table = answers.table("letters").set_index(["attribute", "letter", "group"])["share"].to_dict()
+    assert [row.label for row in chart.rows] == ["A", "B", "C"]
+    for row in chart.rows:
+        for name, cell in zip(("race", "baseline"), row.cells, strict=True):
+            groups = answers.benchmark.attributes[name].groups
+            shares = {label: table[name, row.label, group] for group, label in groups.items()}
+            assert cell.words == ", ".join(f"{x} {100 * y:.1f}%" for x, y in shares.items())
+            assert cell.marks.count("<circle") == len(groups)
 
 
 def outside(path: Path) -> list[str]:
