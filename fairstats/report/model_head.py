@@ -64,9 +64,7 @@ def _facts(release: Release, sets: list[AnswerSet]) -> str:
     tested += f"<br>Audit report: <code>{escape_html(command)}</code>"
     if len(sets) > 1:
         tested = f"Figures above: {escape_html(own.label)}<br>{tested}"
-    return (
-        f'<dl class="facts">{cells}<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div></dl>'
-    )
+    return f'<dl class="key-figures">{cells}<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div></dl>'
 
 
 Fact = tuple[str, str, str]

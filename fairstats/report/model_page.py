@@ -157,7 +157,7 @@ def _prompts(changes: PromptChanges, name: str, several: bool) -> str:
     )
     return (
         f'<p class="answer">{which}{escaped(changes.answer())}</p>'
-        f'<div class="prompts">{charts}</div>{key}'
+        f'<div class="by-prompt">{charts}</div>{key}'
     )
 
 

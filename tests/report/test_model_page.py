@@ -74,7 +74,7 @@ def words_of_chart(part: str) -> list[str]:
 
 def facts(html: str) -> dict[str, str]:
     """The key figures."""
-    box = html[html.index('<dl class="facts">') : html.index("</dl>")]
+    box = html[html.index('<dl class="key-figures">') : html.index("</dl>")]
     entries = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", box, flags=re.DOTALL)
     return {
         name: html_text.unescape(re.sub(r"<[^>]*>", "", text.replace("<br>", "\n"))).strip()
