@@ -64,7 +64,8 @@ def _facts(release: Release, sets: list[AnswerSet]) -> str:
     tested += f"<br>Audit report: <code>{escape_html(command)}</code>"
     if len(sets) > 1:
         tested = f"Figures above: {escape_html(own.label)}<br>{tested}"
-    return f'<dl class="key-figures">{cells}<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div></dl>'
+    tested = f'<div class="whole"><dt>Tested</dt><dd>{tested}</dd></div>'
+    return f'<dl class="key-figures">{cells}{tested}</dl>'
 
 
 Fact = tuple[str, str, str]

@@ -31,6 +31,8 @@ _EDGE = 3.0
 _CHARACTER = 5.4
 _PAPER_FONT = "Libertinus Serif"
 _LONGEST_NAME = 32
+# Quarto would otherwise take the table apart and drop its drawings.
+_TABLE = '<table data-quarto-disable-processing="true">'
 
 
 @dataclass(frozen=True)
@@ -357,7 +359,7 @@ def chart_html(chart: Chart, *, css_class: str = "") -> str:
     body = "".join(_row_html(chart, row) for row in chart.rows)
     markup = (
         f'<div class="table-wrap chart {css_class}" role="region" tabindex="0" '
-        f'aria-label="{caption}"><table><caption class="unseen">{caption}</caption>'
+        f'aria-label="{caption}">{_TABLE}<caption class="unseen">{caption}</caption>'
         f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table></div>"
     )
     return in_page_colours(markup)
@@ -405,19 +407,23 @@ def chart_svg(chart: Chart, *, width: int = 680) -> str:
     notes = [_cut(row.note) for row in chart.rows if row.cells]
     columns = [_wide([*names, *notes, chart.heading])]
     for number, head in enumerate(chart.heads):
-        columns.append(_wide([*(row.texts[number] for row in chart.rows if row.cells), head]))
+        texts = [row.texts[number] for row in chart.rows if row.cells]
+        columns.append(_wide([*texts, *head.split()]))
     left = sum(columns)
     panel = max((width - left) / max(len(chart.axes), 1), 60)
     top, height = 38, max(chart.height, 28 if any(notes) else 0)
     parts, x = [], 0.0
     for head, wide in zip([chart.heading, *chart.heads], columns, strict=True):
-        parts.append(_text(f"{x:.0f}", head, y=f"{top - 10}", colour=DIM, size=11))
+        lines = [head] if _wide([head]) <= wide else head.split()
+        for up, line in enumerate(reversed(lines)):
+            parts.append(_text(f"{x:.0f}", line, y=f"{top - 10 - 11 * up}", colour=DIM, size=11))
         x += wide
     for number, axis in enumerate(chart.axes):
         at = left + number * panel
         parts.append(_text(f"{at + 8:.1f}", axis.label, y="9", size=12, weight=600))
         if axis.note:
-            parts.append(_text(f"{at + 8:.1f}", axis.note, y="21", colour=DIM, size=10))
+            note = _cut(axis.note, int((panel - 8) / 4.4))
+            parts.append(_text(f"{at + 8:.1f}", note, y="21", colour=DIM, size=10))
         parts.append(_nested(at, top - 12, panel, 14, axis.scale()))
     y = float(top)
     for row in chart.rows:
@@ -446,8 +452,8 @@ def _nested(x: float, y: float, width: float, height: float, inside: str) -> str
     return f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">{inside}</svg>'
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+def _cut(text: str, longest: int = _LONGEST_NAME) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _wide(texts: Sequence[str]) -> float:

@@ -451,7 +451,7 @@ def test_plain_answers_are_shown_first(cases, page):
     html = page(cases, "Some")
     labels = re.findall(r'<input type="radio".*?<span>(.*?)</span>', html)
     assert labels == ["Plain", "Reasoning first"]
-    assert facts(html)["Tested"].startswith("Figures above: the 24 items as shipped, plain")
+    assert facts(html)["Tested"].startswith("Figures above: 24 demonstration vignettes, plain")
 
 
 def test_the_first_changing_items_are_listed_and_all_are_a_link_away(
@@ -586,7 +586,7 @@ def test_the_first_release_says_that_it_is(releases, news):
 
 
 def test_new_gone_and_changed_answer_sets_are_named(news):
-    label = "(the 24 items as shipped, plain prompt)"
+    label = "(24 demonstration vignettes, plain prompt)"
     assert (
         squeezed(f"Added: New {label}. Removed: Two {label}. Changed answers: One {label}.")
         in news[1]

@@ -103,7 +103,7 @@ def test_every_policy_of_every_pair_stands_in_its_column(sensitivity, board):
     found = cells(policy_table(rows, board, name="t"))
     head, unit, *body = found
     assert [cell.split()[0] for cell in head] == ["Pair", *MISSING_POLICIES]
-    assert unit == ["Model-1 (Demonstration items, the 24 items as shipped, plain)"]
+    assert unit == ["Model-1 (Demonstration items, 24 demonstration vignettes, plain)"]
     assert [row[0] for row in body] == [
         "Race: White − Black",
         "Sex: Male − Female",
@@ -166,7 +166,7 @@ def test_the_audit_has_every_interval_and_test_with_its_figures(
 ):
     rows = of(sensitivity)
     found = cells(choice_table(rows, board, aspect, name="t"))
-    assert found[1][0] == "Model-1 (Demonstration items, the 24 items as shipped, plain)"
+    assert found[1][0] == "Model-1 (Demonstration items, 24 demonstration vignettes, plain)"
     body = [row for row in found[1:] if len(row) > 1]
     shown = rows[rows["aspect"] == aspect]
     pairs = list(shown.groupby(["attribute", "group_a", "group_b"], sort=False))
