@@ -158,7 +158,7 @@ def test_wrong_covariates_of_variants_are_refused():
     answers, covariates = variants_of(pd.read_csv(R / "gee_variants_data.csv"))
     with pytest.raises(InputError, match="group: is missing"):
         gee_logistic(answers, covariates=covariates.drop(columns="group"))
-    with pytest.raises(InputError, match="attribute: is not there"):
+    with pytest.raises(InputError, match="attribute: is missing"):
         gee_logistic(answers, covariates=covariates.drop(columns="attribute"))
     with pytest.raises(
         InputError, match=r"covariates of the variant are missing.*or remove its answers"

@@ -195,7 +195,7 @@ def test_a_pdf_that_was_swapped_with_its_hash_does_not_pass(release, drawn_by):
     (problem,) = found.problems
     if drawn_by is None:
         assert problem.path.endswith("leaderboard.pdf")
-        assert problem.message.startswith("does not say")
+        assert problem.message.startswith("does not match")
     else:
         assert problem.message.startswith("was not verified: the release was made with pages")
         assert "leaderboard.pdf" in problem.message
