@@ -75,7 +75,9 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     if said:
         sentences.append(f"{lead} {', and '.join(said)}.")
         if any(pair.verdict is not None for pair in answers.pairs):
-            sentences.append(f"The benchmark accepts {answers.margin}.")
+            sentences.append(f"The benchmark’s limit is {answers.margin} points.")
+        if answers.benchmark.slanted:
+            sentences.append("The slant was built in: this is not a rate of bias in practice.")
     else:
         sentences.append("No figure could be estimated.")
     sentences += [f"{reason[:1].upper()}{reason[1:]}." for reason in reasons(answers)]
@@ -103,7 +105,8 @@ def _changed(answers: AnswerSet) -> str:
     if any(map(math.isnan, (*low, *high))):
         return ""
     least, most = 1 - max(high), 1 - min(low)
-    return f"the model changes {_between(answers, percent(least), percent(most))} of its answers"
+    share = _between(answers, percent(least), percent(most))
+    return f"the model’s answer differs in {share} of pairs"
 
 
 def _accuracy(answers: AnswerSet) -> str:
@@ -118,8 +121,8 @@ def _accuracy(answers: AnswerSet) -> str:
             if all(sign * round(100 * value, 1) > 0 for value in (least, most)):
                 size = sorted((abs(least), abs(most)))
                 return (
-                    f"it is {span(*(points(value, signed=False) for value in size))} percentage "
-                    f"points more accurate for {_group(answers, place)}"
+                    f"accuracy is {span(*(points(value, signed=False) for value in size))} "
+                    f"percentage points higher for {_group(answers, place)}"
                 )
     order = " − ".join(answers.benchmark.pair_terms)
     if len(answers.pairs) == 1:

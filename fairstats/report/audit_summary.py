@@ -91,8 +91,8 @@ def table_notes(answers: AnswerSet) -> str:
     sentences = [f"{prompt} prompt; {rows} pairs per row; groups in the order of the name{order}."]
     if not answers.ranges:
         sentences.append(
-            "Discordant: pairs right for one group only; without an effect of the group the two "
-            "counts would be about equal."
+            "Discordant: pairs right for one group only. If both versions had the same effect, "
+            "the two counts would be about equal."
         )
         sentences.append(_test(answers))
     missing = sum(entry["missing"] for entry in answers.entries)

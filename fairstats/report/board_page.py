@@ -156,8 +156,8 @@ def _note(measure: str, found: Findings, release: Release) -> str:
         margin = f"±{100 * benchmark.equivalence_margin:g}"
         text = (
             f"Accuracy gap ({pair_note(benchmark)}) with {limits}. Closer to 0 is {better}. "
-            f"Shaded: a gap within {margin} points counts as too small to matter. The limit is a "
-            f"convention of this benchmark, not a clinical threshold. {found.verdicts}"
+            f"Shaded: the equivalence margin of {margin} points, a convention of this benchmark "
+            f"and not a clinical threshold. {found.verdicts}"
         )
     elif measure == "cfr":
         text = (
@@ -228,7 +228,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
         show_table(
             overview_table(figures, name=f"{name}-all"),
             caption=f"{limits} McNemar p: how surprising so uneven a split of right answers would "
-            f"be if the group made no difference{_adjusted(figures)}.",
+            f"be if both versions had the same effect{_adjusted(figures)}.",
             css_class="estimates compact",
         )
     for number, attribute in enumerate(figures.attributes):

@@ -94,7 +94,8 @@ class Findings:
         return self._unequal(uneven, even)
 
     def _swayed(self, uneven: int, even: bool) -> str:
-        text, n = f"Text slanted by {self.board.benchmark.changes}", len(self.models)
+        changes, n = self.board.benchmark.changes, len(self.models)
+        text = f"Text slanted according to {changes}"
         if uneven == n:
             return f"{text} sways {self._everyone}{self._least('{}')}"
         if uneven:
@@ -174,30 +175,39 @@ class Findings:
             return "Each figure is a range, because missing answers could be anything."
         where = set_label(benchmark, self.board.version, self.board.strategy, brackets=True)
         least, most = self.models[0], self.models[-1]
-        sizes = [
-            self._size(self.gaps.loc[self.gaps["model"] == model, "estimate"], unit)
-            for model, unit in ((least, " percentage points"), (most, " points"))
-        ]
         all_higher = bool((values > 0).all())
         if not all_higher:
             low, high = points(values.min()), points(values.max())
             what = f"accuracy differences run from {low} to {high} percentage points"
             text = f"On the {where}, {what} ({pair_note(benchmark)})."
         elif benchmark.slanted:
-            more = f"{sizes[0]} more accurate than misleading text"
+            size, spread = self._average(least, " percentage points")
+            more = f"{size} more accurate than misleading text{spread}"
             text = f"On the {where}, helpful text makes {least} {more}."
         else:
-            text = f"On the {where}, {least} is {sizes[0]} more accurate for {self._first_group}."
+            size, spread = self._average(least, " percentage points")
+            text = (
+                f"On the {where}, {least} is {size} more accurate for {self._first_group}{spread}."
+            )
         if len(self.models) == 1 or self.board.ranked.empty:
             return text
+        largest, spread = self._average(most, " points")
         if all_higher:
             count = number_word(len(self.models))
             text += f" That is the smallest average gap of {count} models."
-            return f"{text} The largest is {most}’s, {sizes[1]}."
-        means = self.board.ranked.set_index("model")["estimate"]
-        smallest, largest = (points(means[model], signed=False) for model in (least, most))
-        text += f" {least} has the smallest average gap, {smallest} points,"
+            return f"{text} {most} has the largest, {largest}{spread}."
+        smallest, _ = self._average(least, " points")
+        text += f" {least} has the smallest average gap, {smallest},"
         return f"{text} and {most} the largest, {largest}."
+
+    def _average(self, model: str, unit: str) -> tuple[str, str]:
+        """A model's mean gap and, in brackets, its range over the pairs."""
+        own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
+        mean = points(own.abs().mean(), signed=False) + unit
+        if own.nunique() == 1:
+            return mean, ""
+        by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
+        return mean, f" ({self._size(own, '')} by {by})"
 
     @property
     def _changed(self) -> str:
@@ -208,11 +218,11 @@ class Findings:
         span = _span(f"{changed.min():.0f}", f"{changed.max():.0f}")
         several = [
             name
-            for name, column in (("model", "model"), ("pair", "attribute"))
+            for name, column in (("model", "model"), ("attribute", "attribute"))
             if self.gaps[column].nunique() > 1
         ]
         depends = f", depending on {' and '.join(several)}" if several and " to " in span else ""
-        return f"The answer changes in {span} of 100 pairs{depends}."
+        return f"The answer differs in {span} of 100 pairs{depends}."
 
     @property
     def _first_group(self) -> str:
@@ -251,6 +261,9 @@ class Findings:
         every = "The gap is" if n == 1 else f"All {n} gaps are"
         if (verdicts == SHOWN).all():
             a = "a disparity" if n == 1 else "disparities"
+            models, pairs = len(self.models), n // len(self.models)
+            if models > 1 and pairs > 1 and n == models * pairs:
+                every = f"All {n} gaps ({models} models × {pairs} pairs) are"
             return f"{every} {a} (adjusted McNemar {self._largest_p})."
         for verdict in (EQUIVALENT, INCONCLUSIVE):
             if (verdicts == verdict).all():

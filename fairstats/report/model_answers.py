@@ -65,8 +65,12 @@ def who_loses(own: AnswerSet) -> Answer | None:
     if lower:
         names = [name for name, _ in lower]
         short = listed(names)
-        if len(names) > _MOST_NAMES:
+        many = len(names) > _MOST_NAMES
+        if many:
             short = f"{capital(number_word(len(names)))} of {len(accuracy)} groups"
+        if own.benchmark.slanted:
+            # Not "Black patients lose": the text that was written for them misleads.
+            short = f"Text for {short[:1].lower()}{short[1:]}" if many else f"Text for {short}"
         lost = span(-change[group] for group in lower)
         who = "them" if len(lower) > 1 else "this group"
         text = f"Against the neutral text, accuracy is {lost} points lower for {who}."
@@ -103,7 +107,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
         word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
         # A test of the given answers settles nothing that missing ones could undo.
         words[pair] = "Unclear" if word == "Hardly" and own.reason(pair) else word
-    text = "If the group made no difference, both bars of a row would be about equally long."
+    text = "If both versions had the same effect, the two bars of a row would be about equal."
     text += f" {_p_values(known)}{_adjusted(tests[pair]['adjust_method'] for pair in p)}."
     reasons = _reasons(own, [pair for pair in words if words[pair] in ("Unclear", CANNOT)])
     named = {own.name(pair): word for pair, word in words.items()}

@@ -277,7 +277,7 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
     said = (
         f"When the group changes, the model changes {min(changed):.1f}% to {max(changed):.1f}% of "
         f"its answers, and the accuracy difference (first − second) is {signed(min(differences))} "
-        f"to {signed(max(differences))} percentage points. The benchmark accepts 2."
+        f"to {signed(max(differences))} percentage points. The benchmark’s limit is 2 points."
     )
     if all(own.loc["accuracy_difference", "verdict"] != "inconclusive" for own in plain):
         assert squeezed(said) in report
@@ -399,8 +399,8 @@ DEGENERATE = {
         {"missing": "bounds"},
         [
             "Finding: no verdict on whether the model’s accuracy depends on the race.",
-            "the model changes between 0.0% and 10.0% of its answers, and the accuracy difference "
-            "(first − second) is between −10.0 and 0.0 percentage points.",
+            "the model’s answer differs in between 0.0% and 10.0% of pairs, and the accuracy "
+            "difference (first − second) is between −10.0 and 0.0 percentage points.",
             "The policy bounds gives ranges, not tests. This is not evidence of fairness.",
             "White − Black 90.0–100.0 / 100.0 range (−10.0 to 0.0) range (90.0–100.0) – – not "
             "judged",

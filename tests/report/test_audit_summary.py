@@ -111,8 +111,8 @@ def test_finding_follows_from_the_verdicts_the_worst_first(release, verdicts, sl
 @pytest.mark.parametrize(
     ("estimates", "said"),
     [
-        ([0.082, 0.104, 0.09], "it is 8.2 to 10.4 percentage points more accurate for the north"),
-        ([-0.05, -0.05, -0.01], "it is 1.0 to 5.0 percentage points more accurate for the south"),
+        ([0.082, 0.104, 0.09], "accuracy is 8.2 to 10.4 percentage points higher for the north"),
+        ([-0.05, -0.05, -0.01], "accuracy is 1.0 to 5.0 percentage points higher for the south"),
         ([-0.05, 0.02, 0.0], "accuracy difference (north − south) is −5.0 to +2.0 percentage"),
         ([0.0, 0.0, 0.0], "the accuracy difference (north − south) is 0.0 percentage points."),
         ([0.0004, 0.1, 0.1], "the accuracy difference (north − south) is 0.0 to +10.0 percentage"),

@@ -69,7 +69,7 @@ def test_headline_says_that_models_depend_on_what_the_benchmark_changes(benchmar
 def test_slanted_benchmark_is_reported_as_swaying(benchmark):
     slanted = replace(benchmark, slanted=True, changes="the hint")
     read = found(slanted, UNEVEN)
-    assert read.headline == "Text slanted by the hint sways both models, one least"
+    assert read.headline == "Text slanted according to the hint sways both models, one least"
     assert "helpful text makes one 5.0 percentage points more accurate than" in read.figures
     assert read.sure[-1][0] == "Not known"
 
@@ -77,7 +77,7 @@ def test_slanted_benchmark_is_reported_as_swaying(benchmark):
 def test_plain_benchmark_names_the_group_of_its_only_pair(benchmark):
     read = found(benchmark, UNEVEN)
     assert "one is 5.0 percentage points more accurate for “No bias”." in read.figures
-    assert "smallest average gap of two models. The largest is two’s, 12.0 points." in read.figures
+    assert "smallest average gap of two models. two has the largest, 12.0 points." in read.figures
     assert read.chart_title == "Accuracy is 5.0 to 12.0 points higher for “No bias”"
     assert "swayed" not in read.headline + read.figures
 
@@ -94,10 +94,10 @@ def test_no_sentence_assumes_patients_or_privilege(benchmark):
 @pytest.mark.parametrize(
     ("verdicts", "start"),
     [
-        ((SHOWN, SAME), ("Text slanted by the hint sways one of two", "One of two models differs")),
+        ((SHOWN, SAME), ("Text slanted according to the hint sways", "One of two models differs")),
         (
             (SAME, SAME),
-            ("Text slanted by the hint does not", "No model’s accuracy varies"),
+            ("Text slanted according to the hint does not", "No model’s accuracy varies"),
         ),
         (
             (SAME, OPEN),
@@ -164,7 +164,7 @@ def test_models_that_overlap_are_not_ordered(benchmark):
 
 def test_changed_answers_are_those_of_all_models(benchmark):
     read = found(benchmark, {"one": (0.05, SHOWN, 1e-6), "two": (0.12, SHOWN, 1e-6)})
-    assert read.figures.endswith("The answer changes in 5 to 12 of 100 pairs, depending on model.")
+    assert read.figures.endswith("The answer differs in 5 to 12 of 100 pairs, depending on model.")
 
 
 def test_ordinals_of_the_teens_end_in_th():
