@@ -111,7 +111,7 @@ def test_broken_archive_leaves_no_files_fetched_before(server, place):
     (server.root / "all.zip").write_bytes(b"changed")
     lines, releases = demo()
     assert releases == ["demo"]
-    assert any("/all.zip has another sha256" in line for line in lines)
+    assert any("/all.zip does not have the listed sha256" in line for line in lines)
     assert [path.name for path in Path("answers").iterdir()] == ["demo"]
 
 
