@@ -24,7 +24,7 @@ def serve(
     """Preview a site in a browser on this machine. Stop with Ctrl-C."""
     with SiteServer(site, port=port) as server:
         try:
-            typer.echo(f"serving {site} at {server.address}; press Ctrl-C to stop")
+            typer.echo(f"{server.address} serves {site}; press Ctrl-C to stop")
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("stopped")

@@ -61,7 +61,7 @@ def served(site) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process = start(site, "--port", "0")
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.search(r"(http://127\.0\.0\.1:\d+/);", line)
+    found = re.match(r"(http://127\.0\.0\.1:\d+/) serves ", line)
     assert found, line
     yield process, found[1]
     process.kill()
