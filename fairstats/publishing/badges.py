@@ -1,4 +1,4 @@
-"""A badge for each model: what a release says of it, in a line for its own page elsewhere."""
+"""Make a badge for each model: one line that its page elsewhere can show."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ NOT_JUDGED = "not judged"
 SELECTED = "not judged, selected the items"
 UNRANKED = "not ranked"
 
-# What a reason for an inconclusive verdict contains, and its short form. The first match counts:
+# A part of a reason for an inconclusive verdict, and its short form. The first match counts:
 # a model that guesses comes first, because more answers would not help it.
 _REASONS = {
     "best guess": "no better than a guess",
     "not called equivalent": "accuracy too low",
     "not asked": "items not asked",
     "missing answers": "answers missing",
-    # The pairs and the groups' own answers differ only if answers are missing.
+    # The pairs and the answers of each group differ only if answers are missing.
     "own answers": "answers missing",
     "": "verdict withheld",
 }
 _WITHHELD = tuple(f"{INCONCLUSIVE} ({short})" for short in dict.fromkeys(_REASONS.values()))
-#: The order of the message; the first status of an attribute's pairs is the attribute's.
+#: The order of the message. An attribute's status is the first of its pairs' statuses here.
 STATUSES = (SHOWN, *_WITHHELD, INCONCLUSIVE, NOT_JUDGED, SELECTED, EQUIVALENT)
 _COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
 
 
 def badge(release: Release, model: str) -> dict[str, Any]:
-    """What a release says of a model, as an endpoint of shields.io reads it.
+    """Return a model's results as a badge, in the endpoint format of shields.io.
 
     Parameters
     ----------
@@ -46,24 +46,23 @@ def badge(release: Release, model: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names for each
-        verdict the attributes it was reached for; where all have one verdict other than
-        "disparity", the verdict alone. An inconclusive verdict has the reason why it was
-        withheld, if there is one; "equivalent" has the margin. A model without a rank on any board
-        is "not ranked".
+        ``schemaVersion`` 1, ``label``, ``message`` and the colours. The message names the
+        attributes of each verdict. If all have the same verdict other than "disparity", it gives
+        the verdict alone. An inconclusive verdict has its reason, if there is one; "equivalent" has
+        the margin. A model without a rank on any board is "not ranked".
 
     Raises
     ------
     ValueError
-        For a model that is not of this release.
+        If the model is not in this release.
 
     Notes
     -----
-    One line stands for all of the model's answer sets. An attribute's disparity is shown where it
-    is for one of its pairs in one answer set: the p-values are adjusted over their family, which
-    the benchmark declares. It is equivalent only where every one of
-    its pairs is, and if not, inconclusive or not judged. Of several reasons for inconclusive pairs
-    the first of `STATUSES` is given. Colours repeat what the words say.
+    One line represents all of the model's answer sets. An attribute has a disparity if one of its
+    pairs has one in one answer set. This is valid because p-values are adjusted over their family,
+    which the benchmark declares. An attribute is equivalent only if every pair is; if not, it is
+    inconclusive or not judged. If inconclusive pairs have several reasons, the first in `STATUSES`
+    is given. Colours repeat the words.
 
     References
     ----------
@@ -91,7 +90,7 @@ def badge(release: Release, model: str) -> dict[str, Any]:
 
 
 def _statuses(release: Release, model: str) -> Iterator[tuple[str, str, str]]:
-    """Each attribute that the model was asked about, in words, its status, and that in words."""
+    """Return the label, status and status text of each attribute in the model's answers."""
     own = release.estimates[
         (release.estimates["model"] == model)
         & (release.estimates["metric"] == "accuracy_difference")
@@ -145,5 +144,5 @@ def status_of(verdict: object, reason: object) -> str:
 
 
 def _in_sentence(label: str) -> str:
-    """A label within a line: "Race" as "race", but "SES" as it is."""
+    """Return a label as written within a line: "Race" as "race", but "SES" unchanged."""
     return label[:1].lower() + label[1:] if label[1:2].islower() else label

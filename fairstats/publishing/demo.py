@@ -1,4 +1,4 @@
-"""The demonstration: the whole way once, from questions or released files to a release."""
+"""Run the demonstration: all steps from questions or released files to a release."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def demo_answers(folder: Path, collector: Callable[..., Path], *, say: Say) -> P
 
 
 def demo_retrievals(folder: Path, retriever: Callable[..., Path], *, say: Say) -> Path:
-    """Look up the demonstration items' variants in the corpus that is shipped, by their words."""
+    """Search the shipped corpus for the demonstration items' variants, by their words."""
     say("BM25 looks up every variant in the corpus of textbook medicine ...")
     corpus = resource("data", "corpora", "primer.jsonl")
     path = retriever(load_benchmark("demo"), corpus=corpus, retriever="bm25", out=folder)
@@ -50,8 +50,8 @@ def taken_answers(
 ) -> list[Path]:
     """Answer files as they are or, for released AMQA files, imported into `kept` first.
 
-    Released files are known by their sha256; where the folder holds none of them, its files are
-    taken to be answers in this package's own schema.
+    Released files are recognised by their sha256. If the folder has no such file, its files are
+    read as answers in this package's schema.
     """
     with tempfile.TemporaryDirectory(prefix="fairstats-raw-") as raw:
         files = fetcher(raw, source=folder).files
@@ -80,7 +80,7 @@ def fetched_answers(
         say(f"The released answers are there already ({folder}); delete them to fetch them again.")
         return there
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Next to the folder, which then appears in one step: half of the answers must not stay.
+    # Written next to the folder, which then appears in one step: half of the answers must not stay.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetched-") as temporary:
         raw, imported = Path(temporary, "raw"), Path(temporary, "imported")
         try:
@@ -104,7 +104,7 @@ def publish_next(
 ) -> Published:
     """Publish under the first name that is free or holds the same: name, name.2, name.3, …
 
-    A release never changes, so that a demonstration with other answers is another release.
+    A release never changes, so a demonstration with different answers is a different release.
     """
     base = name or f"{datetime.now(UTC):%Y.%m}"
     for number in count(1):

@@ -1,4 +1,4 @@
-"""What changed from one release to the next, and why."""
+"""Compare two releases: list the changes and their reasons."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ FIGURE_COLUMNS = (*_ROW, "test", "what", "old", "new", "change", "why")
 #: The columns of `ReleaseDiff.verdicts`, in order.
 VERDICT_COLUMNS = (*_ROW, "old", "new", "verdict_reason")
 NO_VERDICT = "no verdict"
-#: What of a row may move, and what may change of it in words.
+#: The figures of a row that are compared.
 _NUMBERS = ("estimate", "ci_low", "ci_high", "p_value")
 
 
 @dataclass(frozen=True)
 class ReleaseDiff:
-    """The difference of two releases.
+    """Hold the differences between two releases.
 
     Attributes
     ----------
     answer_sets : pandas.DataFrame
         `UNIT_COLUMNS` and ``change``: "new", "gone", "answers changed" or "same".
     figures : pandas.DataFrame
-        `FIGURE_COLUMNS`: every figure of a row that is in both releases and moved; ``what`` says
-        which (estimate, limits, p-value; no adjusted p-value, which depends on the other models).
-        One that is not known on one side is NaN there, and its ``change`` too. ``why`` is the
-        reason: its answers changed, else its benchmark's file did, else the method (the version of
-        fairstats or the arguments).
+        `FIGURE_COLUMNS`: every changed figure of a row that is in both releases. ``what`` names it
+        (estimate, limits, p-value). Adjusted p-values are left out, because they depend on the
+        other models. A figure that one release lacks is NaN there, and so is its ``change``.
+        ``why`` is the reason: its answers changed, else its benchmark's file did, else the method
+        (the version of fairstats or the arguments).
     verdicts : pandas.DataFrame
-        `VERDICT_COLUMNS`: each verdict that is another one. It may be so although no figure of the
-        pair moved, since p-values are adjusted over all models. ``verdict_reason`` is the new one's
-        reason; missing if it has none.
+        `VERDICT_COLUMNS`: each changed verdict. It can change although no figure of the pair did,
+        since p-values are adjusted over all models. ``verdict_reason`` is the newer verdict's
+        reason; missing if it has no reason.
     """
 
     answer_sets: pd.DataFrame
@@ -76,7 +76,7 @@ def diff_releases(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> R
 
 
 def changes(one: Release, other: Release) -> ReleaseDiff:
-    """What changed from one release to another, which may still be in the making."""
+    """Compare two releases; either may still be unpublished."""
     sets = (
         _answer_hashes(one).to_frame("old").join(_answer_hashes(other).rename("new"), how="outer")
     )
@@ -90,7 +90,7 @@ def changes(one: Release, other: Release) -> ReleaseDiff:
 
 
 def _answer_hashes(release: Release) -> pd.Series:
-    """A hash of the answers of each unit, whatever their order and optional columns."""
+    """Hash the answers of each unit, ignoring their order and optional columns."""
     columns = [*KEY_COLUMNS, "answer", "answer_key"]
     answers = pd.read_parquet(release.answers_path, columns=columns)
     answers = answers.sort_values(list(KEY_COLUMNS))
@@ -107,7 +107,7 @@ def _figures(old: Release, new: Release, answer_sets: pd.DataFrame) -> pd.DataFr
     both = old.estimates[[*keys, *_NUMBERS]].merge(
         new.estimates[[*keys, *_NUMBERS]], on=keys, suffixes=("_old", "_new")
     )
-    # What a test detects depends on its family: it moves with the models next to it.
+    # The detectable difference depends on the family of tests, and so on the other models.
     both = both[both["metric"] != "minimum_detectable_difference"]
     parts = []
     for what in _NUMBERS:
@@ -133,7 +133,7 @@ def _verdicts(old: Release, new: Release) -> pd.DataFrame:
         for release in (old, new)
     )
     if "verdict_reason" not in after:
-        # Releases that were made before there were reasons.
+        # Older releases have no reasons.
         after = after.assign(verdict_reason=pd.Series(index=after.index, dtype="str"))
     both = before[[*keys, "verdict"]].merge(
         after[[*keys, "verdict", "verdict_reason"]], on=keys, suffixes=("_old", "_new")

@@ -1,4 +1,4 @@
-"""The files of a release that follow from its tables: publishing and verifying share them."""
+"""Write the files of a release that follow from its tables, for publishing and verifying."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairstats.report.render import Renderer, render
 API = "api"
 CITATION = "CITATION.cff"
 PDF = "leaderboard.pdf"
-#: The tables of what changed since the release before; only a release after another has them.
+#: The tables of changes since the previous release. The first release does not have them.
 CHANGES = ("answer_set_changes", "figure_changes", "verdict_changes")
 
 _LIBRARIES = (
@@ -43,7 +43,7 @@ def library_versions() -> dict[str, str]:
 
 
 def write_inputs(of: ReleaseInputs, release: Release) -> None:
-    """Write what the tables of a release are made from into its folder."""
+    """Write the inputs of a release's tables into its folder."""
     write_answers(of.answers, release.answers_path)
     write_parquet(of.retrievals, release.retrievals_path)
     write_parquet(of.ratings, release.ratings_path)
@@ -51,7 +51,7 @@ def write_inputs(of: ReleaseInputs, release: Release) -> None:
 
 
 def write_changes(old: Release, new: Release, folder: Path) -> None:
-    """Write the tables of what changed since the release before."""
+    """Write the tables of changes since the previous release."""
     found = changes(old, new)
     tables = (found.answer_sets, found.figures, found.verdicts)
     for name, table in zip(CHANGES, tables, strict=True):
@@ -65,5 +65,5 @@ def write_documents(release: Release, folder: Path) -> None:
 
 
 def draw_pages(release: Release, folder: Path, renderer: Renderer) -> str:
-    """Draw the pages and the PDF, and return what drew them."""
+    """Draw the pages and the PDF; return the name of the renderer."""
     return render(release, site=folder, pdf=folder / PDF, renderer=renderer)

@@ -1,4 +1,4 @@
-"""The Atom feed of a site: one entry a release."""
+"""Write the Atom feed of a site, with one entry per release."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from fairstats.publishing.badges import STATUSES, status_of
 from fairstats.publishing.xml_text import element, xml_document
 from fairstats.release.contents import Release
 
-#: The feed's own name at the root of a site.
+#: The file name of the feed at the root of a site.
 FEED = "feed.xml"
 
-# What the ids of all feeds and entries are derived in: changing it would make every entry new.
+# The namespace for the ids of all feeds and entries. A change would make every entry new.
 _NAMESPACE = uuid.UUID("b4da6b3d-1b42-49dd-8401-280ce23af2ef")
 _PLACE = re.compile(r"(?!/)(?!.*//)[^\\:?#]+")
 
 
 @dataclass(frozen=True)
 class FeedEntry:
-    """What the feed tells of one release.
+    """Describe one release for the feed.
 
     Parameters
     ----------
     release : str
         Its name.
     created_at : str
-        When it was made, ISO 8601 with an offset, as its manifest says.
+        When it was made, ISO 8601 with an offset, as in its manifest.
     content : str
-        What tells its content from any other: the hash of its estimates.
+        The hash of its estimates, which identifies its content.
     summary : tuple of str
         Lines of plain text.
     path : str
-        Its page, seen from the folder that the feed lies in, e.g. ``"v/2026.11/index.html"``.
+        Its page, relative to the feed's folder, e.g. ``"v/2026.11/index.html"``.
     """
 
     release: str
@@ -49,12 +49,12 @@ class FeedEntry:
 
     @property
     def moment(self) -> datetime:
-        """When it was made, in UTC.
+        """Return the time of creation, in UTC.
 
         Raises
         ------
         ValueError
-            Where `created_at` is no moment, or of no time zone.
+            If `created_at` is not a valid time, or has no time zone.
         """
         moment = datetime.fromisoformat(self.created_at)
         if moment.tzinfo is None:
@@ -63,12 +63,14 @@ class FeedEntry:
 
     @property
     def id(self) -> str:
-        """A URN that is the same wherever and whenever the feed is written."""
+        """Return a URN that does not depend on when or where the feed is written."""
         return uuid.uuid5(_NAMESPACE, f"{self.release}\n{self.content}").urn
 
 
 def release_entry(release: Release, *, path: str) -> FeedEntry:
-    """Count the verdicts of each board, and those that are open for a reason, in one line each.
+    """Make the feed entry of a release, with one line per board.
+
+    Each line counts the models and the verdicts. Inconclusive verdicts are counted by reason.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def release_entry(release: Release, *, path: str) -> FeedEntry:
     for board in release.boards:
         varied = [attribute.name for attribute in board.benchmark.varied]
         rows = board.estimates[board.estimates["attribute"].isin(varied)]
-        # Releases that were made before there were reasons have no such column.
+        # Older releases have no such column.
         judged = rows[rows["verdict"].notna()].reindex(columns=["verdict", "verdict_reason"])
         counted = Counter(map(status_of, judged["verdict"], judged["verdict_reason"]))
         verdicts = ", ".join(
@@ -108,14 +110,14 @@ def atom_feed(
     title: str = "fairstats releases",
     author: str = "fairstats",
 ) -> str:
-    """An Atom 1.0 feed of a site's releases, the newest first.
+    """Return an Atom 1.0 feed of a site's releases, newest first.
 
     Parameters
     ----------
     entries : iterable of FeedEntry
         The releases, in any order.
     base_url : str, optional
-        The address of the folder that the feed lies in, where it is known.
+        The address of the feed's folder, if it is known.
     title, author : str
         Of the feed.
 
@@ -127,19 +129,19 @@ def atom_feed(
     Raises
     ------
     ValueError
-        Without an entry, since a feed has to have an id and a date; for two entries that are the
-        same, a date that is none, a path that leads elsewhere, and a `base_url` that is no web
-        address.
+        If there is no entry, since a feed must have an id and a date. Also if two entries are the
+        same or a date is not valid. Also if a path leads out of the folder, or `base_url` is not a
+        web address.
 
     Notes
     -----
-    A site can lie on any host and be moved or copied, so nothing rests on its address. Ids are
-    UUIDs of a release's name and content (version 5): a reader that has seen a release knows it
-    again under another address, and the feed's own id is derived from its oldest release, which
+    A site can be on any host, and can be moved or copied, so the feed does not depend on its
+    address. Ids are UUIDs of a release's name and content (version 5), so a reader recognises a
+    known release under another address. The feed's id is derived from its oldest release, which
     later ones do not change. Links are relative, as RFC 4287 allows, and are resolved against the
-    address that the feed was read from; with `base_url` an ``xml:base`` says it, for readers that
-    got the feed as a file. Texts are escaped by the XML library; characters that XML forbids are
-    left out.
+    address that the feed was read from. With `base_url`, an ``xml:base`` gives that address to
+    readers that got the feed as a file. Texts are escaped by the XML library; characters that XML
+    forbids are left out.
 
     References
     ----------
@@ -192,7 +194,7 @@ def _moment(entry: FeedEntry) -> str:
 
 
 def _place(path: str) -> str:
-    """A path below the feed's folder as a relative address."""
+    """Return a path below the feed's folder as a relative address."""
     if not _PLACE.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"path={path!r} points outside the site's folder; use a path below it")
     return quote(path)

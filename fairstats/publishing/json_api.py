@@ -1,7 +1,7 @@
-"""The figures of a release for programs: JSON documents, the schemas that describe them, badges.
+"""Write the figures of a release for programs: JSON documents, their schemas and badges.
 
-Documents are plain data made from a release's tables: nothing here computes a figure. What every
-field is, with its unit and range, is in ``data/schema.toml``.
+Documents are plain data made from a release's tables: this module does not compute figures.
+``data/schema.toml`` describes every field, with its unit and range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairstats.publishing.badges import badge
 from fairstats.publishing.schemas import LEADERBOARD_SCHEMA, MODEL_SCHEMA, schema_documents
 from fairstats.release.contents import Board, Release
 
-#: Of both documents. A minor version adds fields, a major one changes or takes away.
+#: The version of both documents. A minor version adds fields; a major one changes or removes them.
 SCHEMA_VERSION = "1.0"
 
 _FIGURE = ("estimate", "ci_low", "ci_high", "ci_level", "ci_method", "n", "method_note")
@@ -42,7 +42,7 @@ Record = dict[str, Any]
 
 
 def write_api(release: Release, folder: Path, *, model_pages: str | None = None) -> list[Path]:
-    """Write everything that programs read of a release.
+    """Write all files of a release that are meant for programs.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
         The release.
     folder : Path
         Where to, e.g. ``site/api/2026.11``; it is made if it is not there.
-    model_pages : str, optional
+    The folder to write to, e.g. ``site/api/2026.11``; created if missing.
         As for `leaderboard_document`.
 
     Returns
@@ -73,15 +73,15 @@ def write_api(release: Release, folder: Path, *, model_pages: str | None = None)
 
 
 def leaderboard_document(release: Release, *, model_pages: str | None = None) -> dict[str, Any]:
-    """Every board of a release: its models with the figures that are compared.
+    """Return every board of a release: its models and the figures that are compared.
 
     Parameters
     ----------
     release : Release
         The release.
     model_pages : str, optional
-        The folder of the models' pages as a relative address, seen from the document; by default
-        ``../../v/<release>/reports/models``, as a site has it that keeps these documents in
+        The folder of the models' pages, as an address relative to the document. The default is
+        ``../../v/<release>/reports/models``, for a site that keeps these documents in
         ``api/<release>``.
 
     Returns
@@ -112,7 +112,7 @@ def leaderboard_document(release: Release, *, model_pages: str | None = None) ->
 def model_document(
     release: Release, model: str, *, model_pages: str | None = None
 ) -> dict[str, Any]:
-    """Everything that a release has of one model: the rows of its tables as records.
+    """Return all results of one model in a release: the rows of its tables as records.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def model_document(
     model : str
         One of its models.
     model_pages : str, optional
-        As for `leaderboard_document`, seen from that document; this one lies one folder deeper.
+        As for `leaderboard_document`, relative to that document; this one is one folder deeper.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def model_document(
     Raises
     ------
     ValueError
-        For a model that is not of this release.
+        If the model is not in this release.
     """
     if model not in release.slugs:
         raise ValueError(f"model={model!r} is not in release {release.name}")
@@ -247,7 +247,7 @@ def _row(release: Release, board: Board, model: str, pages: str) -> Record:
 
 
 def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:
-    """The accuracy on the vignettes as they were, before any group was told."""
+    """Return the accuracy on the original vignettes, which name no group."""
     if BASELINE not in benchmark.attributes:
         return None
     pair = benchmark.attributes[BASELINE].pairs[0]
@@ -258,7 +258,7 @@ def _accuracy(estimates: list[Record], benchmark: Benchmark) -> Record | None:
 
 
 def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
-    """The demographic pairs that the model was asked, as the benchmark declares them."""
+    """Return the demographic pairs in the model's answers, as the benchmark declares them."""
     for attribute in benchmark.varied:
         for pair in attribute.pairs:
             difference = _find(estimates, "accuracy_difference", attribute.name, pair)
@@ -272,7 +272,7 @@ def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
                 "group_b": pair[1],
                 "accuracy_difference": _part(difference, _FIGURE),
                 "cfr": same and _part(same, _FIGURE),
-                # Under bounds there is no range of the p-value of clustered answers.
+                # Bounds have no range for the p-value of clustered answers.
                 "mcnemar": test and _part(test, _TEST),
                 "verdict": difference["verdict"],
                 "verdict_reason": difference["verdict_reason"],
@@ -284,7 +284,7 @@ def _pairs(estimates: list[Record], benchmark: Benchmark) -> Iterator[Record]:
 def _find(
     estimates: list[Record], metric: str, attribute: str, pair: tuple[str, str], test: str = ""
 ) -> Record | None:
-    """The one estimate of a metric for a pair; of several tests the one whose name begins so."""
+    """Return a pair's estimate of a metric; `test` is the first part of the test's name."""
     for row in estimates:
         key = (row["metric"], row["attribute"], row["group_a"], row["group_b"])
         if key == (metric, attribute, *pair) and str(row["test"] or "").startswith(test):

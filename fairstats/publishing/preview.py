@@ -15,7 +15,7 @@ from fairstats._lib.problems import InputError, Problem
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8000
 
-# Told here, since what a machine's own list says of a suffix differs from machine to machine.
+# Set here, because the media types that the system lists differ between machines.
 _TYPES = {
     ".cff": "application/yaml",
     ".css": "text/css; charset=utf-8",
@@ -32,24 +32,24 @@ _TYPES = {
     # The one XML file of a site is its Atom feed.
     ".xml": "application/atom+xml; charset=utf-8",
 }
-# What is sent of a folder.
+# The pages that may be sent for a folder.
 _PAGES = ("index.html", "index.htm")
 
 
 class SiteServer(ThreadingHTTPServer):
-    """Serves the files of one folder to this machine alone.
+    """Serve the files of one folder to this machine only.
 
     Parameters
     ----------
     folder : Path
         The site's folder.
     port : int
-        Where to listen; 0 takes any free port.
+        The port to listen on; 0 takes any free port.
 
     Raises
     ------
     InputError
-        Where the folder holds no site, or the port cannot be had.
+        If the folder is not a site, or the port is not available.
     """
 
     # On Windows the option would let two servers listen at one port.
@@ -66,17 +66,17 @@ class SiteServer(ThreadingHTTPServer):
             raise InputError([Problem("--port", message, remedy)]) from None
 
     def server_bind(self) -> None:
-        """Bind without the look-up of the machine's name that an HTTP server does."""
+        """Bind without looking up the machine's name, as an HTTP server would."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, self.socket.getsockname()[1]
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """Return the address to open in a browser."""
         return f"http://{LOOPBACK}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say what went wrong, but for a reader that went away in the middle of a file."""
+        """Report an error, unless the reader closed the connection in the middle of a file."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -89,7 +89,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().__init__(request, client_address, server, directory=str(server.root))
 
     def send_head(self) -> Any:
-        # A page of another name that resolves to this machine could otherwise read the site.
+        # Without this, a page under another name that resolves to this machine could read the site.
         if self.headers.get("Host", "").partition(":")[0] not in (LOOPBACK, "localhost"):
             self.send_error(HTTPStatus.FORBIDDEN, "Open this site by its address on this machine")
             return None
@@ -99,31 +99,31 @@ class _Handler(SimpleHTTPRequestHandler):
         return super().send_head()
 
     def _inside(self) -> bool:
-        """Whether what was asked for lies in the folder, wherever links lead."""
+        """Check whether the requested file is in the folder, after following links."""
         path = Path(self.translate_path(self.path))
         try:
-            # Of a folder its page is sent, which may be a link too.
+            # For a folder, its page is sent, which may also be a link.
             found = [path.resolve(), *((path / name).resolve() for name in _PAGES)]
         except (OSError, ValueError):
-            # No file has such a name.
+            # A file cannot have such a name.
             return False
         return all(target.is_relative_to(self.server.root) for target in found)
 
     def list_directory(self, path: Any) -> None:
-        """A folder without a page of its own shows nothing."""
+        """Refuse to list a folder that has no page."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
     def guess_type(self, path: Any) -> str:
         return _TYPES.get(PurePosixPath(path).suffix.lower(), "application/octet-stream")
 
     def end_headers(self) -> None:
-        # A page that was drawn again is to be seen at once.
+        # A page that was drawn again must be seen at once.
         self.send_header("Cache-Control", "no-cache")
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: an address that was asked for must not steer the terminal."""
+        """Log no requests: a requested address must not control the terminal."""
 
 
 def _check_site(folder: Path) -> None:

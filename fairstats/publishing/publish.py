@@ -1,4 +1,4 @@
-"""A release: an immutable folder of a site, with answers, tables, manifest and pages."""
+"""Publish a release: an immutable folder of a site with answers, tables, manifest and pages."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ from fairstats.vignettes.measures import no_measures, read_measures
 
 @dataclass(frozen=True)
 class Published:
-    """Where a release lies, and whether this call made it or found it as it would have made it."""
+    """Hold the folder of a release, and whether this call made it."""
 
     path: Path
     new: bool
 
     @property
     def index(self) -> Path:
-        """The site's first page."""
+        """Return the path of the site's first page."""
         return self.path / "index.html"
 
     @property
     def pdf(self) -> Path:
-        """The typeset leaderboard."""
+        """Return the path of the typeset leaderboard."""
         return self.path / PDF
 
 
@@ -101,54 +101,53 @@ def publish(
     benchmarks: Iterable[Benchmark] | Mapping[str, Benchmark] = (),
     rubrics: Iterable[Rubric] | Mapping[str, Rubric] = (),
 ) -> Published:
-    """Publish answers as a release of a site: ``out/v/release/`` with everything it rests on.
+    """Publish answers as a release of a site, in ``out/v/release/``, with all of its inputs.
 
     Parameters
     ----------
     answers : path, or iterable of paths
         Answer files or folders, as for `fairstats.read_answers`. Files of retrievals, of
-        ratings and of vignettes' measures inside of the folders (``*.retrievals.parquet``,
-        ``*.ratings.parquet``, ``*.measures.parquet``) are found by themselves.
+        ratings and vignettes' measures in the folders (``*.retrievals.parquet``,
+        ``*.ratings.parquet``, ``*.measures.parquet``) are included automatically.
     release : str
         The release's name, e.g. ``"2026.11"``: letters, digits, dots and hyphens.
     out : path
-        The site's folder. Releases that are there stay as they are; ``latest/`` and the other
-        parts around them (see `fairstats.publishing.site_folder`) are made anew.
+        The site's folder. Existing releases are not changed; ``latest/`` and the other files around
+        them (see `fairstats.publishing.site_folder`) are made again.
     retrievals : path, or iterable of paths
         Other files of retrievals, or folders with them. The release holds ids, ranks, scores and
         hashes of the snippets, not their text.
     ratings : path, or iterable of paths
         Other files of raters' judgements, or folders with them. The release holds all columns
-        of the ratings table, ids of the raters among them, which have to be pseudonyms.
+        of the ratings table. These include the ids of raters, which must be pseudonyms.
     measures : path, or iterable of paths
-        Other files of what was measured of vignettes (``fairstats vignettes audit``), or folders
-        with them. They hold numbers alone, no text of the vignettes.
+        Other files of vignettes' measures (``fairstats vignettes audit``), or folders with them.
+        They contain only numbers, not the text of the vignettes.
     without_retrievals : bool
-        Publish answers that were asked with snippets although their retrievals are not given.
+        Publish answers generated with snippets, even if their retrievals are missing.
     missing, alpha, benchmarks
         As for `fairstats.analyze`, but `alpha` must be from 0.001 to 0.1, and a benchmark with a
         built-in one's name must have the same declaration.
     rubrics : iterable or mapping of Rubric
         Rubrics of the ratings that are not built in.
     renderer : {"auto", "quarto", "builtin"}
-        What draws the pages.
+        The renderer that draws the pages.
 
     Returns
     -------
     Published
-        With ``new=False`` where the release is there already with the same content.
+        With ``new=False`` if the release exists already with the same content.
 
     Raises
     ------
     InputError
-        When the answers have a problem, the name is not valid, or the release is there with
-        other content; when there are retrievals for a benchmark, but not all that a strategy of
-        its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`), or for one
-        that no answer is to; when answers are majority votes; when `alpha` is not from 0.001 to
-        0.1; and when a benchmark has the name of a built-in one but a different declaration. No
-        file is written then.
+        If the answers have a problem, the name is not valid, or the release exists with different
+        content. If a benchmark has retrievals but no answers, or lacks retrievals that a strategy
+        of its answers names (see `fairstats.retrieval.variant_lists.strategy_problems`). If answers
+        are majority votes, or `alpha` is not from 0.001 to 0.1. If a benchmark has the name of a
+        built-in one but a different declaration. Then no file is written.
     fairstats.report.render.RenderError
-        When a page cannot be drawn; nothing is written then either.
+        If a page cannot be drawn; then no file is written either.
     """
     _refuse_level(alpha)
     if not RELEASE_NAME.fullmatch(release) or release.lower() == LATEST:
@@ -158,7 +157,7 @@ def publish(
     retrieved = files_ending(
         [*named, *_all_files(retrievals, "retrievals", RETRIEVALS_SUFFIX)], RETRIEVALS_SUFFIX
     )
-    # Files of retrievals, ratings and measures may be named among the answers.
+    # Files of retrievals, ratings and measures may be listed among the answers.
     beside = (RETRIEVALS_SUFFIX, RATINGS_SUFFIX, MEASURES_SUFFIX)
     sources = answer_files([path for path in named if not str(path).endswith(beside)])
     given = by_name(benchmarks)
@@ -167,10 +166,10 @@ def publish(
     measured = files_ending(
         [*named, *_all_files(measures, "measures", MEASURES_SUFFIX)], MEASURES_SUFFIX
     )
-    # Each file is read once. A file that changes while a release is made must not get into it
-    # without the checks, or be published under the hash of other bytes.
+    # Each file is read only once. A file that changes during publishing must not skip the checks,
+    # or be published under the hash of other bytes.
     read = {path: read_once(path) for path in (*sources, *retrieved, *judged, *measured)}
-    # The name alone: where it lay on the publisher's machine is nobody's business.
+    # Only the name: the path on the publisher's machine is private.
     hashes = [{"name": path.name, "sha256": file.sha256} for path, file in read.items()]
     frame = read_valid([read[path] for path in sources], benchmarks=given)
     frame = frame.sort_values(list(KEY_COLUMNS), ignore_index=True)
@@ -192,7 +191,7 @@ def publish(
 
 
 def _refuse_level(alpha: float) -> None:
-    """Refuse a level that no reader expects of a release."""
+    """Refuse a significance level that readers would not expect in a release."""
     low, high = ALPHAS
     if not low <= check_alpha(alpha) <= high:
         message = f"alpha={alpha!r} is not allowed in a release"
@@ -202,8 +201,8 @@ def _refuse_level(alpha: float) -> None:
 def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
     """Refuse benchmarks that have a built-in one's name but declare something else.
 
-    Readers take the name for the benchmark they know, with its margin, its limits and its list of
-    models that selected the items.
+    Readers expect the benchmark that they know by this name, with its margin, its limits and its
+    list of models that selected the items.
     """
     built_in = builtin_benchmarks()
     problems = [
@@ -224,8 +223,9 @@ def _refuse_replaced(given: Mapping[str, Benchmark]) -> None:
 def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
     """Refuse answers that are votes.
 
-    One answer for all variants of an item has no disparity by construction: it would be called
-    equivalent, lead a board, and make the adjustment of every other test stricter.
+    Votes give the same answer for all variants of an item, so they have no disparity by
+    construction. They would count as equivalent, lead a board, and make the adjustment of every
+    other test stricter.
     """
     if votes := votes_among(answers["strategy"].unique()):
         paths = ", ".join(map(str, sources))
@@ -241,7 +241,7 @@ def _refuse_votes(answers: pd.DataFrame, sources: list[Path]) -> None:
 def _all_files(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], what: str, suffix: str
 ) -> list[Path]:
-    """These paths, each of which has to be a file with this end or a folder with one."""
+    """List the files at these paths; each must be a file with this ending or a folder with one."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     found = [Path(path) for path in given]
     for path in found:
@@ -254,7 +254,7 @@ def _all_files(
 def _read_all(
     files: list[FileBytes], answers: pd.DataFrame, benchmarks: Mapping[str, Benchmark]
 ) -> pd.DataFrame:
-    """The retrievals of a release: all that its answers were asked with, or none."""
+    """Read the retrievals of a release: all that its answers used, or an empty table."""
     if not files:
         return no_retrievals()
     retrievals = read_retrievals(files)[list(RETRIEVAL_COLUMNS)]
@@ -270,7 +270,7 @@ def _read_all(
 
 
 def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) -> pd.DataFrame:
-    """What was measured of the benchmarks that are asked here."""
+    """Read the measures of the benchmarks in these answers."""
     measures = read_measures(files) if files else no_measures()
     paths = ", ".join(map(str, files))
     for name in sorted(set(measures["benchmark"]) - set(benchmarks)):
@@ -280,7 +280,8 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
         )
         raise InputError([Problem(paths, message, remedy, column="benchmark", value=name)])
     for name, own in measures.groupby("benchmark"):
-        # Every item in as many rows: what is cut off, or of others, would move every figure.
+        # Every item needs all its rows: missing rows, or rows of other items, would change every
+        # figure.
         leaks = own.loc[own["measure"] == "leakage_overlap", "item_id"].value_counts()
         asked = set(benchmarks[str(name)].answer_keys)
         short = set(leaks[leaks != leaks.max()].index)
@@ -292,7 +293,7 @@ def _read_measures(files: list[FileBytes], benchmarks: Mapping[str, Benchmark]) 
 
 
 def _refuse_without(answers: pd.DataFrame, retrievals: pd.DataFrame) -> None:
-    """Refuse answers that were asked with snippets where nothing says which these were."""
+    """Refuse answers that were generated with snippets if no retrievals identify the snippets."""
     searched = set(retrievals["benchmark"])
     lacking = [key[2] for key in asked_with(answers) if key[0] not in searched]
     if lacking:
@@ -313,7 +314,7 @@ def _publish_into(
     sources: list[dict[str, str]],
     renderer: Renderer,
 ) -> Published:
-    """Write and draw a release, unless it is there already; the site is locked by the caller."""
+    """Write and draw a release, unless it exists already; the caller holds the site's lock."""
     facts = facts_of(of, tables)
     final = site / RELEASES / release
     if final.exists():
@@ -321,7 +322,7 @@ def _publish_into(
         assemble(site)
         return Published(final, new=False)
     check_manifests(site)
-    # The pages show figures of the releases before.
+    # The pages show figures of earlier releases.
     before = [open_release(other.path) for other in releases_of(site)]
     created_at = datetime.now(UTC)
     _refuse_place(release, before, created_at)
@@ -361,12 +362,12 @@ def _publish_into(
         except OSError:
             if not final.exists():
                 raise
-            # Another publication was faster; releases of one name have one content.
+            # Another process published first; releases of one name have the same content.
             _refuse_other_content(final, facts["content"])
             return Published(final, new=False)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-        # Gone where it is empty: the first release of a site that could not be drawn.
+        # Removes only an empty folder, left if the first release of a site could not be drawn.
         with suppress(OSError):
             building.parent.rmdir()
     assemble(site)
@@ -374,7 +375,7 @@ def _publish_into(
 
 
 def _refuse_place(release: str, before: list[Release], created_at: datetime) -> None:
-    """Refuse a name or a time that would part the order of the releases from their addresses."""
+    """Refuse a name that differs only in case, or a time before the newest release."""
     for other in before:
         if other.name.lower() == release.lower():
             message = f"differs from release {other.name} only in upper and lower case"
@@ -385,7 +386,7 @@ def _refuse_place(release: str, before: list[Release], created_at: datetime) -> 
 
 
 def _link(release: Release) -> dict[str, str]:
-    """What ties a release to the one before it: its manifest's hash, and by it every file's."""
+    """Return the hash of the previous manifest, which covers the hashes of all earlier files."""
     return {"release": release.name, "manifest_sha256": file_sha256(release.path / MANIFEST)}
 
 

@@ -1,4 +1,4 @@
-"""Make every file of a release that follows from its tables again, and compare it."""
+"""Make every derived file of a release again, and compare it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from fairstats.report.search import SEARCH_INDEX
 def copy_problems(
     release: Release, of: ReleaseInputs, manifest: dict[str, Any], *, pages: bool
 ) -> tuple[list[Problem], list[str]]:
-    """Compare the files of a release with what its tables give, and with what publishing makes.
+    """Compare the files of a release with those that publishing makes from its tables.
 
     Parameters
     ----------
     release : Release
-        A release whose hashes are right and whose tables were recomputed.
+        A release with correct hashes and recomputed tables.
     of : ReleaseInputs
-        What its tables are made from.
+        The inputs of its tables.
     manifest : dict
         Its manifest.
     pages : bool
@@ -56,7 +56,7 @@ def copy_problems(
     list of Problem
         Every file that differs, is missing or is not made by publishing.
     list of str
-        What was not checked.
+        The checks that were left out.
     """
     problems = list(_earlier_problems(release, manifest))
     if problems:
@@ -73,7 +73,7 @@ def copy_problems(
         found, notes = _compare(release, manifest, again, None)
         problems += found
         if pages and not problems:
-            # Quarto's pages are compared with Quarto's if it is here.
+            # Quarto's pages are compared with Quarto's if it is installed.
             quarto = manifest["drawn_by"].startswith("quarto") and shutil.which("quarto")
             drawn_by = draw_pages(release, again, "quarto" if quarto else "builtin")
             problems, notes = _compare(release, manifest, again, drawn_by)
@@ -81,7 +81,7 @@ def copy_problems(
 
 
 def _declared_otherwise(release: Release) -> Iterator[str]:
-    """Name benchmarks that readers know with another declaration, e.g. another margin."""
+    """Name benchmarks with a declaration that differs from the known one, e.g. in the margin."""
     built_in = builtin_benchmarks()
     for name, benchmark in release.benchmarks.items():
         if name in built_in and declared(benchmark) != declared(load_benchmark(built_in[name])):
@@ -89,7 +89,7 @@ def _declared_otherwise(release: Release) -> Iterator[str]:
 
 
 def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Problem]:
-    """Check the files of the earlier releases, which the pages read as well."""
+    """Check the files of earlier releases, which the pages also read."""
     for earlier in release.earlier:
         yield from file_problems(earlier.path, read_manifest(earlier.path)["files"])
     previous = manifest.get("previous")
@@ -103,7 +103,7 @@ def _earlier_problems(release: Release, manifest: dict[str, Any]) -> Iterator[Pr
 
 
 def _write_changes(release: Release, manifest: dict[str, Any], again: Path) -> list[Problem]:
-    """Make the tables of changes again, and compare their figures as those of other tables."""
+    """Make the tables of changes again, and compare their figures like those of other tables."""
     if manifest.get("previous") is None:
         return []
     write_changes(release.earlier[-1], release, again)
@@ -137,7 +137,7 @@ def _compare(
         path, other = release.path / name, drawings if name in pages else documents
         if path.read_bytes() == made[name].read_bytes():
             continue
-        # The figures of these tables have been compared already, to the last digit but few.
+        # The figures of these tables were compared earlier, except for their last digits.
         if path.suffix == ".parquet" and tables is not None:
             not_written_again.append(name)
             continue
@@ -173,15 +173,15 @@ def _compare(
 
 
 def _page_names(release: Release) -> set[str]:
-    """The files that drawing a release may give: a page without content is not drawn."""
+    """List the files that drawing may produce; a page without content is not drawn."""
     models = [f"{MODEL_FOLDER}/{slug}.html" for slug in release.slugs.values()]
     fixed = [Path(page.path).with_suffix(".html").as_posix() for page in PAGES]
     return {*models, *fixed, STYLE_SHEET, SEARCH_INDEX, PDF}
 
 
 def _page_differences(path: Path, made: Path) -> list[str] | None:
-    """What differs between two pages; None for files of other kinds."""
-    if path.name == SEARCH_INDEX:  # words of the pages, which have been compared
+    """Compare two pages; return None for other kinds of file."""
+    if path.name == SEARCH_INDEX:  # its words come from the pages, which were compared
         return []
     if path.suffix != ".html":
         return None
@@ -192,9 +192,10 @@ def _page_differences(path: Path, made: Path) -> list[str] | None:
 def _other_software(
     manifest: dict[str, Any], drawn_by: str | None, libraries: tuple[str, ...] = ()
 ) -> str | None:
-    """What a release was made with in other versions than are here, in words; None if in the same.
+    """Describe the software versions of a release that differ from those here, or return None.
 
-    Of the libraries these count and, with `drawn_by`, all of them and what draws the pages.
+    The version of fairstats and `libraries` always count. With `drawn_by`, all libraries and the
+    renderer do.
     """
     said = manifest["libraries"]
     here = {"fairstats": __version__} | library_versions()

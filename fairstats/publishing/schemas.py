@@ -1,4 +1,4 @@
-"""The JSON Schemas of a release's documents, made from data/schema.toml and the metrics."""
+"""Make the JSON Schemas of a release's documents from data/schema.toml and the metrics."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_documents() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas (2020-12) of the documents, by the name of their files.
+    """Return the JSON Schemas (2020-12) of the documents, by file name.
 
-    Objects are open: a later minor version may add fields, and a reader passes over those that it
-    does not know.
+    Objects are open: a later minor version may add fields, and a reader ignores unknown ones.
     """
     declared = tomllib.loads(resource("data", "schema.toml").read_text(encoding="utf-8"))
     parts = declared["defs"]
@@ -44,7 +43,7 @@ def _metrics() -> list[dict[str, str]]:
 
 
 def _schema(part: Any, parts: dict[str, Any], used: dict[str, Any]) -> Any:
-    """A part of a schema from the short form of data/schema.toml; `used` gets what it refers to."""
+    """Expand a part of a schema from data/schema.toml; add the parts it refers to, to `used`."""
     if isinstance(part, list):
         return [_schema(inner, parts, used) for inner in part]
     if isinstance(part, str) and part.startswith("#"):

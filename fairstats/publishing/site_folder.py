@@ -1,4 +1,4 @@
-"""A site's folder: every release as it was published, and what is made from them.
+"""Manage a site's folder: every release as published, and the files made from them.
 
     v/<release>/        a release; nothing in it changes
     latest/             the pages of the newest release
@@ -7,7 +7,7 @@
     feed.xml            the releases as an Atom feed
     index.html          leads to latest/
 
-Everything but ``v/`` is made from ``v/`` alone, so that it can be made again and verified.
+Everything outside ``v/`` is made from ``v/`` alone, and so can be made again and verified.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from fairstats.release.folder import regular_files
 
 try:
     import fcntl
-except ImportError:  # not on this system: publications are not kept apart there
+except ImportError:  # not on this system: publications can overlap there
     fcntl = None  # type: ignore[assignment]
 
 LATEST = "latest"
 _FOLDERS = (f"{LATEST}/", f"{API}/")
 _NO_JEKYLL = ".nojekyll"
-#: Files that hosts of static sites read.
+#: Files for hosts of static sites.
 _FOR_HOSTS = ("CNAME", "LICENSE", "README.md", "robots.txt")
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 _OLD = ".old"
@@ -62,19 +62,19 @@ _INDEX = f"""<!doctype html>
 def locked(site: Path) -> Iterator[None]:
     """Hold a site for one publication at a time; another on this machine waits for its end.
 
-    The system lets go of the lock when its process ends, however that is.
+    The system releases the lock when its process ends, even after a crash.
     """
     name = digest(str(site.resolve()))
     with (Path(tempfile.gettempdir()) / f"fairstats-{name}.lock").open("w") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
-            # Nobody else publishes here now: what is half made was left by a process that died.
+            # Nobody else publishes here now, so unfinished files were left by a process that died.
             _sweep(site)
         yield
 
 
 def _sweep(site: Path) -> None:
-    """Remove the temporary files and folders of publications that were killed."""
+    """Remove the temporary files and folders of interrupted publications."""
     for path in [*site.glob(".*.tmp"), *(site / RELEASES).glob(".*.tmp")]:
         if _TEMPORARY.fullmatch(path.name):
             if path.is_dir() and not path.is_symlink():
@@ -84,7 +84,7 @@ def _sweep(site: Path) -> None:
 
 
 def assemble(site: Path) -> None:
-    """Make everything of a site that is made from its releases, and remove what is not.
+    """Make all files of a site that follow from its releases, and remove any others.
 
     Parameters
     ----------
@@ -93,9 +93,8 @@ def assemble(site: Path) -> None:
 
     Notes
     -----
-    Everything is made in a folder of its own first, which needs the space; then ``latest/`` and
-    ``api/`` take the places of the old ones by being renamed. A disk that is full leaves the site
-    as it was.
+    Everything is first made in a temporary folder, which needs the space. Then ``latest/`` and
+    ``api/`` replace the old ones by being renamed. If the disk is full, the site stays as it was.
     """
     if _is_current(site):
         return
@@ -119,7 +118,7 @@ def assemble(site: Path) -> None:
 
 
 def _is_current(site: Path) -> bool:
-    """Whether the files around the releases are those that the releases give."""
+    """Check whether the files around the releases match the releases."""
     files, others, _ = _around(site)
     made = {name: _is(files.get(name), content) for name, content in derived_files(site)}
     extra = [name for name in set(files) - set(made) if name.startswith(_FOLDERS)]
@@ -127,12 +126,12 @@ def _is_current(site: Path) -> bool:
 
 
 def _is(path: Path | None, content: bytes) -> bool:
-    """Whether a file has this content."""
+    """Check whether a file has this content."""
     return path is not None and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file that is made from the releases: its path below `site`, and its content."""
+    """Return every file made from the releases: its path below `site`, and its content."""
     releases = releases_of(site)
     if not releases:
         return
@@ -152,19 +151,19 @@ def derived_files(site: Path) -> Iterator[tuple[str, bytes]]:
     yield FEED, atom_feed(entries).encode()
     yield "releases.json", _release_list(releases).encode()
     yield "index.html", _INDEX.encode()
-    # Else GitHub Pages would run the pages through its own generator.
+    # Stop GitHub Pages from running Jekyll.
     yield _NO_JEKYLL, b""
 
 
 def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list[str]]:
-    """Compare the files around the releases with what the releases give.
+    """Compare the files around the releases with those that the releases give.
 
     Parameters
     ----------
     site : Path
         The site's folder.
     intact : bool
-        Whether the releases are; if not, nothing is computed from them.
+        Whether the releases are intact; if not, no files are made from them.
 
     Returns
     -------
@@ -173,7 +172,7 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
     list of Problem
         Files that differ, are missing, or are not part of the site.
     list of str
-        What was not checked.
+        The checks that were left out.
     """
     files, problems, foreign = _around(site)
     notes = [f"not checked: {', '.join(foreign)}"] if foreign else []
@@ -198,7 +197,7 @@ def site_problems(site: Path, *, intact: bool) -> tuple[int, list[Problem], list
 
 
 def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
-    """The regular files around the releases, what is no such file, and what is for the host."""
+    """List the regular files around the releases, other entries, and files for the host."""
     files: dict[str, Path] = {}
     problems, foreign = [], []
     for path in sorted(site.iterdir()):
@@ -218,9 +217,9 @@ def _around(site: Path) -> tuple[dict[str, Path], list[Problem], list[str]]:
 
 
 def _for_latest(path: Path, name: str) -> bytes:
-    """A file of the newest release as it is under ``latest/``, one folder nearer to the root.
+    """Return a release's file as it is under ``latest/``, one folder nearer to the root.
 
-    A link with more steps up than its page lies deep leaves the release: it takes one less.
+    A link that leaves the release, by more steps up than its page is deep, gets one step fewer.
     """
     content = path.read_bytes()
     if path.suffix != ".html":
@@ -231,7 +230,7 @@ def _for_latest(path: Path, name: str) -> bytes:
 
 
 def _for_api(path: Path, name: str, release: Release) -> bytes:
-    """A document of a release as it is under ``api/``: the models' pages lie in the release."""
+    """Return a release's document as it is under ``api/``; the models' pages are in the release."""
     up = "../" * (name.count("/") + 1)
     here, there = f'"page": "{up}reports/', f'"page": "{up}../{RELEASES}/{release.name}/reports/'
     return path.read_bytes().replace(here.encode(), there.encode())

@@ -1,4 +1,4 @@
-"""Compare a published table with the one that was recomputed."""
+"""Compare a published table with the recomputed one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _REMEDY = (
     "the answers in this release do not give this value; take the release from where it was "
     "published"
 )
-# What is 0 by one library's rounding need not be by another's.
+# A value that one library rounds to 0 may differ slightly in another.
 _ROUNDING = 1e-15
 
 
 def table_problems(
     release: Release, name: str, found: pd.DataFrame, keys: tuple[str, ...]
 ) -> tuple[Problem, ...]:
-    """Compare a table of a release with the one that was recomputed.
+    """Compare a table of a release with the recomputed one.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def table_problems(
     problem = _rows_differ(path, found) or _other_columns(path, found)
     if problem is None:
         try:
-            # With the checks of a file from outside, whatever reads it afterwards.
+            # With the checks for files from outside, because others may read it afterwards.
             load_parquet(path)
         except InputError as error:
             return error.problems
@@ -56,7 +56,7 @@ def table_problems(
 
 
 def _rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
-    """Compare the number of rows in a table's footer: a table that is too long is not read."""
+    """Compare the number of rows in a table's footer, to avoid reading a table that is too long."""
     import pyarrow.parquet
 
     try:
@@ -70,7 +70,7 @@ def _rows_differ(path: Path, found: pd.DataFrame) -> Problem | None:
 
 
 def _other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
-    """Compare the columns in a table's schema, where pandas may hide or rename one as it reads."""
+    """Compare the columns in a table's schema, because pandas may hide or rename one on reading."""
     import pyarrow.parquet
 
     schema = pyarrow.parquet.read_schema(path)
@@ -81,7 +81,7 @@ def _other_columns(path: Path, found: pd.DataFrame) -> Problem | None:
 
 
 def hidden_columns(path: Path) -> Problem | None:
-    """Find columns that readers with pandas would see under another name, or not at all."""
+    """Return the columns that pandas would read under another name, or not at all."""
     import pyarrow.parquet
 
     schema, rows = pyarrow.parquet.read_schema(path), pyarrow.parquet.read_metadata(path).num_rows
@@ -109,13 +109,13 @@ def first_difference(
     columns: tuple[str, ...],
     path: str,
 ) -> Problem | None:
-    """The first figure of a published table that is not the one that was found."""
+    """Return the first figure of a published table that differs from the recomputed one."""
     if list(published.columns) != list(columns):
         return Problem(
             path, "has columns that differ from those of this version of fairstats", _REMEDY
         )
     for column in columns:
-        # A p-value is compared as it is, however small.
+        # A p-value is compared exactly, however small.
         least = 0.0 if column.startswith("p_") else _ROUNDING
         differ = _differ(published[column], found[column], least)
         if differ.any():
@@ -133,7 +133,7 @@ def _differ(
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     if pd.api.types.is_numeric_dtype(found):
         if not pd.api.types.is_numeric_dtype(published) and published.notna().any():
-            # Text among the numbers, even where no number is due.
+            # Text among the numbers, even if no number is expected.
             return published.notna().to_numpy()
         a, b = (
             pd.to_numeric(side, errors="coerce").to_numpy(dtype=float, na_value=np.nan)

@@ -1,4 +1,4 @@
-"""Recompute a release from its own folder, and name what differs."""
+"""Recompute a release from its folder, and report differences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from fairstats.retrieval.retrievals_table import check_retrievals
 from fairstats.retrieval.variant_lists import no_retrievals
 from fairstats.vignettes.measures import check_measures
 
-#: What no release can prove about itself.
+#: The facts that a release cannot prove about itself.
 _CLAIMS = (
     "not checked: what the manifest states about time, sources and software; texts of the vignettes"
 )
@@ -42,7 +42,7 @@ _CLAIMS = (
 
 @dataclass(frozen=True)
 class Verification:
-    """The result of verifying one release, or the files around the releases of a site.
+    """Hold the result of verifying one release, or the files around the releases of a site.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Verification:
     rows : dict of str to int
         The number of recomputed rows of each table; empty for a site.
     problems : tuple of Problem
-        Every file that is not as the manifest says, the first figure of each table that the
-        answers do not give, and every file that the tables do not give or that could not be
-        verified. Empty if the release is what it claims to be.
+        Every file that differs from the manifest, and the first figure of each table that differs
+        from the recomputed one. Also every file that the tables do not give or that could not be
+        verified. Empty if the release is valid.
     notes : tuple of str
-        What was not checked.
+        The checks that were left out.
     """
 
     path: Path
@@ -77,38 +77,38 @@ def verify(
     path : path
         A release's folder, or that of a site.
     expect : str, optional
-        The sha256 of the newest manifest (for a release: of its own), from a place that whoever
-        changed the folder could not change.
+        The sha256 of the newest manifest; for a release, of its manifest. It must come from a place
+        that anyone who changed the folder could not change.
     pages : bool
         Whether to draw the pages and the PDF again; if not, they are listed as not checked.
 
     Returns
     -------
     list of Verification
-        One per release, the oldest first, and for a site one more. The hash of every file is
+        One per release, oldest first, and for a site one more. The hash of every file is
         recomputed. The tables are recomputed from the answers, retrievals, ratings, measures and
-        benchmarks in the folder, with the arguments of the manifest. From the tables everything
-        else is made again: their CSV and JSON forms, the JSON API, the badges, the citation, the
-        pages and the PDF. A file that publishing does not make is a problem. The earlier releases
-        next to a release must be those that its manifest names. Of a site, every file around the
-        releases is compared with what they give.
+        benchmarks in the folder, with the arguments of the manifest. Everything else is made again
+        from the tables: their CSV and JSON forms, the JSON API, the badges, the citation, the pages
+        and the PDF. A file that publishing does not make is a problem. The earlier releases next to
+        a release must be those that its manifest names. For a site, every file around the releases
+        is compared with the one made from them.
 
     Raises
     ------
     InputError
-        Where there is no release, a manifest cannot be read, or `expect` is no hash.
+        If there is no release, a manifest cannot be read, or `expect` is not a hash.
 
     Notes
     -----
     Figures are compared to a relative 1e-9: libraries may differ in their last digit. Everything
-    else is compared byte by byte. A file that differs is reported as "was not verified" if the
-    release was made by another version of fairstats, of a library or of the renderer.
+    else is compared byte by byte. A different file is reported as "was not verified" if the release
+    was made by another version of fairstats, a library or the renderer.
 
-    Each manifest holds the hash of the one before it, so that a change to an old release shows in
-    every later one. Whoever can change the whole folder can change all of them, or drop the newest
-    ones; only `expect` shows that.
+    Each manifest contains the hash of the previous one, so a change to an old release shows in
+    every later one. If someone can change the whole folder, they can change all manifests, or drop
+    the newest ones; only `expect` shows that.
 
-    No link is followed, and only regular files inside of the folder are read.
+    Links are not followed, and only regular files inside the folder are read.
     """
     if expect is not None and not SHA256.fullmatch(expect.lower()):
         message = f"{expect!r} is not a sha256"
@@ -138,7 +138,7 @@ def verify(
 
 
 def _releases(folder: Path) -> list[Release]:
-    """The releases of a site, the oldest first, all with a manifest that can be read."""
+    """List the releases of a site, oldest first; each must have a readable manifest."""
     check_manifests(folder)
     releases = releases_of(folder)
     if not releases:
@@ -148,7 +148,7 @@ def _releases(folder: Path) -> list[Release]:
 
 
 def _anchor(releases: list[Release], expect: str | None) -> tuple[list[Problem], list[str]]:
-    """Compare the newest manifest with the hash that is known from elsewhere."""
+    """Compare the newest manifest with the expected hash."""
     hashes = {release.path.name: file_sha256(release.path / MANIFEST) for release in releases}
     newest = list(hashes.values())[-1]
     if expect is None:
@@ -177,7 +177,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
     problems = [*file_problems(path, manifest["files"]), *chain_problems(path, manifest)]
     notes: list[str] = []
     rows = dict.fromkeys(TABLES, 0)
-    # What was changed after the fact is not computed with: a hash has said so already.
+    # Changed files are not used for computing: their hashes are reported already.
     if not any(_is_read(path, Path(problem.path)) for problem in problems):
         intact = not problems
         try:
@@ -189,7 +189,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
                 problems += copies
         except InputError as error:
             problems += error.problems
-        # Tables that somebody has damaged can make any step fail, in any way.
+        # Damaged tables can make any step fail, in any way.
         except Exception as error:
             message = f"cannot be recomputed ({type(error).__name__}: {error})"
             problems.append(Problem(str(path), message, TAKE_AGAIN))
@@ -197,7 +197,7 @@ def _verified(path: Path, *, pages: bool) -> Verification:
 
 
 def _is_read(release: Path, path: Path) -> bool:
-    """Whether a file is one from which the rest of a release is recomputed."""
+    """Check whether the rest of a release is recomputed from this file."""
     inside = path.relative_to(release) if path.is_relative_to(release) else Path()
     return inside.parts[:1] in (("benchmarks",), ("rubrics",)) or (
         inside.parts[:1] == (DOWNLOADS,) and inside.suffix in ("", ".parquet")
@@ -205,7 +205,7 @@ def _is_read(release: Path, path: Path) -> bool:
 
 
 def _order_problems(releases: list[Release]) -> Iterator[Problem]:
-    """Whether each release names the one before it in time, so that none is gone or was put in."""
+    """Check that each release names the previous one, so none was removed or inserted."""
     names = [None, *(release.name for release in releases)]
     remedy = "download the releases again from where they were published"
     for release, before in zip(releases, names, strict=False):
@@ -223,7 +223,7 @@ def _order_problems(releases: list[Release]) -> Iterator[Problem]:
 
 
 def _fact_problems(release: Release, facts: dict[str, Any]) -> Iterator[Problem]:
-    """What the manifest says of the content, where the content says otherwise."""
+    """Report facts in the manifest that do not match the content."""
     told = json.loads(json.dumps(facts))
     there = {name for name in ("measures", "ratings", "retrievals") if name in release.manifest}
     for name in sorted({*told, *there}):
@@ -250,7 +250,8 @@ def _ratings(release: Release) -> pd.DataFrame:
 
 def _inputs(release: Release, manifest: dict[str, Any]) -> ReleaseInputs:
     for name in ("answers", "retrievals", "ratings", "measures"):
-        # Each is read with the checks of a file from outside, whatever reads it afterwards.
+        # Each is read with the checks for files from outside, because others may read it
+        # afterwards.
         if _table_path(release, name).exists():
             load_parquet(_table_path(release, name))
             if problem := hidden_columns(_table_path(release, name)):
@@ -275,7 +276,8 @@ def _recomputed(release: Release, of: ReleaseInputs) -> tuple[dict[str, int], li
         tables[name] = found
         problems += table_problems(release, name, found, table.keys)
     if not problems:
-        # Hashes of figures hold to the last digit; they are compared where the figures are.
+        # Hashes of figures depend on the last digit; figures are compared elsewhere, with a
+        # tolerance.
         published = {name: release.table(name) for name in TABLES}
         problems += _fact_problems(release, facts_of(of, published))
     return {name: len(table) for name, table in tables.items()}, problems

@@ -1,4 +1,4 @@
-"""XML that any text can go into: what XML forbids is left out, what it would read is escaped."""
+"""Write XML from any text: drop characters that XML forbids, and escape special ones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element, indent, tostring
 
-# XML 1.0, section 2.2: no escape makes the others part of a document.
+# XML 1.0, section 2.2: the other characters are forbidden, even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def element(tag: str, attributes: Mapping[str, str] | None = None, text: str = "") -> Element:
-    """An element with attributes and a text, without the characters that XML forbids.
+    """Return an element with attributes and a text, without the characters that XML forbids.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def element(tag: str, attributes: Mapping[str, str] | None = None, text: str = "
 
 
 def xml_document(root: Element) -> str:
-    """An element and what is in it as a document, to be stored as UTF-8."""
+    """Return an element and its content as a document, to be stored as UTF-8."""
     indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
