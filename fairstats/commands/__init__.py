@@ -1,1 +1,1 @@
-"""The commands of the command line, by what they are about; each a few lines over the API."""
+"""Define the commands of the command line, by topic; each is a thin layer over the API."""

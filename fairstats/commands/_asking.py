@@ -53,7 +53,7 @@ DryRun = Annotated[
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """End with 130 where the user stops a campaign, and say what it said last."""
+    """Exit with 130 if the user stops a campaign, and print its last message."""
     try:
         yield
     except KeyboardInterrupt as interrupted:

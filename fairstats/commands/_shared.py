@@ -1,4 +1,4 @@
-"""What the commands share: options, how a problem is said, how a table is printed."""
+"""Share options, error messages and printed tables between the commands."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
 
 
 def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
-    """Print an input's problems, one a line, and exit with 1."""
+    """Print an input's problems, one per line, and exit with 1."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -56,14 +56,14 @@ def says_what_is_wrong(command: Callable[P, R]) -> Callable[P, R]:
             return _run(command, *args, **kwargs)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
-            # What shells give for a program that SIGINT ended.
+            # The exit code of shells for a program that SIGINT ended.
             raise typer.Exit(130) from None
 
     return run
 
 
 def _show(others: Callable[..., None], message: Any, category: type[Warning], *rest: Any) -> None:
-    """Print a note as a line; leave warnings of libraries to what shows them."""
+    """Print a note as a line; leave warnings of libraries to their usual display."""
     if issubclass(category, Note):
         typer.echo(f"note: {printable(str(message))}", err=True)
     else:
@@ -89,7 +89,7 @@ def _run(command: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     except (RenderError, PageError) as error:
         typer.echo(str(error), err=True)
     except BrokenPipeError:
-        # Whoever read the output has enough of it, as `head` has.
+        # The reader closed the pipe, as `head` does.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
         raise typer.Exit(0) from None
     except OSError as error:
@@ -101,7 +101,8 @@ def _os_problem(error: OSError) -> Problem:
     """Describe an error of the operating system with the path and a remedy."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     remedy = "free some space and run the command again" if full else "choose another path"
-    # Copying names its source first, which is not what is full. Some errors know no path.
+    # When copying, the error names its source first, but that is not full. Some errors have no
+    # path.
     path = (full and error.filename2) or error.filename or "a file or folder"
     return Problem(str(path), error.strerror or str(error) or type(error).__name__, remedy)
 
@@ -152,12 +153,12 @@ def print_table(
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
-    """What is installed under a group of entry points, by name."""
+    """Return the installed entry points of a group, by name."""
     return {entry.name: entry for entry in sorted(entry_points(group=group))}
 
 
 def plugin(group: str, name: str) -> Callable[..., Any]:
-    """A collector by its entry point: fairstats itself imports none."""
+    """Load a collector by its entry point: fairstats does not import collectors itself."""
     found = plugins(group)
     if name not in found:
         kind = group.removeprefix("fairstats.").replace("_", " ")

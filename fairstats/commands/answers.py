@@ -44,7 +44,7 @@ Pairs = list[str] | None
 
 @cache
 def _layouts() -> str:
-    """The installed importers. Typer evaluates a help text several times in each command."""
+    """List the installed importers. Typer evaluates a help text several times in each command."""
     return ", ".join(plugins("fairstats.importers"))
 
 
@@ -119,7 +119,7 @@ def import_answers(
 
 
 def _pairs(option: str, texts: Pairs) -> dict[str, str]:
-    """The pairs of an option that was given as NAME=VALUE any number of times."""
+    """Return the pairs of an option given as NAME=VALUE any number of times."""
     pairs: dict[str, str] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
@@ -132,7 +132,7 @@ def _pairs(option: str, texts: Pairs) -> dict[str, str]:
 
 
 def _values(texts: Pairs) -> dict[str, dict[str, str]]:
-    """What values mean, by column."""
+    """Return the meanings of values, by column."""
     meant: dict[str, dict[str, str]] = {}
     for text in texts or []:
         column, colon, pair = text.partition(":")
@@ -242,7 +242,7 @@ def reparse(
 
 
 def _shortened(changes: Any) -> Any:
-    """The replies as a list shows them: their beginnings and ends, in one line."""
+    """Shorten replies for a list: their beginnings and ends, on one line."""
 
     def shortened(reply: str) -> str:
         line = " ".join(reply.split())

@@ -1,4 +1,4 @@
-"""Commands that ask models, and look up what to ask them with."""
+"""Commands that query models, and retrieve snippets for their prompts."""
 
 from __future__ import annotations
 

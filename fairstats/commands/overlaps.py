@@ -1,4 +1,4 @@
-"""The command that says how alike snippets, or replies, are for the groups of a pair."""
+"""The command that measures the overlap of snippets, or replies, between a pair's groups."""
 
 from __future__ import annotations
 

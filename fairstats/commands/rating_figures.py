@@ -82,7 +82,7 @@ def validate(paths: Ratings, rubric_file: RubricFiles = None) -> None:
 
 
 def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
-    """The rows with this value."""
+    """Return the rows with this value."""
     option = f"--{'group' if column == 'rater_group' else column}"
     there = table[column].dropna().unique().tolist() if column in table else []
     if value not in there:
@@ -92,7 +92,7 @@ def _only(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
 
 
 def _main(table: pd.DataFrame, rubrics: Mapping[str, Rubric]) -> pd.DataFrame:
-    """All datasets together, where there are several, and the dimensions that are always asked."""
+    """Return the rows of all datasets together, if several, and of dimensions always asked."""
     from fairstats.ratings.pooling import all_datasets
 
     if "dataset" not in table:

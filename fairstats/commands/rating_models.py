@@ -206,7 +206,7 @@ def plan(
 
 
 def _whole(design: pd.DataFrame, dimension: str, rubric: str | None, where: str) -> pd.Series:
-    """What a pilot tells of people's ratings of a dimension, all datasets and groups together."""
+    """Return a pilot's figures for a dimension, with all datasets and groups together."""
     own = design[(design["dimension"] == dimension) & (design["rater_kind"] == "person")]
     if rubric is not None:
         own = own[own["rubric"] == rubric]
@@ -232,5 +232,5 @@ def _whole(design: pd.DataFrame, dimension: str, rubric: str | None, where: str)
 
 
 def _known(share: float) -> float:
-    """A share of the variance; what a pilot does not tell counts as none."""
+    """Return a share of the variance, or 0 if the pilot does not give it."""
     return 0.0 if share != share else float(share)

@@ -243,7 +243,7 @@ def ask(
 
 
 def _show_groups(groups: Any) -> None:
-    """How the tasks were assigned, a line a group."""
+    """Show how the tasks were assigned, one line per group."""
 
     def between(name: str) -> Any:
         low, high = groups[f"{name}_min"], groups[f"{name}_max"]
@@ -261,7 +261,7 @@ def _show_groups(groups: Any) -> None:
 
 
 def _replicates(texts: list[str]) -> int | dict[str, int]:
-    """A number for all groups, or one for each."""
+    """Read one number for all groups, or one for each."""
     found: dict[str, int] = {}
     for text in texts:
         group, equals, number = text.rpartition("=")

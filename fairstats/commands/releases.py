@@ -193,7 +193,7 @@ def demo(
     board: list[Path] = []
     if answers is not None:
         board = taken_answers(answers, kept / "imported", **importing)
-        # Before the model is asked: what cannot be read is reported at once.
+        # Before the model is queried, to report unreadable files at once.
         read_answers(board)
     collector = plugin("fairstats.collectors", "chat")
     retriever = plugin("fairstats.retrievers", "corpus")
@@ -216,14 +216,14 @@ def demo(
 
 
 def _program() -> str:
-    """Return what to type to run this program again, from the same folder."""
+    """Return the command that runs this program again, from the same folder."""
     called = sys.argv[0]
     found = shutil.which(Path(called).name)
     return Path(called).name if found and Path(found).samefile(called) else called
 
 
 def _print_content(published: Any) -> None:
-    """Which benchmarks were published together: their p-values are adjusted together."""
+    """Print the benchmarks published together: their p-values are adjusted together."""
     from fairstats.answers.strategies import read_strategy
     from fairstats.release.contents import Release
     from fairstats.report.project import PAGES

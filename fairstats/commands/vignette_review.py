@@ -141,6 +141,6 @@ def _say(notes: tuple[str, ...]) -> None:
 
 
 def _show_decisions(decisions: Any) -> None:
-    """How many variants have which decision, and why."""
+    """Show the number of variants with each decision, and the reasons."""
     counts = decisions.groupby(["decision", "reason"]).size().rename("variants").reset_index()
     typer.echo(counts.to_string(index=False) if len(counts) else "no variants reviewed")

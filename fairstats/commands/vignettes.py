@@ -132,7 +132,7 @@ def audit(
 
 
 def _embed(wanted: str) -> Any:
-    """What gives texts their vectors; None where nothing does."""
+    """Return the function that turns texts into vectors; None if none was chosen."""
     if wanted == "none":
         return None
     embed = plugin("fairstats.embedders", "embedded")
