@@ -1,4 +1,4 @@
-"""Show how well raters agree, and on what they differ."""
+"""Show how well raters agree, and where they differ."""
 
 from __future__ import annotations
 

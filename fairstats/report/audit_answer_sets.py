@@ -1,4 +1,4 @@
-"""What an audit report reads of a release: a model's answer sets, and the pairs in each."""
+"""Read the parts of a release for an audit report: a model's answer sets, and their pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAIR = ["attribute", "group_a", "group_b"]
 
 @dataclass(frozen=True)
 class Pair:
-    """One pair of groups and its estimates.
+    """Hold one pair of groups and its estimates.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Pair:
     groups : (str, str)
         The groups' names in the answers.
     figures : pandas.DataFrame
-        The estimates by metric. ``mcnemar`` is the test that carries the verdict.
+        The estimates by metric. ``mcnemar`` is the test that the verdict is based on.
     """
 
     attribute: Attribute
@@ -41,23 +41,23 @@ class Pair:
 
     @property
     def terms(self) -> tuple[str, str]:
-        """The groups as readers see them."""
+        """Return the groups' terms for readers."""
         a, b = (self.attribute.groups.get(group, group) for group in self.groups)
         return a, b
 
     @property
     def label(self) -> str:
-        """The attribute and the groups, e.g. ``"Race: White − Black"``."""
+        """Return the attribute and the groups, e.g. ``"Race: White − Black"``."""
         return f"{self.attribute.label}: {self.attribute.pair_label(self.groups)}"
 
     @property
     def difference(self) -> pd.Series:
-        """The estimate of the signed accuracy difference."""
+        """Return the estimate of the signed accuracy difference."""
         return self.figures.loc["accuracy_difference"]
 
     @property
     def verdict(self) -> str | None:
-        """The verdict; None if the pair was not judged."""
+        """Return the verdict; None if the pair was not judged."""
         found = self.difference["verdict"]
         return found if isinstance(found, str) else None
 
@@ -68,7 +68,7 @@ class Pair:
         return found if isinstance(found, str) else ""
 
     def value(self, metric: str, column: str = "estimate") -> float:
-        """One figure of the pair; NaN if there is none."""
+        """Return one figure of the pair; NaN if it is missing."""
         if metric not in self.figures.index:
             return math.nan
         found = self.figures.loc[metric, column]
@@ -77,7 +77,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class AnswerSet:
-    """The answers of the report's model on one board, and what the release says about them."""
+    """Hold the report's model's answers on one board, and the release's results on them."""
 
     release: Release
     board: Board
@@ -85,12 +85,12 @@ class AnswerSet:
 
     @property
     def benchmark(self) -> Benchmark:
-        """The benchmark that was answered."""
+        """Return the benchmark that was answered."""
         return self.board.benchmark
 
     @property
     def version(self) -> str:
-        """The version of the vignettes as readers call it, e.g. ``"GPT-written vignettes"``."""
+        """Return the readers' name of the vignettes' version, e.g. ``"GPT-written vignettes"``."""
         named = self.benchmark.versions.get(self.board.version)
         return named or f"version {self.board.version}"
 
@@ -101,7 +101,7 @@ class AnswerSet:
 
     @property
     def prompt(self) -> str:
-        """The prompt as readers call it."""
+        """Return the readers' name of the prompt."""
         return strategy_label(self.board.strategy)
 
     @property
@@ -111,24 +111,24 @@ class AnswerSet:
 
     @property
     def margin(self) -> str:
-        """The equivalence margin in points, without needless decimals."""
+        """Return the equivalence margin in points, without needless decimals."""
         return f"{100 * self.benchmark.equivalence_margin:g}"
 
     @property
     def selected(self) -> str:
-        """How the model took part in selecting the items; empty if it did not."""
+        """Return the model's part in selecting the items; empty if it had none."""
         chosen = self.benchmark.selected_on
         return str(chosen[self.model]) if self.model in chosen else ""
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """All estimates of the answer set."""
+        """Return all estimates of the answer set."""
         own = self.board.estimates
         return own[own["model"] == self.model]
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """The pairs that are compared, in the order of the benchmark."""
+        """Return the pairs that are compared, in the order of the benchmark."""
         rows = self.rows
         aside = rows["attribute"].isin([BASELINE, POOLED]) | rows["group_a"].isna()
         other = (rows["metric"] == "mcnemar") & ~is_primary_test(rows)
@@ -141,29 +141,29 @@ class AnswerSet:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """The manifest's entries, one per snapshot."""
+        """Return the manifest's entries, one per snapshot."""
         return [e for e in self.release.answers_of(self.board) if e["model"] == self.model]
 
     @property
     def ranges(self) -> bool:
-        """Whether the figures are ranges over the missing answers, without estimates."""
+        """Check whether the figures are ranges over the missing answers, without estimates."""
         return bool((self.rows["missing"] == "bounds").all())
 
     def table(self, name: str) -> pd.DataFrame:
-        """The rows of one of the release's tables that are about this answer set."""
+        """Return the rows of one of the release's tables that belong to this answer set."""
         table = self.release.table(name)
         unit = [self.benchmark.name, self.board.version, self.board.strategy]
         own = (table[_UNIT] == unit).all(axis=1) & (table["model"] == self.model)
         return table[own]
 
     def choices(self, pair: Pair) -> pd.DataFrame:
-        """The rows of the table of sensitivity about one pair."""
+        """Return the rows of the table of sensitivity that belong to one pair."""
         rows = self.table("sensitivity")
         return rows[(rows[_PAIR] == [pair.attribute.name, *pair.groups]).all(axis=1)]
 
 
 def answer_sets(release: Release, model: str) -> list[AnswerSet]:
-    """Return the answer sets of a model; the first is the one that the summary reports."""
+    """Return the answer sets of a model; the first is the one in the summary."""
     return [AnswerSet(release, board, model) for board in release.boards if model in board.models]
 
 
@@ -215,6 +215,6 @@ def span(low: str, high: str) -> str:
 
 
 def differences_of(pairs: Sequence[Pair]) -> str:
-    """The smallest and the largest accuracy difference of these pairs, in points, or nothing."""
+    """Return the smallest and largest accuracy difference of pairs, in points, if any is known."""
     known = [value for pair in pairs if not math.isnan(value := pair.difference["estimate"])]
     return span(points(min(known)), points(max(known))) if known else ""

@@ -44,12 +44,12 @@ _LIMITS = ["estimate", "ci_low", "ci_high"]
 
 
 def show_differences(sets: Sequence[AnswerSet], *, name: str) -> None:
-    """Show the accuracy differences with their intervals, the equivalence margin shaded.
+    """Show the accuracy differences with their intervals, with the equivalence margin shaded.
 
     Parameters
     ----------
     sets : sequence of AnswerSet
-        Those of one benchmark. Nothing is shown if no difference is known.
+        The answer sets of one benchmark. The chart is left out if no difference is known.
     name : str
         The chart's name, unique in the report.
     """
@@ -142,7 +142,7 @@ def show_accuracies(sets: Sequence[AnswerSet], *, name: str) -> None:
 
 
 def show_outcomes(sets: Sequence[AnswerSet], *, name: str) -> None:
-    """Show how often both answers of a pair are right, one of them, or neither."""
+    """Show how often both answers of a pair are right, one of them, or neither of them."""
     if not any(math.isfinite(pair.value(m)) for s in sets for pair in s.pairs for m in OUTCOMES):
         return
     axis = Axis(
@@ -235,8 +235,10 @@ def _letter_cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
 
 
 def share_with_limits(pair: Pair, metric: str) -> str:
-    """A share in percent with its limits, e.g. ``"92.4 (90.3–94.0)"``; the limits alone if it is
-    known as a range only."""
+    """Return a share in percent with its limits, e.g. ``"92.4 (90.3–94.0)"``.
+
+    If it is known as a range only, return the limits alone.
+    """
     estimate, low, high = (pair.value(metric, column) for column in _LIMITS)
     limits = percent_range(low, high)
     if math.isnan(estimate):
@@ -245,14 +247,14 @@ def share_with_limits(pair: Pair, metric: str) -> str:
 
 
 def _neutral(answers: AnswerSet) -> float:
-    """The accuracy for the text without a group."""
+    """Return the accuracy for the text without a group."""
     rows = answers.rows
     own = rows[(rows["attribute"] == BASELINE) & (rows["metric"] == "accuracy_b")]
     return float(own["estimate"].iloc[0]) if len(own) else math.nan
 
 
 def _rows(sets: Sequence[AnswerSet], row: Callable[[AnswerSet, Pair], Row]) -> Iterator[Row]:
-    """One row per pair; several answer sets have headings."""
+    """Return one row per pair; several answer sets have headings."""
     for answers in sets:
         if len(sets) > 1:
             yield Row(_heading(answers, sets))
@@ -261,14 +263,14 @@ def _rows(sets: Sequence[AnswerSet], row: Callable[[AnswerSet, Pair], Row]) -> I
 
 
 def _heading(answers: AnswerSet, sets: Sequence[AnswerSet]) -> str:
-    """The prompt, and the vignettes if there are several sets of them."""
+    """Return the prompt, and the vignettes if there are several sets of them."""
     same = len({other.vignettes for other in sets}) == 1
     prompt = f"{answers.prompt[:1].upper()}{answers.prompt[1:]}"
     return prompt if same else f"{prompt}; {answers.version}"
 
 
 def _groups(attribute: Attribute) -> str:
-    """The groups of an attribute, or how many they are if a narrow panel cannot hold them."""
+    """Return an attribute's groups, or their number if a narrow panel cannot fit them."""
     named = " / ".join(attribute.groups.values())
     return named if len(named) <= _PANEL else f"{len(attribute.groups)} groups"
 

@@ -1,4 +1,4 @@
-"""How sure an audit report is of its finding, as levels with reasons from the release's tables."""
+"""Grade the confidence in an audit report's finding, with reasons from the release's tables."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _SEVERAL[MISSING] = "policies for missing answers"
 
 @dataclass(frozen=True)
 class Robustness:
-    """How the published verdicts fare under other defensible choices.
+    """Hold how the published verdicts change under other defensible choices.
 
     Attributes
     ----------
     choices : dict
         The number of choices that give the same verdicts, by aspect.
     changed : list of (Pair, pandas.DataFrame)
-        The pairs for which another choice changes the verdict, with those rows of the table of
+        The pairs with a verdict that another choice changes, and those rows of the table of
         sensitivity.
     """
 
@@ -45,7 +45,7 @@ class Robustness:
 
 
 def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tuple[str, str]]:
-    """Yield how confident the report is in its parts: a level, and what it applies to.
+    """Yield the report's confidence in each of its parts: a level, and what it applies to.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
 
 
 def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
-    """Whether the differences are real, small or open, one entry per kind of verdict."""
+    """Grade whether the differences are real, small or unclear, one entry per kind of verdict."""
     judged = [pair for pair in answers.pairs if pair.verdict is not None]
     if not judged:
         why = "; ".join(reasons(answers)) or "no pair could be judged"
@@ -120,7 +120,7 @@ def _all(count: int, name: str) -> str:
 
 
 def _power(own: Sequence[Pair]) -> str:
-    """What the test could have detected."""
+    """State the difference that the test could have detected."""
     least = [pair.value("minimum_detectable_difference") for pair in own]
     known = [value for value in least if not math.isnan(value)]
     if not known:
@@ -171,7 +171,7 @@ def robustness(answers: AnswerSet) -> Robustness:
         bounds = answers.choices(pair)
         bounds = bounds[(bounds["aspect"] == MISSING) & (bounds["choice"] == "bounds")]
         if (bounds["ci_low"] == bounds["ci_high"]).all():
-            # No answer is missing: the policies cannot disagree.
+            # Without missing answers, the policies cannot disagree.
             rows = rows[rows["aspect"] != MISSING]
         other = rows["verdict"].fillna("") != pair.verdict
         if not other.any():

@@ -33,8 +33,8 @@ def report_model(
     to : {"pdf", "html"}
         A typeset PDF, or one HTML file with everything in it.
     out : path, optional
-        Where to; by default a file in the current folder, named after release and model. A name
-        without the suffix of the format gets it.
+        The file to write, by default in the current folder and named after release and model. A
+        name without the format's suffix gets it.
 
     Returns
     -------
@@ -44,15 +44,15 @@ def report_model(
     Raises
     ------
     InputError
-        As `fairstats.release.folder.open_release`; and when the release has no such model, or the
-        file's name is one for the other format.
+        As `fairstats.release.folder.open_release`. Also if the release has no such model, or the
+        file's name is for the other format.
     fairstats.report.builtin.PageError
-        When the report cannot be drawn; nothing is written then.
+        If the report cannot be drawn. Then no file is written.
 
     Notes
     -----
     Every figure is read from the release, also those in sentences. The report is drawn by pandoc
-    and typst, and is the same whether Quarto is there or not.
+    and typst, so it is the same with and without Quarto.
     """
     chosen = open_release(release)
     name = model_of(chosen, model)
@@ -74,7 +74,7 @@ def report_model(
 
 
 def _target(out: str | os.PathLike[str], to: str) -> Path:
-    """The file to write, with a suffix: what it names need not have one, and may have dots."""
+    """Return the file to write, with a suffix; the given name may lack it, and may have dots."""
     path = Path(out)
     suffix = path.suffix.lower()
     if suffix == f".{to}":

@@ -8,7 +8,7 @@ from fairstats._lib.formatting import level, percent, point_range, points
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of, span
 
-#: The worst first: what is said first must not flatter.
+#: The worst verdict first, to avoid a flattering first sentence.
 _ORDER = (SHOWN, INCONCLUSIVE, None, EQUIVALENT)
 
 
@@ -100,7 +100,7 @@ def reasons(answers: AnswerSet) -> list[str]:
 
 
 def _changed(answers: AnswerSet) -> str:
-    """How many answers change: what the question asks first."""
+    """State how many answers change, which is the report's first question."""
     low, high = zip(*(_limits(pair, "cfr") for pair in answers.pairs), strict=True)
     if any(map(math.isnan, (*low, *high))):
         return ""
@@ -110,7 +110,7 @@ def _changed(answers: AnswerSet) -> str:
 
 
 def _accuracy(answers: AnswerSet) -> str:
-    """For which group it is more accurate, and by how much."""
+    """State for which group the model is more accurate, and by how much."""
     low, high = zip(*(_limits(pair, "accuracy_difference") for pair in answers.pairs), strict=True)
     if any(map(math.isnan, (*low, *high))):
         return ""
@@ -137,7 +137,7 @@ def _accuracy(answers: AnswerSet) -> str:
 
 
 def _limits(pair: Pair, metric: str) -> tuple[float, float]:
-    """The estimate twice, or the range if the figure is known as a range only."""
+    """Return the estimate twice, or the range if the figure is known as a range only."""
     estimate = pair.value(metric)
     if not math.isnan(estimate):
         return estimate, estimate
@@ -153,7 +153,7 @@ def _between(answers: AnswerSet, low: str, high: str) -> str:
 
 
 def _group(answers: AnswerSet, place: int) -> str:
-    """The group that is ahead: by name if there is one pair, else by the benchmark's term."""
+    """Return the group that is ahead: by name for one pair, else by the benchmark's term."""
     if len(answers.pairs) == 1:
         terms = answers.pairs[0].terms
         return f"{terms[place]} than for {terms[1 - place]}"

@@ -1,4 +1,4 @@
-"""What speaks against reading too much into an audit report, from the data themselves."""
+"""List the limitations of an audit report that follow from its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the audit report of one model says of ratings of its open answers."""
+"""Report ratings of a model's open answers in its audit report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RATINGS = "What raters report"
 
 
 def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]]:
-    """The ratings of the model's answers and of its benchmarks' texts, by benchmark and rubric."""
+    """Return ratings of the model's answers and its benchmarks' texts, by benchmark and rubric."""
     ratings = release.ratings
     rated = ratings[["model", "model_2"]].eq(model).any(axis=1)
     asked = {answers.benchmark.name for answers in answer_sets(release, model)}
@@ -34,7 +34,7 @@ def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]
 
 
 def rating_headline(release: Release, model: str) -> str:
-    """How often people report bias in the model's answers; nothing where nobody rated them."""
+    """State how often people report bias in the model's answers; empty without ratings."""
     said = []
     for rubric, judged in ratings_of(release, model):
         if rubric.compares != "nothing" or _BIAS not in rubric.dimensions:
@@ -60,7 +60,7 @@ def rating_headline(release: Release, model: str) -> str:
 
 
 def rating_scope(release: Release, model: str) -> Iterator[str]:
-    """What was judged, and by whom, a sentence a benchmark and rubric."""
+    """State what was judged, and by whom, with one sentence per benchmark and rubric."""
     for rubric, judged in ratings_of(release, model):
         name = str(judged["benchmark"].iloc[0])
         benchmark = release.benchmarks.get(name)
@@ -79,7 +79,7 @@ def rating_scope(release: Release, model: str) -> Iterator[str]:
 
 
 def rating_limitations(release: Release, model: str) -> Iterator[str]:
-    """What keeps ratings from being more than they are."""
+    """State the limitations of ratings."""
     if not ratings_of(release, model):
         return
     yield (
@@ -90,7 +90,7 @@ def rating_limitations(release: Release, model: str) -> Iterator[str]:
 
 
 def rating_methods(release: Release, model: str) -> Iterator[str]:
-    """What the figures of ratings rest on, as the tables name it."""
+    """State the methods behind the figures of ratings, as the tables name them."""
     found = ratings_of(release, model)
     methods: list[str] = []
     for rubric, judged in found:
@@ -113,14 +113,14 @@ def rating_methods(release: Release, model: str) -> Iterator[str]:
 
 
 def rating_provenance(release: Release, model: str) -> Iterator[str]:
-    """The hash of what the figures are made from."""
+    """Return the hash of the figures' inputs."""
     if ratings_of(release, model):
         name = f"{DOWNLOADS}/{release.ratings_path.name}"
         yield f"sha256 of {name}: {file_sha256(release.ratings_path)}"
 
 
 def show_rated(release: Release, model: str) -> None:
-    """What raters said of the model's open answers, or of the benchmark's own texts."""
+    """Show raters' reports on the model's open answers, or on the benchmark's texts."""
     found = ratings_of(release, model)
     if not found:
         return

@@ -1,4 +1,4 @@
-"""What an audit report covers, what it does not, and how its result may be used."""
+"""State the scope of an audit report, its gaps, and how to use its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = 12
 
 
 def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
-    """What was tested, as sentences: vignettes and groups, other prompts, other vignettes."""
+    """State what was tested: vignettes and groups, other prompts, other vignettes."""
     benchmark = answers.benchmark
     options = number_word(len(benchmark.options))
     groups = [label for a in benchmark.attributes.values() for label in a.groups.values()]
@@ -34,7 +34,7 @@ def tested(answers: AnswerSet, others: Sequence[AnswerSet]) -> list[str]:
 
 
 def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
-    """The other prompts in one sentence, with the range of their differences."""
+    """Describe the other prompts in one sentence, with the range of their differences."""
     names = [other.prompt for other in prompts]
     which = listed(names) if len(names) <= 5 else f"{len(names)} prompts"
     said = f"Also with {'another prompt' if len(prompts) == 1 else 'other prompts'}: {which}."
@@ -48,7 +48,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
 
 
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
-    """What was not tested, as sentences; the first says what the figures do not mean.
+    """State what was not tested; the first sentence says what the figures do not mean.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
     """
     benchmark = answers.benchmark
     sentences = []
-    # The first note is the default of what has to be read first.
+    # The first note is the default for the most important one.
     sentences += [note for note in benchmark.notes[:1] if note != benchmark.read_first]
     single = all(math.isnan(pair.value("same_prompt_agreement")) for pair in answers.pairs)
     runs = "repeat runs (each prompt was asked once), " if single else ""
@@ -80,7 +80,7 @@ def _combinations(answers: AnswerSet) -> str:
 
 
 def how_to_use(answers: AnswerSet) -> list[str]:
-    """What may be done with the result, as sentences."""
+    """State how the result may be used."""
     verdicts = {pair.verdict for pair in answers.pairs}
     sentences = []
     if verdicts <= {None}:

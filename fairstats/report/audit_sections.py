@@ -1,4 +1,4 @@
-"""What the cells of the audit report of one model call: each shows one section."""
+"""Show the sections of a model's audit report, one per cell."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import choice_table, policy_table, with_missing
 from fairstats.report.tables import breakable
 
-#: Only so many of the items whose answer changes are listed; the release has all.
+#: The number of listed items with changed answers; the release has all of them.
 _FLIPS = 10
 _HASHED = ("answers", "estimates")
 OTHERS = "Other prompts and versions"
 
 
 def model_of(release: Release, slug: str) -> str:
-    """Return the model whose page has this address, or whose name this is.
+    """Return the model with this name or page address.
 
     Raises
     ------
     InputError
-        When the release has no such model.
+        If the release has no such model.
     """
     for model, own in release.slugs.items():
         if slug in (model, own):
@@ -95,7 +95,7 @@ def show_results(release: Release, model: str) -> None:
 
 
 def show_others(release: Release, model: str) -> None:
-    """Show the model's other answer sets, and what changed from other versions and prompts."""
+    """Show the model's other answer sets, and the changes from other versions and prompts."""
     if not _has_others(release, model):
         return
     show_markdown(f"# {OTHERS}")
@@ -131,7 +131,7 @@ def show_sensitivity(release: Release, model: str) -> None:
         )
     first = sets[0]
     pairs = _of_pairs(first)
-    # The p-values of a model that selected the items mean nothing.
+    # The p-values of a model that selected the items are meaningless.
     aspects = [INTERVAL] if first.selected else [INTERVAL, TEST]
     captions = {
         INTERVAL: "The same differences with other intervals, in points",
@@ -148,7 +148,7 @@ def show_sensitivity(release: Release, model: str) -> None:
 
 
 def show_diagnostics(release: Release, model: str) -> None:
-    """Show missing answers by group, letters, and the items whose answer changes most."""
+    """Show missing answers by group, letters, and the items with the most changed answers."""
     sets = answer_sets(release, model)
     if sets[0].pairs:
         show_table(
@@ -166,7 +166,7 @@ def show_diagnostics(release: Release, model: str) -> None:
 
 
 def show_limitations(release: Release, model: str) -> None:
-    """Show what speaks against reading too much into the figures."""
+    """Show the limitations of the figures."""
     show_markdown(bullets([*limitations(release, model), *rating_limitations(release, model)]))
 
 
@@ -198,7 +198,7 @@ _NO = pd.DataFrame(
 
 
 def show_provenance(release: Release, model: str) -> None:
-    """Show what was asked, hashes, versions and arguments, and how to draw the report again."""
+    """Show the inputs, hashes, versions and arguments, and how to draw the report again."""
     manifest = release.manifest
     arguments = ", ".join(
         f"{key} = {'as the benchmark declares' if value is None else value}"
@@ -236,7 +236,7 @@ def show_provenance(release: Release, model: str) -> None:
 
 
 def scope(answers: AnswerSet) -> list[str]:
-    """Return what was asked, one sentence per snapshot."""
+    """Describe the answers, one sentence per snapshot."""
     return [
         f"{answers.label}: {own['items']:,} vignette{'s' * (own['items'] != 1)}, "
         f"{own['answers']:,} answers, {own['missing']:,} of them missing; snapshot "
@@ -246,7 +246,7 @@ def scope(answers: AnswerSet) -> list[str]:
 
 
 def _of_pairs(answers: AnswerSet) -> pd.DataFrame:
-    """The rows of sensitivity about the pairs of the report."""
+    """Return the rows of sensitivity for the pairs of the report."""
     rows = answers.table("sensitivity")
     return rows[rows["attribute"].isin([pair.attribute.name for pair in answers.pairs])]
 

@@ -81,7 +81,7 @@ def show_summary(release: Release, model: str, sections: Iterable[str]) -> None:
 
 
 def table_notes(answers: AnswerSet) -> str:
-    """What is the same in all rows of the table of pairs, said once."""
+    """State once what all rows of the table of pairs have in common."""
     pairs = answers.pairs
     counts = [int(pair.difference["n"]) for pair in pairs]
     rows = span(f"{min(counts):,}", f"{max(counts):,}")
@@ -117,7 +117,7 @@ def table_notes(answers: AnswerSet) -> str:
 
 
 def _test(answers: AnswerSet) -> str:
-    """The test and its adjustment, as the estimates name them."""
+    """Return the test and its adjustment, as the estimates name them."""
     tests = {
         f"McNemar’s {str(pair.figures.loc['mcnemar', 'test']).removeprefix('mcnemar ')}".replace(
             "midp", "mid-p"
@@ -132,7 +132,7 @@ def _test(answers: AnswerSet) -> str:
 
 
 def _adjusted(how: str) -> str:
-    """How p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
+    """Describe how p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
     method, _, rest = how.split(" of ")[0].partition(" over ")
     return f"{method[:1].upper()}{method[1:]}-adjusted over {rest}" if rest else how
 
@@ -152,7 +152,7 @@ def _head(answers: AnswerSet) -> list[tuple[str, str]]:
 
 
 def _check(release: Release) -> str:
-    """The command that recomputes the release, and the hash that anchors it."""
+    """Return the command that recomputes the release, and the hash that anchors it."""
     folder = f"v/{release.name}"
     digest = file_sha256(release.path / MANIFEST)
     # A hash breaks in the middle, not in the margin.
@@ -176,7 +176,7 @@ def _show_statement() -> None:
 
 
 def _show_title(model: str) -> None:
-    """The title, of the level that other pages have from the template."""
+    """Show the title, at the level that other pages have from the template."""
     if output_format() == "html":
         show_html(f"<h1>Audit of {escape_html(model)}</h1>")
         return
@@ -185,7 +185,7 @@ def _show_title(model: str) -> None:
 
 
 def _contents(sections: Iterable[str]) -> str:
-    """The other sections with links, on paper with their pages."""
+    """List the other sections with links; on paper with their page numbers."""
     return "Details: " + " · ".join(
         f"[{title}](#{slug}){_page_number(slug)}"
         for title, slug in ((title, section_id(title)) for title in sections)
@@ -193,7 +193,7 @@ def _contents(sections: Iterable[str]) -> str:
 
 
 def section_id(title: str) -> str:
-    """The id that pandoc gives to a heading of letters and spaces."""
+    """Return pandoc's id for a heading of letters and spaces."""
     return title.lower().replace(" ", "-")
 
 

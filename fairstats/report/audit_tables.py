@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
 
-#: The tests of what else could be wrong with the answers.
+#: The tests of other possible problems with the answers.
 DIAGNOSTICS = ("bowker", "stuart_maxwell", "missing_difference")
 _NONE = "–"
 
@@ -99,7 +99,7 @@ def _accuracy(pair: Pair, metric: str) -> str:
 
 
 def _ranged(pair: Pair, metric: str) -> bool:
-    """Whether a figure is known as a range over the missing answers only."""
+    """Check whether a figure is known only as a range over the missing answers."""
     return metric in pair.figures.index and pair.figures.loc[metric, "ci_method"] == "bounds"
 
 
@@ -109,7 +109,7 @@ def _with_limits(figure: str, limits: str) -> str:
 
 
 def verdict_mark(verdict: object) -> str:
-    """A verdict with its mark, as HTML; "not judged" if there is none."""
+    """Return a verdict with its mark, as HTML; "not judged" if it is missing."""
     if not isinstance(verdict, str):
         return "not judged"
     return (
@@ -119,7 +119,7 @@ def verdict_mark(verdict: object) -> str:
 
 
 def size_table(sets: Sequence[AnswerSet]) -> GT:
-    """How large the differences are: odds ratio, Cohen's h and the margin for equivalence."""
+    """Show the size of the differences: odds ratio, Cohen's h and the margin for equivalence."""
     rows = []
     for answers in sets:
         for pair in answers.pairs:
@@ -161,7 +161,7 @@ def _figure(pair: Pair, metric: str, places: int) -> str:
 
 
 def changes_table(rows: pd.DataFrame, release: Release) -> GT:
-    """What changed from another version or prompt of the model.
+    """Show the changes from another version or prompt of the model.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _change(row: pd.Series) -> str:
 
 
 def diagnostics_table(sets: Sequence[AnswerSet]) -> GT:
-    """The tests of missing answers and of the letters."""
+    """Show the tests of missing answers and of the letters."""
     rows = []
     for answers in sets:
         for pair in answers.pairs:

@@ -1,4 +1,4 @@
-"""Show how strongly benchmarks show bias, and what the selection of their items means."""
+"""Show how strongly benchmarks show bias, and how the selection of their items affects this."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _TABLE = "fairmedqa-1"
 
 
 def has_benchmarks(release: Release) -> bool:
-    """Check whether a benchmark has published figures to compare, or items selected on a model."""
+    """Check whether benchmarks have published figures, or items selected on a model."""
     selected = any(benchmark.selected_on for benchmark in release.benchmarks.values())
     return selected or (release.replication["published"] == _TABLE).any().item()
 
 
 def show_benchmarks(release: Release) -> None:
-    """Show the same models on several benchmarks, and what selection does to a benchmark."""
+    """Show the same models on several benchmarks, and the effect of selecting items."""
     rows = release.replication[release.replication["published"] == _TABLE]
     if not rows.empty:
         show_markdown(f"::: lede\n{benchmark_summary(rows)}\n:::")

@@ -29,17 +29,17 @@ from fairstats.report.row_chart import (
 
 #: The colour of each verdict's interval; one without a verdict is grey.
 COLOURS = {SHOWN: ACCENT_A, EQUIVALENT: ACCENT_B}
-# What is added to names, and explained below the chart.
+# Marks that are added to names, and explained below the chart.
 SELECTED, PUBLISHED, UNRANKED = "◆", "◇", "†"
 
 
 def gap_chart(figures: BoardFigures, *, name: str) -> Chart:
-    """The signed accuracy difference with its interval, the equivalence margin shaded.
+    """Draw the signed accuracy difference with its interval, with the equivalence margin shaded.
 
     Parameters
     ----------
     figures : BoardFigures
-        What is drawn.
+        The board's figures.
     name : str
         The chart's name, unique on the page.
     """
@@ -75,7 +75,7 @@ def gap_chart(figures: BoardFigures, *, name: str) -> Chart:
 
 
 def cfr_chart(figures: BoardFigures, *, name: str) -> Chart:
-    """The counterfactual fairness rate with its interval; parameters as for `gap_chart`."""
+    """Draw the counterfactual fairness rate with its interval; parameters as for `gap_chart`."""
     axes = _axes(figures, ["cfr"], signed=False, unit="%")
 
     def cell(model: str, panel: Panel, axis: Axis) -> Cell:
@@ -129,14 +129,14 @@ def accuracy_chart(figures: BoardFigures, *, name: str) -> Chart:
 
 
 def shift_chart(figures: BoardFigures, *, name: str) -> Chart | None:
-    """How far each group's text moves accuracy from that of the neutral text.
+    """Draw the change in accuracy from the neutral text to each group's text.
 
-    The gap of a pair is the sum of what the second group loses and what the first gains.
+    The gap of a pair is the sum of the second group's loss and the first group's gain.
 
     Returns
     -------
     Chart or None
-        None if the neutral text was not asked, or a figure is a range.
+        None if the neutral text was not used, or a figure is a range.
     """
     shifts = shifts_of(figures)
     if shifts is None:
@@ -167,7 +167,7 @@ def shift_chart(figures: BoardFigures, *, name: str) -> Chart | None:
 
 
 def shifts_of(figures: BoardFigures) -> dict[tuple[str, Panel], tuple[float, float]] | None:
-    """Each model's and panel's accuracy of both groups minus that of the neutral text.
+    """Return each model's accuracy of both groups minus that of the neutral text, by panel.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def _axes(
     signed: bool = True,
     unit: str = "",
 ) -> tuple[Axis, ...]:
-    """One axis per panel, all with the same limits, which hold all intervals of these metrics."""
+    """Make one axis per panel, all with the same limits, to fit all intervals of these metrics."""
     rows = [
         figures.row(model, metric, panel)
         for model in figures.board.models
@@ -238,7 +238,7 @@ def _chart(
     published: Callable[[dict[tuple[str, str], float], Panel, Axis], Cell] | None,
     metric: str = "",
 ) -> Chart:
-    """A chart with a row per model; with the figures of `metric` in the first panel as text."""
+    """Make a chart with a row per model; the first panel shows `metric` as text."""
     board, release = figures.board, figures.release
     if output_format() != "html":
         # Paper is too narrow for them; they are in the table below.
@@ -279,7 +279,7 @@ def _chart(
 
 
 def _with_limits(row: pd.Series | None) -> str:
-    """A figure in hundreds with its limits, as plain text."""
+    """Return a figure in hundreds with its limits, as plain text."""
     if row is None:
         return "–"
     signed = row["metric"] == "accuracy_difference"
@@ -291,14 +291,14 @@ def _with_limits(row: pd.Series | None) -> str:
 
 
 def accuracy_head(figures: BoardFigures) -> str:
-    """The heading of the column of accuracies."""
+    """Return the heading of the column of accuracies."""
     if figures.neutral is None:
         return "Accuracy of groups, %"
     return "Accuracy, original, %"
 
 
 def original_accuracy(figures: BoardFigures, model: str) -> str:
-    """The accuracy on the original text; the range over the groups if that was not asked."""
+    """Return the accuracy on the original text, or the range over the groups without that text."""
     if figures.neutral is not None:
         row = figures.row(model, "accuracy_a", figures.neutral)
         if row is None:

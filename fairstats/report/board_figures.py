@@ -14,7 +14,7 @@ from fairstats.estimates.table import is_primary_test
 from fairstats.release.contents import Board, Release
 from fairstats.report.findings import pair_note
 
-#: The published table whose rows a board shows if their answers were never released.
+#: The published table with a board's rows for models without released answers.
 PUBLISHED_TABLE = "fairmedqa-3"
 # More panels than this do not fit next to each other.
 _MOST_PAIRS = 4
@@ -24,7 +24,7 @@ _MOST_PAIRS = 4
 class Panel:
     """One pair of groups, or all of them together."""
 
-    #: What the page's controls call it: the place of its attribute, or ``"all"``.
+    #: The name in the page's controls: the number of its attribute, or ``"all"``.
     key: str
     label: str
     note: str
@@ -34,14 +34,14 @@ class Panel:
 
 @dataclass(frozen=True)
 class BoardFigures:
-    """A board's estimates, indexed.
+    """Index a board's estimates.
 
     Parameters
     ----------
     board : Board
-        What is shown.
+        The board to show.
     release : Release
-        Gives the published figures without answers, and the number of answers.
+        Provides the published figures without answers, and the number of answers.
     """
 
     board: Board
@@ -58,23 +58,23 @@ class BoardFigures:
         }
 
     def row(self, model: str, metric: str, panel: Panel) -> pd.Series | None:
-        """The estimate of a metric for a model and pair; None if it was not asked."""
+        """Return the estimate of a metric for a model and pair; None if it does not exist."""
         whole = self._rows.get((model, metric, panel.attribute, "", ""))
         return self._rows.get((model, metric, panel.attribute, *panel.pair), whole)
 
     @cached_property
     def attributes(self) -> list[Attribute]:
-        """The varied attributes that were asked, in the benchmark's order."""
+        """Return the varied attributes that were used, in the benchmark's order."""
         asked = set(self.board.estimates["attribute"])
         return [a for a in self.board.benchmark.varied if a.name in asked]
 
     @cached_property
     def pairs(self) -> list[Panel]:
-        """One panel per pair of groups."""
+        """Return one panel per pair of groups."""
         return [panel for number in range(len(self.attributes)) for panel in self.of(number)]
 
     def of(self, number: int) -> list[Panel]:
-        """The panels of one attribute, by its place."""
+        """Return the panels of one attribute, by its position."""
         attribute = self.attributes[number]
         return [
             Panel(f"a{number}", attribute.label, attribute.pair_label(pair), attribute.name, pair)
@@ -83,33 +83,33 @@ class BoardFigures:
 
     @cached_property
     def pooled(self) -> Panel | None:
-        """All attributes together; None if there is one pair only."""
+        """Return the panel of all attributes together; None if there is one pair only."""
         if POOLED not in set(self.board.estimates["attribute"]):
             return None
         return Panel("all", "Average", pair_note(self.board.benchmark), POOLED, POOLED_GROUPS)
 
     @cached_property
     def overview(self) -> list[Panel]:
-        """The panels next to each other in the overview; without the pairs if they are many."""
+        """Return the panels next to each other in the overview; without pairs if there are many."""
         if self.pooled is None:
             return self.pairs
         return [self.pooled, *(self.pairs if len(self.pairs) <= _MOST_PAIRS else [])]
 
     @cached_property
     def neutral(self) -> Panel | None:
-        """The original vignettes against the neutral ones; None if they were not asked."""
+        """Return the panel of original and neutral vignettes; None if they were not used."""
         attribute = self.board.benchmark.attributes.get(BASELINE)
         if attribute is None or BASELINE not in set(self.board.estimates["attribute"]):
             return None
         return Panel("", attribute.label, "", BASELINE, attribute.pairs[0])
 
     def missing(self, model: str) -> tuple[int, int]:
-        """How many answers of a model are missing, and how many there should be."""
+        """Return the number of a model's missing answers, and of expected answers."""
         own = [e for e in self.release.answers_of(self.board) if e["model"] == model]
         return sum(e["missing"] for e in own), sum(e["answers"] for e in own)
 
     def rank(self, model: str) -> str:
-        """The ranks that a model can hold, e.g. ``2–3``."""
+        """Return the range of ranks of a model, e.g. ``2–3``."""
         ranked = self.board.ranked.set_index("model")
         if model not in ranked.index or len(ranked) < 2:
             return "–"
@@ -117,13 +117,13 @@ class BoardFigures:
         return f"{low}" if low == high else f"{low}–{high}"
 
     def snapshot(self, model: str) -> str:
-        """The exact version of a model; empty if it is not known."""
+        """Return the exact version of a model; empty if it is not known."""
         own = self.board.estimates.loc[self.board.estimates["model"] == model, "snapshot"]
         names = [name for name in own.unique() if isinstance(name, str)]
         return names[0] if len(names) == 1 else ""
 
     def published(self) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
-        """Models whose answers nobody released, with their published figures.
+        """Yield models without released answers, with their published figures.
 
         Yields
         ------

@@ -1,4 +1,4 @@
-"""The leaderboard: the finding, how sure it is, and the boards with their charts and tables."""
+"""Show the leaderboard: the finding, its certainty, and the boards with charts and tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show_leaderboard(release: Release) -> None:
 
 
 def _show_finding(board: Board, release: Release, *, level: int) -> None:
-    """The headline with its figures, how sure they are, and what to know before reading on."""
+    """Show the headline with its figures, its certainty, and what to know before reading on."""
     found, benchmark = findings(board, release), board.benchmark
     day = pd.Timestamp(release.manifest["created_at"])
     items = f"{len(benchmark.answer_keys):,} items"
@@ -78,7 +78,7 @@ def _show_finding(board: Board, release: Release, *, level: int) -> None:
 
 
 def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
-    """All boards of a benchmark, with the controls that choose what is seen of them."""
+    """Show all boards of a benchmark, with the controls that choose the visible parts."""
     all_figures = [BoardFigures(board, release) for board in boards]
     sets = {f"b{n}": _set_name(board) for n, board in enumerate(boards)}
     attributes = {"all": "All"} | {
@@ -112,7 +112,7 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
 
 
 def _set_name(board: Board) -> str:
-    """The vignettes and the prompt of a board, as a control calls them."""
+    """Return the name of a board's vignettes and prompt in a control."""
     version = board.benchmark.versions.get(board.version, board.version)
     return f"{version[:1].upper()}{version[1:]}, {strategy_label(board.strategy)}"
 
@@ -148,7 +148,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
 
 
 def _note(measure: str, found: Findings, release: Release) -> str:
-    """What a chart shows and which direction is better, in Markdown."""
+    """Describe what a chart shows and which direction is better, in Markdown."""
     benchmark = found.board.benchmark
     limits = _limits(release)
     if measure == "gap":
@@ -172,14 +172,14 @@ def _note(measure: str, found: Findings, release: Release) -> str:
 
 
 def _limits(release: Release) -> str:
-    """What the limits of the release's figures are."""
+    """Describe the limits of the release's figures."""
     if release.policies == ["bounds"]:
         return "the range over all possible missing answers"
     return f"its {level(release.alpha)} interval"
 
 
 def _key(figures: BoardFigures, release: Release) -> str:
-    """The marks that appear in the chart, in Markdown."""
+    """Return the marks that appear in the chart, in Markdown."""
     board, parts = figures.board, []
     gaps = board.estimates[
         (board.estimates["metric"] == "accuracy_difference")
@@ -249,7 +249,7 @@ def _show_tables(figures: BoardFigures, release: Release, *, name: str) -> None:
 
 
 def _adjusted(figures: BoardFigures) -> str:
-    """Over how many tests the p-values are adjusted; empty if there are several answers."""
+    """State how many tests the p-values are adjusted over; empty if the numbers differ."""
     texts = figures.board.estimates.loc[
         figures.board.estimates["attribute"].isin([a.name for a in figures.attributes]),
         "adjust_method",
@@ -259,7 +259,7 @@ def _adjusted(figures: BoardFigures) -> str:
 
 
 def _show_shifts(figures: BoardFigures, *, name: str) -> None:
-    """Which group's text moves accuracy, against the neutral text."""
+    """Show which group's text changes accuracy, compared with the neutral text."""
     chart = shift_chart(figures, name=f"{name}-shift")
     shifts = shifts_of(figures)
     if chart is None or shifts is None or len(figures.board.models) < 2:

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def overview_table(figures: BoardFigures, *, name: str) -> GT:
-    """One row per model: accuracy, AD and CFR of every pair, the extreme p and h, missing answers.
+    """Show one row per model: accuracy, AD and CFR by pair, the extreme p and h, missing answers.
 
     Parameters
     ----------
     figures : BoardFigures
-        What is shown.
+        The board's figures.
     name : str
         The table's id, unique on the page.
     """
@@ -82,14 +82,14 @@ def overview_table(figures: BoardFigures, *, name: str) -> GT:
 
 
 def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
-    """One row per model and pair of an attribute, with every figure that the verdict rests on.
+    """Make a table of one attribute's models and pairs, with every figure behind the verdict.
 
     Parameters
     ----------
     figures : BoardFigures
-        What is shown.
+        The board's figures.
     number : int
-        The place of the attribute.
+        The position of the attribute.
     name : str
         The table's id, unique on the page.
     """
@@ -129,7 +129,7 @@ def attribute_table(figures: BoardFigures, number: int, *, name: str) -> GT:
 
 
 def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str]:
-    """The cells of a model and pair, by column, see `attribute_table`; and AD, without its sign."""
+    """Return a model and pair's cells by column, see `attribute_table`, and AD without its sign."""
     metrics = ("accuracy_a", "accuracy_b", "ad", "cfr", "eo")
     found = {m: figures.row(model, m, panel) for m in metrics}
     cells = {
@@ -154,7 +154,7 @@ def pair_cells(figures: BoardFigures, model: str, panel: Panel) -> dict[str, str
 
 
 def _verdict(gap: pd.Series) -> str:
-    """The verdict with its mark, or why there is none."""
+    """Return the verdict with its mark, or the reason why it is missing."""
     reason = gap["verdict_reason"]
     if not isinstance(gap["verdict"], str):
         return "not judged"
@@ -185,7 +185,7 @@ def _head_cells(figures: BoardFigures, model: str) -> dict[str, str]:
 
 
 def _share(row: pd.Series | None) -> str:
-    """A share in percent with its limits; the limits alone if it is a range."""
+    """Return a share in percent with its limits; the limits alone if it is a range."""
     if row is None:
         return "–"
     low_high = percent_range(row["ci_low"], row["ci_high"])
@@ -194,13 +194,13 @@ def _share(row: pd.Series | None) -> str:
 
 
 def _with_limits(value: str, limits: str) -> str:
-    """A figure and its limits: on one line in HTML, on two on paper."""
+    """Return a figure and its limits: on one line in HTML, on two on paper."""
     small = f"<small>({limits})</small>" if limits else ""
     return (" " if output_format() == "html" else "<br>").join(filter(None, (value, small)))
 
 
 def p_cell(p: float) -> str:
-    r"""A p-value in a table.
+    r"""Return a p-value for a table.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _p(p: float) -> str:
 
 
 def _p_values(figures: BoardFigures, model: str, panels: list[Panel]) -> list[float]:
-    # The items were chosen by such a model's answers: its p-value would mean nothing.
+    # Such a model's answers selected the items, so its p-value would be meaningless.
     if model in figures.board.benchmark.selected_on:
         return []
     rows = [figures.row(model, "mcnemar", panel) for panel in panels]
@@ -233,7 +233,7 @@ def _span(values: list[float]) -> str:
 
 
 def _labels(panels: list[Panel]) -> list[str]:
-    """The panels' headings; the pair too where an attribute has several."""
+    """Return the panels' headings, with the pair if an attribute has several."""
     several = {p.label for p in panels if [q.label for q in panels].count(p.label) > 1}
     return [f"{p.label}: {p.note}" if p.label in several else p.label for p in panels]
 

@@ -8,7 +8,7 @@ from fairstats.release.contents import Release
 from fairstats.report.board import SELECTED
 from fairstats.report.page_output import show_markdown
 
-#: What a benchmark's `family` adjusts together.
+#: The tests that a benchmark's `family` adjusts together.
 TESTED_TOGETHER = {
     "model": "the pairs of one answer set",
     "board": "all pairs of the board",
@@ -26,7 +26,7 @@ def show_terms(release: Release) -> None:
 
 
 def show_limits(release: Release) -> None:
-    """State what the figures of each benchmark cannot show."""
+    """State the limits of each benchmark's figures."""
     lines = []
     for benchmark in release.benchmarks.values():
         title = f"**{escape_markdown(benchmark.title)}.** " if len(release.benchmarks) > 1 else ""
@@ -37,7 +37,7 @@ def show_limits(release: Release) -> None:
 
 
 def _notes(benchmark: Benchmark) -> list[str]:
-    """The benchmark's notes but the one that stands above the first figure."""
+    """Return the benchmark's notes, except the one above the first figure."""
     notes = [note for note in benchmark.notes if note != benchmark.read_first]
     notes += [
         f"{SELECTED} {model} was used to select the items: {how}. It is shown but not ranked, and "
@@ -114,7 +114,7 @@ def _who_is_ranked(benchmarks: list[Benchmark]) -> str:
 
 
 def required_accuracy(benchmark: Benchmark) -> str:
-    """The accuracy that a rank requires, compared with that of the best guess."""
+    """State the accuracy that a rank requires, compared with that of the best guess."""
     guess, declared = percent(benchmark.chance), benchmark.lowest_accuracy
     if declared is None:
         return f"{guess} (the best guess)"

@@ -11,7 +11,7 @@ from fairstats.report.page_output import show_html, show_markdown
 
 @contextmanager
 def box(name: str) -> Iterator[None]:
-    """Put what is shown inside into a box.
+    """Put the output of the context into a box.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def box(name: str) -> Iterator[None]:
 
 @contextmanager
 def columns() -> Iterator[Callable[[], None]]:
-    """Show two columns next to each other; call what is given where the second begins."""
+    """Show two columns next to each other; call the yielded function to begin the second."""
     _show_raw('<div class="two"><div>', "#two-columns[")
     yield lambda: _show_raw("</div><div>", "][")
     _show_raw("</div></div>", "]")

@@ -1,8 +1,7 @@
-"""The built-in renderer: the same pages as Quarto's, with nbclient, pandoc and typst.
+"""Draw the same pages as Quarto with the built-in renderer: nbclient, pandoc and typst.
 
-It understands the part of Quarto's dialect that the pages keep to (tests/report/test_dialect.py):
-a YAML header, pandoc's Markdown, ``{python}`` cells whose code is not shown, and the ``include``
-shortcode.
+It supports the part of Quarto's dialect that the pages use (tests/report/test_dialect.py): a YAML
+header, pandoc's Markdown, ``{python}`` cells with hidden code, and the ``include`` shortcode.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class PageError(RuntimeError):
 
 @dataclass
 class _Page:
-    """A page's Markdown with its cells cut out, and what the cells showed."""
+    """Hold a page's Markdown with its cells cut out, and the cells' output."""
 
     path: Path
     format: Format
@@ -108,7 +107,7 @@ def render_builtin(
 
 
 def render_document(release: Release, project: Path, page: str, *, out: Path) -> None:
-    """Draw one page of a staged project as a file that stands alone.
+    """Draw one page of a staged project as a self-contained file.
 
     Parameters
     ----------
@@ -119,8 +118,8 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
     page : str
         The page, below `project`.
     out : Path
-        Where to; its suffix says what: ``.pdf``, or ``.html`` with style sheet and drawings in
-        the file.
+        The file to write. Its suffix sets the format: ``.pdf``, or ``.html`` with style sheet and
+        drawings in the file.
     """
     import pypandoc
 
@@ -153,7 +152,7 @@ def render_document(release: Release, project: Path, page: str, *, out: Path) ->
 
 @contextmanager
 def _named(page: _Page) -> Iterator[None]:
-    """Say which page it was that pandoc or typst could not take."""
+    """Name the page that pandoc or typst could not process."""
     try:
         yield
     except RuntimeError as error:  # pypandoc's; typst's is one too
@@ -162,7 +161,7 @@ def _named(page: _Page) -> Iterator[None]:
 
 def _read(path: Path, format: Format) -> _Page:
     text = path.read_text(encoding="utf-8")
-    # What is included may include in its turn, once.
+    # An included file may include others, one level deep.
     for _ in range(2):
         text = _INCLUDE.sub(
             lambda match: (path.parent / match[1]).read_text(encoding="utf-8"), text
@@ -176,10 +175,10 @@ def _settings(release: Release) -> dict[str, str]:
 
 
 def _execute(pages: Sequence[_Page], settings: dict[str, str]) -> None:
-    """Run the cells of all pages: in a kernel a core, since most of the time goes into drawing.
+    """Run the cells of all pages in one kernel per core, since drawing takes most of the time.
 
-    Each takes several pages, since starting it and importing the plotting libraries takes longer
-    than a page. They are dealt out in turn: pages beside each other are of one kind.
+    Each kernel runs several pages, since starting it and importing the plotting libraries takes
+    longer than a page. Pages are dealt out in turn, because neighbouring pages are of one kind.
     """
     kernels = min(os.cpu_count() or 1, math.ceil(len(pages) / _PAGES_A_KERNEL))
     shares = [pages[number::kernels] for number in range(kernels)]
@@ -210,7 +209,7 @@ async def _execute_all(shares: Sequence[Sequence[_Page]], settings: dict[str, st
 
 
 async def _execute_share(pages: Sequence[_Page], settings: dict[str, str]) -> None:
-    """Run the cells of these pages in one kernel, each page in its own namespace and folder."""
+    """Run the cells of these pages in one kernel, each page in a separate namespace and folder."""
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
@@ -279,7 +278,7 @@ async def _kernel(settings: dict[str, str]) -> AsyncIterator[Any]:
 
 @contextmanager
 def _sockets(folder: Path) -> Iterator[dict[str, str]]:
-    """Sockets that only this user can open, where the system has them."""
+    """Return sockets that only this user can open, if the system has them."""
     if os.name == "nt":
         yield {}
     elif len(os.fsencode(path := f"{folder}/socket")) <= _LONGEST_SOCKET:
@@ -290,7 +289,7 @@ def _sockets(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _shown(output: Any) -> str:
-    """What a cell's output is in Markdown; what is only printed is not part of a page."""
+    """Return a cell's output in Markdown; printed text is not part of a page."""
     return str(output.get("data", {}).get("text/markdown", ""))
 
 
@@ -308,10 +307,10 @@ def _write_html(page: _Page, project: Path, site: Path) -> None:
             "--standalone",
             f"--template={project / HTML_TEMPLATE}",
             f"--css={Path(style).as_posix()}",
-            # What Quarto reads too: title, footer, search and navigation.
+            # Quarto reads these too: title, footer, search and navigation.
             f"--metadata-file={project / PROJECT}",
             f"--metadata-file={project / NAVIGATION}",
-            # In a site, where there are other releases to lead to.
+            # In a site, which has other releases to link to.
             "--metadata=published",
             "--mathml",
             "--wrap=none",
@@ -322,7 +321,7 @@ def _write_html(page: _Page, project: Path, site: Path) -> None:
 
 
 def _to_pages(text: str, root: str) -> str:
-    """HTML whose links to the pages' sources lead to the pages, as Quarto makes them.
+    """Point links to the pages' sources at the pages, as Quarto does.
 
     Examples
     --------
@@ -344,5 +343,5 @@ def _write_pdf(page: _Page, project: Path, pdf: Path) -> None:
         outputfile=str(source),
         extra_args=["--standalone", f"--template={project / TYPST_TEMPLATE}", "--wrap=none"],
     )
-    # Typst's own fonts only: the PDF is then the same on every machine.
+    # Only typst's fonts, to make the PDF the same on every machine.
     typst.compile(str(source), output=str(pdf), root=str(project), ignore_system_fonts=True)

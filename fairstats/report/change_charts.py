@@ -1,4 +1,4 @@
-"""Charts of what changed between two versions of a model, or between two prompts."""
+"""Draw the changes between two versions of a model, or between two prompts."""
 
 from __future__ import annotations
 

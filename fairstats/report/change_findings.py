@@ -23,12 +23,12 @@ _Outcome = tuple[int, str]
 
 
 def version_finding(compared: Sequence[Comparison]) -> str:
-    """Say which newer models are better than the version before them, as plain text.
+    """State which newer models are better than the previous version, as plain text.
 
     Parameters
     ----------
     compared : sequence of Comparison
-        Models with the version before them, of one benchmark.
+        Models with the previous version, of one benchmark.
     """
     several = len({one.context for one in compared}) > 1
     models: dict[_Outcome, list[str]] = {}
@@ -44,7 +44,7 @@ def version_finding(compared: Sequence[Comparison]) -> str:
 
 
 def _outcome(one: Comparison) -> _Outcome:
-    """Return what became of a model, and the words that follow its name."""
+    """Return a model's outcome, and the words that follow its name."""
     if not one.alike:
         return _UNLIKE, "asked different questions than the version before: no verdict"
     verdicts = [pair.verdict for pair in one.pairs]
@@ -99,14 +99,14 @@ def _sentence(outcome: _Outcome, models: list[str]) -> str:
 
 
 _Change = tuple[Comparison, PairChange]
-#: What a verdict on a gap belongs to.
+#: The columns that identify a gap.
 _GAP = [
     "benchmark", "benchmark_version", "model", "strategy", "attribute", "group_a", "group_b",
 ]  # fmt: skip
 
 
 def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
-    """Say whether another prompt closes or narrows gaps, as plain text.
+    """State whether another prompt closes or narrows gaps, as plain text.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def prompt_finding(compared: Sequence[Comparison], release: Release) -> str:
 
 
 def _closing(changes: Sequence[_Change], release: Release) -> str:
-    """Say which gaps are a disparity with the plain prompt and equivalent with another one."""
+    """State which gaps are a disparity with the plain prompt and equivalent with another one."""
     gaps = release.estimates[release.estimates["metric"] == "accuracy_difference"]
     verdicts = dict(
         zip(gaps[_GAP].itertuples(index=False, name=None), gaps["verdict"], strict=True)
@@ -153,7 +153,7 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
 
 
 def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
-    """Say how many changes of AD are significant, in which direction and with which prompts."""
+    """State how many changes of AD are significant, in which direction and with which prompts."""
     n = len(changes)
     significant = [(one, pair) for one, pair in changes if pair.direction(_AD)]
     of = f"Of {n} changes in AD from the plain prompt," if n > 1 else "The change in AD"
@@ -223,7 +223,7 @@ def how_to_read_changes(release: Release) -> str:
     )
 
 
-#: What a benchmark's `family` adjusts together, in the words of the page.
+#: The tests that a benchmark's `family` adjusts together, in the words of the page.
 _FAMILIES = {
     "model": "the comparison",
     "board": "all comparisons of the board",

@@ -44,7 +44,7 @@ def show_versions(release: Release) -> None:
 
 
 def show_strategies(release: Release) -> None:
-    """Show whether other prompts than the plain one make gaps smaller."""
+    """Show whether prompts other than the plain one make gaps smaller."""
 
     def show(compared: Sequence[Comparison], number: int) -> None:
         _show_text(prompt_finding(compared, release), compared)
@@ -93,7 +93,7 @@ def _policies(compared: Sequence[Comparison]) -> set[str]:
 
 
 def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
-    """Show the finding, then what is the same for all rows."""
+    """Show the finding, then the facts that all rows share."""
     contexts = {one.context for one in compared}
     parts = [f"{one[:1].upper()}{one[1:]}" for one in contexts if len(contexts) == 1]
     pairs = {pair.pair: pair for _, pair in _changes(compared)}
@@ -107,7 +107,7 @@ def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
 def _show_key(
     compared: Sequence[Comparison], marks: str, alpha: float, *, better: str, worse: str
 ) -> None:
-    """Show what the signs of a chart mean."""
+    """Show the meanings of a chart's signs."""
     text = (
         f"{marks}. In colour: significant changes (adjusted p at most {alpha:g}), "
         f"[●\u00a0{better}]{{.better}}, [●\u00a0{worse}]{{.worse}}."
@@ -118,7 +118,7 @@ def _show_key(
 
 
 def _show_table(changes: Sequence[_Change], alpha: float, *, name: str, about: str = "") -> None:
-    """Show the changes of all three figures; what all rows have in common is in the caption."""
+    """Show the changes of all three figures; the caption has the facts that all rows share."""
     bounds = _policies([one for one, _ in changes]) == {_BOUNDS}
     caption = f"{about}Accuracy is the mean of the two groups."
     if not bounds:

@@ -16,7 +16,7 @@ from fairstats.comparisons.change_verdicts import BETTER
 from fairstats.release.contents import Release
 from fairstats.report.findings import set_label
 
-#: What readers call the figures of a comparison, and what they are.
+#: The readers' names for the figures of a comparison, and their meanings.
 FIGURES = {
     "delta_accuracy": ("Accuracy", "mean of both groups, %"),
     "delta_cfr": ("CFR", "same answer, %"),
@@ -30,14 +30,15 @@ _ARROW = " → "
 
 @dataclass(frozen=True)
 class PairChange:
-    """What changed for one pair of groups.
+    """Hold the changes for one pair of groups.
 
     Attributes
     ----------
     pair : (str, str, str)
         The attribute and the two groups, as in the tables.
     name, groups : str
-        What readers call the pair: by the attribute if it has only this one; and by the groups.
+        The readers' names for the pair: by the attribute if it has only this one; and by the
+        groups.
     figures : mapping
         The row of the comparisons table of each metric.
     alpha : float
@@ -63,17 +64,17 @@ class PairChange:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict on the three figures together; None if none is given."""
+        """Return the verdict on the three figures together; None if it is missing."""
         return _text(self.figures["delta_ad"]["verdict"])
 
     @property
     def reason(self) -> str | None:
-        """The reason why a verdict was withheld."""
+        """Return the reason why a verdict was withheld."""
         return _text(self.figures["delta_ad"]["verdict_reason"])
 
     @property
     def any_significant(self) -> bool:
-        """Whether a figure changed significantly."""
+        """Check whether a figure changed significantly."""
         return any(self.direction(metric) for metric in FIGURES)
 
 
@@ -91,29 +92,29 @@ class Comparison:
 
     @property
     def prompt(self) -> str:
-        """The strategy that is compared with the plain one, or that both models have."""
+        """Return the strategy that is compared with the plain one, or that both models have."""
         return self.strategy.removeprefix(f"{PLAIN}{_ARROW}")
 
     @property
     def alike(self) -> bool:
-        """Whether both sides answered the same questions."""
+        """Check whether both sides answered the same questions."""
         return not self.note.startswith(_UNLIKE)
 
     @property
     def models(self) -> str:
-        """The two models, or the one."""
+        """Return the two models, or the only one."""
         return self.old if self.old == self.new else f"{self.old}{_ARROW}{self.new}"
 
     @property
     def vignettes(self) -> str:
-        """What readers call the set of vignettes; the two sets if they differ."""
+        """Return the readers' name of the set of vignettes; the two sets if they differ."""
         names = self.benchmark.versions
         parts = [self.version] if self.version in names else self.version.split(_ARROW)
         return _ARROW.join(names.get(part, part) for part in parts)
 
     @property
     def context(self) -> str:
-        """What both sides have in common: the vignettes and, for two models, the prompt."""
+        """Return what both sides share: the vignettes and, for two models, the prompt."""
         if self.old == self.new:
             return self.vignettes
         return set_label(self.benchmark, self.vignettes, self.strategy)

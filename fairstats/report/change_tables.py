@@ -1,4 +1,4 @@
-"""Tables of what changed between two versions of a model, or between two prompts."""
+"""Show tables of the changes between two versions of a model, or between two prompts."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
     changes : sequence of (Comparison, PairChange)
         The rows.
     name : str
-        The table's id, not used by another one of the page.
+        The table's id, unique on the page.
     limits : str
-        What the limits in parentheses are, e.g. ``"95% CI"``.
+        The meaning of the limits in parentheses, e.g. ``"95% CI"``.
     """
     from great_tables import html
 
@@ -60,7 +60,7 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
 
 
 def shared_verdict(changes: Sequence[tuple[Comparison, PairChange]]) -> str | None:
-    """Return the verdict of all of several rows; None if they differ or a reason is given."""
+    """Return the verdict that all rows share; None if they differ or a reason is given."""
     found = {(pair.verdict, pair.reason) for _, pair in changes}
     verdict, reason = next(iter(found))
     return verdict if len(changes) > 1 and len(found) == 1 and reason is None else None
@@ -84,7 +84,7 @@ def _row(one: Comparison, pair: PairChange, several: bool) -> dict[str, str]:
 
 
 def _heading(one: Comparison, several: bool) -> str:
-    """Name what is compared, and why it is not like for like."""
+    """Name the two sides of a comparison, and the reason if they are not like for like."""
     text = f"{one.models} ({one.context})" if several else one.models
     note = one.note if one.alike else "different questions"
     return f"{text}. Not like for like: {note}" if note else text

@@ -36,7 +36,7 @@ _PREFERENCES = (
 def show_preferences(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """Which of two models raters prefer, and where there are more, how strong each is."""
+    """Show which of two models raters prefer, and each model's strength if there are more."""
     preferences = own_rows(release, "preferences", name, rubric, model)
     if preferences.empty:
         return

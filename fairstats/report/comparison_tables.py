@@ -45,16 +45,16 @@ _AGGREGATIONS = {
 
 
 def preference_table(preferences: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """How often raters prefer either model, or neither, and the difference: a row a dimension.
+    """Show how often raters prefer each model, or neither, and the difference, by dimension.
 
     Parameters
     ----------
     preferences : pandas.DataFrame
         The table ``preferences`` of one benchmark and rubric.
     rubric : Rubric
-        Gives the labels and their order.
+        Provides the labels and their order.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     """
     order = {dimension: place for place, dimension in enumerate(rubric.dimensions)}
     rows = []
@@ -123,7 +123,7 @@ def _difference(row: Mapping[Any, Any]) -> str:
 
 
 def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
-    """How often raters prefer each of two models: two dots a dimension, a panel a comparison.
+    """Draw how often raters prefer each of two models: dots by dimension, panels by comparison.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def preference_plot(preferences: pd.DataFrame, rubric: Rubric) -> ggplot:
 
 
 def strengths_table(strengths: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Bradley-Terry strengths, a row a model, the strongest first.
+    """Show Bradley-Terry strengths, one row per model, strongest first.
 
     Parameters
     ----------
@@ -245,12 +245,12 @@ def _strength(row: Mapping[Any, Any]) -> str:
 
 def _log_strength(value: float) -> str:
     text = f"{value:+.2f}"
-    # What rounds to nothing has no sign.
+    # A value that rounds to zero has no sign.
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def counterfactual_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Bias in pairs judged as pairs: all of them, and by what raters say of the pair.
+    """Show bias in pairs judged as pairs: in all of them, and by the raters' view of the pair.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _counted(row: Mapping[Any, Any]) -> str:
 
 
 def paired_bias_table(rates: pd.DataFrame, rubric: Rubric, *, name: str) -> GT:
-    """Of pairs whose answers were judged alone, in how many one, one or more, or both are biased.
+    """Show in how many pairs one, one or more, or both answers are biased, judged separately.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def _turned(judged: pd.Series, rows: pd.DataFrame, labels: Labels) -> str:
 
 
 def _by_tests(judgement: str, row: pd.Series) -> str:
-    """State whether intervals and tests confirm a win-win that is read off the figures."""
+    """State whether intervals and tests confirm a win-win based on the figures alone."""
     if judgement != WIN_WIN:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Draw one page of a release as a file of its own: HTML with everything in it, or a PDF."""
+"""Draw one page of a release as a separate file: self-contained HTML, or a PDF."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def draw_document(
     target: Path,
     headline: bool = False,
 ) -> None:
-    """Draw a page that stands alone, and write it whole or not at all.
+    """Draw a separate page, and write it whole or not at all.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def draw_document(
     project : Path
         A folder with the pages, see `fairstats.report.project.copy_pages`.
     page : str
-        What the page is called, there and in the style sheet.
+        The page's name in that folder and in the style sheet.
     body : str
         The page without its header.
     title : str
@@ -55,7 +55,7 @@ def draw_document(
     Raises
     ------
     fairstats.report.builtin.PageError
-        When it cannot be drawn; nothing is written then.
+        If it cannot be drawn. Then no file is written.
     """
     typeset = to == "pdf"
     said = escape_markdown(with_breaks(title) if typeset else title)

@@ -12,26 +12,26 @@ from pathlib import Path
 
 import pandas as pd
 
-#: Where drawings are kept; empty for nowhere. By default in the user's cache.
+#: The folder of stored drawings; empty to store none. By default in the user's cache.
 CACHE_VARIABLE = "FAIRSTATS_CACHE"
 _DRAWN_BY = ("matplotlib", "plotnine", "pandas", "numpy")
 
 
 def drawn_once(parts: Iterable[pd.DataFrame | str], draw: Callable[[], str]) -> str:
-    """The drawing of these parts: what was kept of it, or what `draw` gives, which is then kept.
+    """Return the drawing of these parts: the stored one, or a new one that is then stored.
 
     Parameters
     ----------
     parts : iterable of DataFrame and str
-        Everything that the drawing depends on but the code of this package and the libraries that
-        draw, which are added here.
+        Everything that the drawing depends on, except this package's code and the drawing
+        libraries, which are added here.
     draw : callable
-        Gives the drawing, as SVG text.
+        Returns the drawing, as SVG text.
 
     Notes
     -----
-    A drawing is kept under the hash of its parts, as text, written whole or not at all. Where the
-    folder cannot be written, the drawing is made and not kept.
+    A drawing is stored under the hash of its parts, as text, written whole or not at all. If the
+    folder cannot be written, the drawing is made but not stored.
     """
     folder = _folder()
     if folder is None:
@@ -63,7 +63,7 @@ def _folder() -> Path | None:
 
 @cache
 def _code() -> str:
-    """A hash of the code that draws, and the versions of what it draws with."""
+    """Return a hash of the drawing code, and the versions of its libraries."""
     sources = sorted(Path(__file__).parent.glob("*.py"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     return digest + "".join(importlib.metadata.version(name) for name in _DRAWN_BY)

@@ -1,4 +1,4 @@
-"""What a board shows, in sentences made from its figures: the headline, and how sure it is."""
+"""State a board's results in sentences made from its figures: the headline, and its certainty."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from fairstats.release.contents import Board, Release
 
 
 def set_label(benchmark: Benchmark, version: str, strategy: str, *, brackets: bool = False) -> str:
-    """What readers call an answer set's vignettes and prompt, as plain text."""
+    """Return the readers' name of an answer set's vignettes and prompt, as plain text."""
     asked = prompt_label(strategy)
     return benchmark.versions.get(version, version) + (f" ({asked})" if brackets else f", {asked}")
 
 
 def prompt_label(strategy: str) -> str:
-    """What readers call a prompt, e.g. ``"plain prompt"``."""
+    """Return the readers' name of a prompt, e.g. ``"plain prompt"``."""
     if strategy == PLAIN:
         return "plain prompt"
     return f"prompt “{strategy_label(strategy)}”"
 
 
 def pair_note(benchmark: Benchmark) -> str:
-    """What a positive difference means, in few words, e.g. ``"privileged − unprivileged"``."""
+    """Return the meaning of a positive difference, e.g. ``"privileged − unprivileged"``."""
     pairs = [(a, pair) for a in benchmark.varied for pair in a.pairs]
     if len(pairs) == 1:
         attribute, pair = pairs[0]
@@ -40,14 +40,14 @@ def pair_note(benchmark: Benchmark) -> str:
 
 @dataclass(frozen=True)
 class Findings:
-    """The sentences of one board.
+    """Make the sentences of one board.
 
     Parameters
     ----------
     board : Board
-        What is described.
+        The board to describe.
     alpha : float
-        The level of the release's tests.
+        The significance level of the release's tests.
     """
 
     board: Board
@@ -55,10 +55,10 @@ class Findings:
 
     @cached_property
     def models(self) -> list[str]:
-        """The models that the sentences are about: the ranked ones, the best first."""
+        """Return the models that the sentences are about: the ranked ones, best first."""
         if self.board.why_unranked or not self.board.ranked.empty:
             return list(self.board.ranked["model"])
-        # Nothing is ranked under bounds.
+        # Under bounds, models are not ranked.
         selected = self.board.benchmark.selected_on
         return [model for model in self.board.models if model not in selected]
 
@@ -78,7 +78,7 @@ class Findings:
 
     @property
     def headline(self) -> str:
-        """The finding in one sentence, without a full stop."""
+        """Return the finding in one sentence, without a full stop."""
         benchmark, n = self.board.benchmark, len(self.models)
         if n == 0:
             one = len(self.board.models) == 1
@@ -150,7 +150,7 @@ class Findings:
 
     @property
     def figures(self) -> str:
-        """The finding in numbers, in two or three sentences."""
+        """Return the finding in numbers, in two or three sentences."""
         if not self.models:
             return self._unranked
         return " ".join(filter(None, (self._sizes, self._changed)))
@@ -169,7 +169,7 @@ class Findings:
 
     @property
     def _sizes(self) -> str:
-        """The accuracy differences of the models with the smallest and the largest average."""
+        """State the differences of the models with the smallest and the largest average."""
         values, benchmark = self.gaps["estimate"], self.board.benchmark
         if values.isna().any():
             return "Each figure is a range, because missing answers could be anything."
@@ -211,7 +211,7 @@ class Findings:
 
     @property
     def _changed(self) -> str:
-        """How often answers change between the two groups of a pair."""
+        """State how often answers change between the two groups of a pair."""
         changed = 100 * (1 - self._rows("cfr")["estimate"])
         if changed.empty or changed.isna().any():
             return ""
@@ -240,7 +240,7 @@ class Findings:
 
     @property
     def chart_title(self) -> str:
-        """What the chart of gaps shows, without a full stop."""
+        """Return the title of the chart of gaps, without a full stop."""
         values = self.gaps["estimate"]
         if values.empty or values.isna().any():
             return "Accuracy gap between groups"
@@ -253,7 +253,7 @@ class Findings:
 
     @property
     def verdicts(self) -> str:
-        """What is true of all gaps, in a sentence or two; exceptions are marked in the chart."""
+        """State how many gaps have each verdict; the chart marks exceptions."""
         verdicts = self.gaps["verdict"]
         n = len(verdicts)
         if n == 0 or verdicts.isna().all():
@@ -281,7 +281,7 @@ class Findings:
 
     @property
     def sure(self) -> list[tuple[str, str]]:
-        """How sure each conclusion is: a degree and a sentence each."""
+        """Grade each conclusion's certainty: a degree and a sentence each."""
         if not self.models:
             return [("Not sure", "Anything about differences: no model here qualifies for a rank.")]
         if self.gaps["verdict"].isna().all():
@@ -351,7 +351,7 @@ class Findings:
         return found
 
     def _hidden(self, best: list[str]) -> str:
-        """What missing answers could hide: a model that refuses makes its own gap small."""
+        """State what missing answers could hide: a model that refuses makes its gap small."""
         rows = self.board.ranked.set_index("model").loc[best]
         given, worst = rows["estimate"], rows["least_favourable"]
         hidden = worst > given
@@ -374,12 +374,12 @@ class Findings:
 
 
 def findings(board: Board, release: Release) -> Findings:
-    """The sentences of a board of a release."""
+    """Return the sentences of a board of a release."""
     return Findings(board, release.alpha)
 
 
 def ordinal(n: int) -> str:
-    """A place in a ranking.
+    """Return a position in a ranking as an ordinal.
 
     Examples
     --------
@@ -391,7 +391,7 @@ def ordinal(n: int) -> str:
 
 
 def _of(count: int, whole: int) -> str:
-    """The subject of a sentence about some of the gaps, with its verb."""
+    """Return the subject of a sentence about some of the gaps, with its verb."""
     if count == whole:
         return {1: "The gap is", 2: "Both gaps are"}.get(whole, f"All {whole} gaps are")
     return f"{count} of {whole} gaps {'is' if count == 1 else 'are'}"

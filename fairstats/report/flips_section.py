@@ -35,26 +35,26 @@ def flip_table(
     limit: int = FLIPS_SHOWN,
     headed: bool = True,
 ) -> GT:
-    """The items whose answers flip for most pairs of groups, with the letters and the key.
+    """List the items with flips for most pairs of groups, with the letters and the key.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `fairstats.counts.flips.flips_of`, of one benchmark; each unit is a group of rows, in
-        the order in which they come.
+        From `fairstats.counts.flips.flips_of`, of one benchmark. Each unit becomes a group of rows,
+        in the given order.
     release : Release
         Names the benchmarks' attributes.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     limit : int
-        How many items of a unit are listed; the heading says how many there are.
+        The number of listed items per unit; the heading gives the number of all of them.
     headed : bool
         Whether each unit has a heading.
 
     Notes
     -----
-    A cell has the letters of the group named first and of the other, the key's in bold; an empty
-    one has the same letter twice, or an answer is missing.
+    A cell has the letters of the first group and of the other one, the key's in bold. A cell is
+    empty if the letters are the same or an answer is missing.
     """
     from great_tables import html
 
@@ -83,7 +83,7 @@ def flip_table(
 
 
 def _pairs(rows: pd.DataFrame, release: Release) -> list[tuple[Attribute, tuple[str, str]]]:
-    """The declared pairs of the benchmark of these rows."""
+    """Return the declared pairs of these rows' benchmark."""
     names = rows["benchmark"].unique()
     return [
         (attribute, pair)

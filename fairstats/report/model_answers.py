@@ -1,4 +1,4 @@
-"""What the page of a model answers for one answer set, in words made from its figures."""
+"""Answer the questions of a model's page for one answer set, in words made from its figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Answer:
 
 
 def by_pair(words: Mapping[str, str]) -> str:
-    """One answer from those for each pair.
+    """Join the answers for each pair into one.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def by_pair(words: Mapping[str, str]) -> str:
 
 
 def who_loses(own: AnswerSet) -> Answer | None:
-    """Which groups lose accuracy against the neutral text; None if that was not asked."""
+    """State which groups lose accuracy against the neutral text; None if that was not used."""
     neutral = own.neutral
     if neutral is None:
         return None
@@ -92,9 +92,9 @@ def who_loses(own: AnswerSet) -> Answer | None:
 
 
 def could_be_chance(own: AnswerSet) -> Answer:
-    """Whether the discordant pairs could be so uneven by chance."""
+    """State whether the discordant pairs could be so uneven by chance."""
     tests = {pair: row for pair in own.pairs if (row := own.row("mcnemar", pair)) is not None}
-    # Without a verdict a p-value means nothing, e.g. if the model selected the items.
+    # Without a verdict, a p-value is meaningless, e.g. if the model selected the items.
     p = {pair: float(row["p_adjusted"]) for pair, row in tests.items() if own.verdict(pair)}
     known = [value for value in p.values() if not math.isnan(value)]
     if not known:
@@ -105,7 +105,7 @@ def could_be_chance(own: AnswerSet) -> Answer:
     for pair in own.pairs:
         value = p.get(pair, math.nan)
         word = CANNOT if math.isnan(value) else "Yes" if value > alpha else "Hardly"
-        # A test of the given answers settles nothing that missing ones could undo.
+        # A test of the given answers proves little if missing ones could reverse it.
         words[pair] = "Unclear" if word == "Hardly" and own.reason(pair) else word
     text = "If both versions had the same effect, the two bars of a row would be about equal."
     text += f" {_p_values(known)}{_adjusted(tests[pair]['adjust_method'] for pair in p)}."
@@ -124,7 +124,7 @@ def _p_values(p: list[float]) -> str:
 
 
 def _adjusted(methods: Iterable[object]) -> str:
-    """How many tests the p-values are adjusted for."""
+    """State how many tests the p-values are adjusted for."""
     found = re.match(r"\w+ over (\d+) tests", str(next(iter(methods), "")))
     if found is None:
         return ""
@@ -132,7 +132,7 @@ def _adjusted(methods: Iterable[object]) -> str:
 
 
 def matters(own: AnswerSet) -> Answer:
-    """Whether the accuracy gap is larger than the equivalence margin."""
+    """State whether the accuracy gap is larger than the equivalence margin."""
     gaps = {pair: own.figure("accuracy_difference", pair) for pair in own.pairs}
     if own.ranged or own.selected or not all(gap.known for gap in gaps.values()):
         return Answer(CANNOT, _unknown(own))
@@ -154,7 +154,7 @@ def matters(own: AnswerSet) -> Answer:
 
 
 def _against_margin(own: AnswerSet, words: list[str], explained: bool) -> str:
-    """How the intervals relate to the margin, to follow the size of the gaps."""
+    """State how the intervals relate to the margin, to follow the size of the gaps."""
     margin, every, one = f"±{own.margin:g} points", set(words), len(words) == 1
     if every == {"Yes"}:
         return f", and {'the' if one else 'every'} interval is beyond the margin of {margin}."

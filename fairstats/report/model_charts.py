@@ -27,12 +27,12 @@ _LONGEST = 22
 
 
 def accuracy_chart(own: AnswerSet, *, name: str) -> Chart:
-    """The accuracy of both groups of each pair, and that with the neutral text.
+    """Draw the accuracy of both groups of each pair, and that with the neutral text.
 
     Parameters
     ----------
     own : AnswerSet
-        What is drawn.
+        The answer set to draw.
     name : str
         The chart's name, unique on the page.
     """
@@ -53,7 +53,7 @@ def accuracy_chart(own: AnswerSet, *, name: str) -> Chart:
 
     def cell(pair: Panel) -> Cell:
         marks, said = "", []
-        # A little apart, because intervals may overlap.
+        # A small distance, because intervals may overlap.
         places = ((ACCENT_B, "57%", "84%"), (ACCENT_A, "43%", "16%"))
         for side, (figure, (colour, y, beside)) in enumerate(
             zip(_sides(own, pair), places, strict=True)
@@ -75,7 +75,7 @@ def accuracy_chart(own: AnswerSet, *, name: str) -> Chart:
 
 
 def discordant_chart(own: AnswerSet, *, name: str) -> Chart:
-    """How many pairs are right for one group only; parameters as for `accuracy_chart`."""
+    """Draw the number of pairs right for one group only; parameters as for `accuracy_chart`."""
     counts = {pair: _discordant(own, pair) for pair in own.pairs}
     known = [both for both in counts.values() if both is not None]
     most = max((max(both) for both in known), default=0) or 1
@@ -103,7 +103,7 @@ def discordant_chart(own: AnswerSet, *, name: str) -> Chart:
 
 
 def gap_chart(own: AnswerSet, *, name: str) -> Chart:
-    """Each gap with its interval, the margin shaded, and the gaps of the board's other models."""
+    """Draw each gap with its interval, the margin, and the gaps of the board's other models."""
     others = others_of(own)
     gaps = {pair: own.figure("accuracy_difference", pair) for pair in own.pairs}
     values = [end for gap in gaps.values() for end in (gap.estimate, gap.low, gap.high)]
@@ -135,7 +135,7 @@ def gap_chart(own: AnswerSet, *, name: str) -> Chart:
 
 
 def others_of(own: AnswerSet) -> dict[Panel, list[float]]:
-    """The gaps of the board's other models that did not take part in selecting the items."""
+    """Return the gaps of the board's other models, except those that helped select the items."""
     models = [
         model
         for model in own.board.models
@@ -175,7 +175,7 @@ def _discordant(own: AnswerSet, pair: Panel) -> tuple[int, int] | None:
 
 
 def _above(axis: Axis, value: float, text: str, y: str) -> str:
-    """A text centred above or below a value, but inside the panel."""
+    """Place a text centred above or below a value, but inside the panel."""
     share = (value - axis.low) / (axis.high - axis.low)
     anchor = "start" if share < 0.15 else "end" if share > 0.85 else "middle"
     return words(axis, value, text, anchor=anchor, shift=0, y=y)

@@ -1,4 +1,4 @@
-"""The head of a model's page: the finding, what to know first, and the key figures."""
+"""Show the head of a model's page: the finding, what to know first, and the key figures."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
     Parameters
     ----------
     release : Release
-        Where they were published.
+        The release with the answer sets.
     sets : list of AnswerSet
-        The model's answers to one benchmark, those that stand for it first.
+        The model's answers to one benchmark, with the main answer set first.
     title : str
         The heading above the finding, in Markdown.
     """
@@ -49,7 +49,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
 
 
 def _facts(release: Release, sets: list[AnswerSet]) -> str:
-    """The key figures of the first set, and what was tested in all of them, as HTML."""
+    """Return the key figures of the first set, and the tests in all of them, as HTML."""
     own = sets[0]
     sure = level(release.alpha)
     facts = [_rank(own, sure), _gap(own, sure), _same(own, sure), _accuracy(own, sure)]
@@ -114,7 +114,7 @@ def _share(own: AnswerSet, figure: Figure, sure: str) -> tuple[str, str]:
 def _fact(
     own: AnswerSet, figure: Figure, value: str, limits: str, unit: str, sure: str
 ) -> tuple[str, str]:
-    """A figure and its interval, or what is known of it."""
+    """Return a figure and its interval, or the range if only that is known."""
     if own.ranged and not figure.known:
         return f"{limits}{unit}", "over all possible missing answers"
     if not figure.known:
@@ -130,7 +130,7 @@ def _same(own: AnswerSet, sure: str) -> Fact:
 
 
 def _accuracy(own: AnswerSet, sure: str) -> Fact:
-    """The accuracy on the original text; over the groups if that was not asked."""
+    """Return the accuracy on the original text; over the groups if that was not used."""
     baseline = own.benchmark.attributes.get(BASELINE)
     if baseline is not None:
         first = baseline.pairs[0][0]
@@ -146,7 +146,7 @@ def _accuracy(own: AnswerSet, sure: str) -> Fact:
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:
-    """What was asked, a line per snapshot list and version of the benchmark."""
+    """Return a line with the snapshots, and a line per version with the number of answers."""
     entries = [(one, entry) for one in sets for entry in one.entries]
     snapshots = dict.fromkeys(entry["snapshot"] or "snapshot not known" for _, entry in entries)
     lines = [", ".join(snapshots)]
@@ -157,7 +157,7 @@ def _tested(sets: list[AnswerSet]) -> list[str]:
 
 
 def _counted(entries: list[tuple[AnswerSet, dict[str, Any]]]) -> str:
-    """Items times variants times prompts, if that is how many answers there are."""
+    """Return items times variants times prompts, if that equals the number of answers."""
     one = entries[0][0]
     items = {entry["items"] for _, entry in entries}
     answers = sum(entry["answers"] for _, entry in entries)

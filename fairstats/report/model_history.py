@@ -23,19 +23,19 @@ _DRAWN = [*PAIR_COLUMNS, "metric", "estimate", "ci_low", "ci_high"]
 
 
 def history_of(release: Release, model: str, benchmark: str) -> pd.DataFrame:
-    """Accuracy differences of a model in this release and the ones before it.
+    """Return a model's accuracy differences in this release and earlier ones.
 
     Parameters
     ----------
     release : Release
-        The release, with the earlier ones beside it.
+        The release, with the earlier ones next to it.
     model, benchmark : str
-        Whose figures.
+        The model and the benchmark of the figures.
 
     Returns
     -------
     pandas.DataFrame
-        What is drawn, and ``release``, the oldest first. A release without the model has no row.
+        The figures to draw, and ``release``, oldest first. A release without the model has no row.
     """
     tables = []
     for one in (*release.earlier, release):

@@ -1,4 +1,4 @@
-"""The page of one model: what it found, and the questions that its charts answer."""
+"""Show the page of one model: its finding, and the questions that its charts answer."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from fairstats.report.same_prompt_section import noise_line
 from fairstats.report.sensitivity_tables import policy_table, with_missing
 from fairstats.report.switch import switch, switch_rules
 
-#: How many changing items are shown; all of them are in a file.
+#: The number of changing items shown; a file contains all of them.
 ITEMS_SHOWN = 10
 
 
 def show_model(release: Release, slug: str) -> None:
-    """Show what the release has of one model, named by its page's address."""
+    """Show a release's results on one model, named by its page's address."""
     model = next(name for name, own in release.slugs.items() if own == slug)
     found = sets_of(release, model)
     title = f"# {escape_markdown(model)}"
@@ -68,7 +68,7 @@ def show_model(release: Release, slug: str) -> None:
 
 
 def _show_benchmark(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
-    """The questions and tables of one benchmark, with the control that chooses the answer set."""
+    """Show one benchmark's questions and tables, with the control that chooses the answer set."""
     name, controls = f"{scope}-set", ""
     several = len({own.board.version for own in sets}) > 1
     if len(sets) > 1:
@@ -101,7 +101,7 @@ Question = tuple[str, str, bool]
 
 
 def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[Question]:
-    """The title of each question that has data, its answers with charts, and whether it is wide."""
+    """Return the title, answers with charts, and width (wide or not) of each question with data."""
     first, second = map(escape_html, sets[0].sides)
     sure = "lines: ranges" if sets[0].ranged else f"lines: {level(release.alpha)} intervals"
     if any(own.neutral for own in sets):
@@ -146,7 +146,7 @@ def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[
 
 
 def _prompts(changes: PromptChanges, name: str, several: bool) -> str:
-    """The answer and charts on the prompts of one version."""
+    """Return the answer and charts on the prompts of one version."""
     which = f"<br>{escape_html(capital(changes.plain.vignettes))}: " if several else ""
     charts = "".join(_drawn(chart) for chart in changes.charts(name=name))
     key = _key(
@@ -167,7 +167,7 @@ def _each(
     chart: Callable[..., Chart],
     name: str,
 ) -> str:
-    """The answer and the chart of every answer set, of which the control shows one."""
+    """Return the answer and the chart of every answer set; the control shows one of them."""
     parts = []
     for own in sets:
         given = answer(own) or Answer("Cannot be judged", "The neutral text was not asked.")
@@ -182,7 +182,7 @@ def _drawn(chart: Chart) -> str:
 
 
 def _key(*entries: str) -> str:
-    """The marks of a chart, as HTML."""
+    """Return the marks of a chart, as HTML."""
     return f'<p class="key">{"".join(f"<span>{entry}</span>" for entry in entries)}</p>'
 
 
@@ -227,7 +227,7 @@ def _show_choices(release: Release, sets: list[AnswerSet], *, scope: str, depth:
 
 
 def _show_policies(release: Release, sets: list[AnswerSet], *, scope: str) -> None:
-    """The policies for missing answers, for the answer sets with missing answers."""
+    """Show the policies for missing answers, for the answer sets with missing answers."""
     for own in sets:
         missing = with_missing(of_set(release.table("sensitivity"), own))
         if missing.empty:
@@ -242,7 +242,7 @@ def _show_policies(release: Release, sets: list[AnswerSet], *, scope: str) -> No
 
 
 def _show_items(release: Release, sets: list[AnswerSet], *, scope: str, depth: int) -> None:
-    """The items whose answer changes: how many, the first of them, and their text."""
+    """Show the number of items with changed answers, the first of them, and their text."""
     every = {own.key: of_set(release.table("flips"), own) for own in sets}
     if all(flips.empty for flips in every.values()):
         return

@@ -1,4 +1,4 @@
-"""What the page of a model answers about other prompts."""
+"""Answer the questions of a model's page about other prompts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class PromptChanges:
-    """How a model's gaps differ between prompts.
+    """Compare a model's gaps between prompts.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class PromptChanges:
 
     @property
     def plain(self) -> AnswerSet:
-        """The answers with the plain prompt."""
+        """Return the answers with the plain prompt."""
         return self.sets[0]
 
     def answer(self) -> Answer:
-        """Whether another prompt closes the gaps."""
+        """State whether another prompt closes the gaps."""
         plain, others = self.plain, self.sets[1:]
         verdicts = {p: [one.verdict(p) for one in self.sets] for p in plain.pairs}
         open_pairs = {p: found for p, found in verdicts.items() if found[0] != EQUIVALENT}
@@ -75,7 +75,7 @@ class PromptChanges:
         return Answer("Unclear", f"{self._open(open_pairs)} {text}")
 
     def _open(self, pairs: Mapping[Panel, list[str | None]]) -> str:
-        """How many gaps are no disparity, in a sentence."""
+        """State how many gaps are not a disparity, in a sentence."""
         later = [verdict for found in pairs.values() for verdict in found[1:]]
         small = later.count(EQUIVALENT)
         unsure = len(later) - small - later.count(SHOWN)
@@ -97,7 +97,7 @@ class PromptChanges:
         return bool(row["p_adjusted"] <= self.plain.figures.release.alpha)
 
     def _changes(self) -> str:
-        """Which changes of AD are significant."""
+        """State which changes of AD are significant."""
         found = [
             (one, pair, row)
             for one in self.sets[1:]
@@ -134,7 +134,7 @@ class PromptChanges:
         )
 
     def charts(self, *, name: str) -> list[Chart]:
-        """One chart per pair with a row per prompt, all on one axis.
+        """Draw one chart per pair with a row per prompt, all on one axis.
 
         Parameters
         ----------
@@ -181,12 +181,12 @@ class PromptChanges:
 
 
 def prompt_changes(release: Release, sets: Sequence[AnswerSet]) -> PromptChanges | None:
-    """How a model's gaps differ between prompts; None if the release compares none.
+    """Compare a model's gaps between prompts; return None if the release has no comparison.
 
     Parameters
     ----------
     release : Release
-        Has the comparisons.
+        The release with the comparisons.
     sets : sequence of AnswerSet
         The model's answers to one version of a benchmark, those with the plain prompt first.
     """

@@ -20,7 +20,7 @@ from fairstats.report.board_figures import BoardFigures, Panel
 
 @dataclass(frozen=True)
 class Figure:
-    """An estimate with its limits, in percent or points; NaN for what is not known."""
+    """An estimate with its limits, in percent or points; NaN if it is not known."""
 
     estimate: float
     low: float
@@ -28,7 +28,7 @@ class Figure:
 
     @property
     def known(self) -> bool:
-        """Whether there is an estimate; under ``bounds`` there may be a range only."""
+        """Check whether there is an estimate; under ``bounds`` there may be a range only."""
         return not math.isnan(self.estimate)
 
 
@@ -55,22 +55,22 @@ class AnswerSet:
 
     @property
     def board(self) -> Board:
-        """The board that the set is on."""
+        """Return the board that the set is on."""
         return self.figures.board
 
     @property
     def benchmark(self) -> Benchmark:
-        """The benchmark that was answered."""
+        """Return the benchmark that was answered."""
         return self.board.benchmark
 
     @property
     def prompt(self) -> str:
-        """What readers call the prompt."""
+        """Return the readers' name of the prompt."""
         return strategy_label(self.board.strategy)
 
     @property
     def vignettes(self) -> str:
-        """What readers call the version of the benchmark."""
+        """Return the readers' name of the benchmark's version."""
         return self.benchmark.versions.get(self.board.version, self.board.version)
 
     @property
@@ -80,7 +80,7 @@ class AnswerSet:
 
     @cached_property
     def alone(self) -> Board:
-        """The board without the other models."""
+        """Return the board without the other models."""
         own = {
             name: table[table["model"] == self.model]
             for name in ("estimates", "ranks")
@@ -90,28 +90,28 @@ class AnswerSet:
 
     @cached_property
     def pairs(self) -> list[Panel]:
-        """The pairs of groups that the model was asked."""
+        """Return the pairs of groups in the model's answers."""
         found = self.figures.pairs
         return [p for p in found if self.row("accuracy_difference", p) is not None]
 
     @property
     def whole(self) -> Panel | None:
-        """All pairs together, or the only pair."""
+        """Return the panel of all pairs together, or of the only pair."""
         pooled = self.figures.pooled
         if pooled is not None and self.row("accuracy_difference", pooled) is not None:
             return pooled
         return self.pairs[0] if len(self.pairs) == 1 else None
 
     def row(self, metric: str, panel: Panel) -> pd.Series | None:
-        """The estimate of a metric; None if the model was not asked."""
+        """Return the estimate of a metric; None if the model has no such answers."""
         return self.figures.row(self.model, metric, panel)
 
     def figure(self, metric: str, panel: Panel) -> Figure:
-        """A metric with its limits, in percent or points."""
+        """Return a metric with its limits, in percent or points."""
         return figure_of(self.row(metric, panel))
 
     def verdict(self, panel: Panel) -> str | None:
-        """The verdict on a pair; None if it is not judged."""
+        """Return the verdict on a pair; None if it is not judged."""
         row = self.row("accuracy_difference", panel)
         given = None if row is None else row["verdict"]
         return given if isinstance(given, str) else None
@@ -127,18 +127,18 @@ class AnswerSet:
         return "" if self.verdict(panel) else "there is no test of this pair"
 
     def group(self, panel: Panel, side: int) -> str:
-        """The label of a pair's first (0) or second (1) group."""
+        """Return the label of a pair's first (0) or second (1) group."""
         group = panel.pair[side]
         return self.benchmark.attribute(panel.attribute).groups.get(group, group)
 
     def name(self, panel: Panel) -> str:
-        """What sentences call a pair: its attribute, with the groups if it has several pairs."""
+        """Return a pair's name in sentences: its attribute, and the groups if it has several."""
         several = [p.label for p in self.pairs].count(panel.label) > 1
         return f"{panel.label} ({panel.note})" if several else panel.label
 
     @property
     def sides(self) -> tuple[str, str]:
-        """What readers call the first and second group of every pair."""
+        """Return the readers' names of the first and second group of every pair."""
         if len(self.pairs) == 1:
             return self.group(self.pairs[0], 0), self.group(self.pairs[0], 1)
         first, second = self.benchmark.pair_terms
@@ -146,28 +146,28 @@ class AnswerSet:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """What the manifest lists of the answers, one entry per snapshot."""
+        """Return the manifest's entries on the answers, one per snapshot."""
         found = self.figures.release.answers_of(self.board)
         return [entry for entry in found if entry["model"] == self.model]
 
     @property
     def selected(self) -> bool:
-        """Whether the model took part in selecting the items: its figures say nothing of it."""
+        """Check whether the model helped select the items, which makes its figures meaningless."""
         return self.model in self.benchmark.selected_on
 
     @property
     def ranged(self) -> bool:
-        """Whether figures are ranges over the missing answers, without a test."""
+        """Check whether figures are ranges over the missing answers, without a test."""
         rows = self.board.estimates
         return bool((rows.loc[rows["model"] == self.model, "missing"] == "bounds").any())
 
     @property
     def margin(self) -> float:
-        """The equivalence margin, in points."""
+        """Return the equivalence margin, in points."""
         return 100 * self.benchmark.equivalence_margin
 
     def variant_accuracy(self, group: str) -> Figure | None:
-        """The accuracy with a text of the baseline, e.g. ``"neutralized"``; None if not asked."""
+        """Return the accuracy with a baseline text, e.g. ``"neutralized"``, or None."""
         baseline = self.benchmark.attributes.get(BASELINE)
         for pair in () if baseline is None else baseline.pairs:
             if group in pair:
@@ -178,17 +178,17 @@ class AnswerSet:
 
     @cached_property
     def neutral(self) -> Figure | None:
-        """The accuracy with the neutral text; None if it was not asked."""
+        """Return the accuracy with the neutral text; None if it was not used."""
         return self.variant_accuracy(NEUTRALIZED)
 
 
 def sets_of(release: Release, model: str) -> dict[str, list[AnswerSet]]:
-    """The answer sets of a model by benchmark, those with the plain prompt first.
+    """Return the answer sets of a model by benchmark, those with the plain prompt first.
 
     Parameters
     ----------
     release : Release
-        Where they were published.
+        The release with the answer sets.
     model : str
         One of its models.
     """
@@ -201,7 +201,7 @@ def sets_of(release: Release, model: str) -> dict[str, list[AnswerSet]]:
 
 
 def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
-    """The sets of each version, the plain prompt first, if it was used and was not the only one."""
+    """Return each version's sets, plain prompt first, if that was one of several prompts."""
     versions: dict[str, list[AnswerSet]] = {}
     for own in sets:
         versions.setdefault(own.board.version, []).append(own)
@@ -210,14 +210,14 @@ def prompts_of(sets: Iterable[AnswerSet]) -> list[list[AnswerSet]]:
 
 
 def figure_of(row: pd.Series | None) -> Figure:
-    """A row's estimate and limits, in percent or points."""
+    """Return a row's estimate and limits, in percent or points."""
     if row is None:
         return UNKNOWN
     return Figure(*(100 * float(row[name]) for name in ("estimate", "ci_low", "ci_high")))
 
 
 def span(values: Iterable[float], *, signed: bool = False) -> str:
-    """The smallest and the largest value as text, once if they read the same.
+    """Return the smallest and the largest value as text, once if they read the same.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def span(values: Iterable[float], *, signed: bool = False) -> str:
 
 
 def capital(text: str) -> str:
-    """The text with a capital first letter."""
+    """Return the text with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 

@@ -36,19 +36,19 @@ _FREQUENT, _ENOUGH = 0.05, 500
 
 
 def of_set(table: pd.DataFrame, own: AnswerSet) -> pd.DataFrame:
-    """The rows of one of the release's tables that are about an answer set."""
+    """Return the rows of one of the release's tables that belong to an answer set."""
     board = own.board
     unit = [board.benchmark.name, board.version, own.model, board.strategy]
     return table[(table[list(UNIT_COLUMNS)] == unit).all(axis=1)]
 
 
 def figures_table(own: AnswerSet, *, name: str) -> GT:
-    """All figures of an answer set: one row per pair, and one for all of them.
+    """Show all figures of an answer set: one row per pair, and one for all of them.
 
     Parameters
     ----------
     own : AnswerSet
-        What is shown.
+        The answer set to show.
     name : str
         The table's id, unique on the page.
     """
@@ -84,7 +84,7 @@ def figures_table(own: AnswerSet, *, name: str) -> GT:
 
 
 def figures_caption(own: AnswerSet, release: Release) -> str:
-    """What the limits and the tests of the table of all figures are."""
+    """Describe the limits and the tests in the table of all figures."""
     if own.ranged:
         limits = "In brackets: the range over all possible missing answers."
     else:
@@ -96,14 +96,14 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
 
 
 def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
-    """The smallest margin with which each pair would be equivalent: one row per answer set.
+    """Show the smallest margin at which each pair would be equivalent: one row per answer set.
 
     Parameters
     ----------
     sets : list of AnswerSet
         The rows.
     release : Release
-        Has the table of sensitivity.
+        The release with the table of sensitivity.
     name : str
         The table's id, unique on the page.
     """
@@ -122,7 +122,7 @@ def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:
 
 
 def smallest_margins(own: AnswerSet, release: Release) -> pd.DataFrame:
-    """The rows of the table of sensitivity with the smallest margin of each pair."""
+    """Return the rows of the table of sensitivity with the smallest margin of each pair."""
     rows = of_set(release.table("sensitivity"), own)
     names = {pair.attribute for pair in own.pairs}
     chosen = (rows["aspect"] == MARGIN) & (rows["choice"] == SMALLEST)
@@ -134,7 +134,7 @@ def _versions(sets: list[AnswerSet]) -> int:
 
 
 def other_choices(own: AnswerSet, release: Release) -> Answer:
-    """Whether other methods, or other policies for missing answers, would change a verdict."""
+    """State whether other methods, or policies for missing answers, would change a verdict."""
     rows = of_set(release.table("sensitivity"), own)
     missing = not with_missing(rows).empty
     aspects = [INTERVAL, TEST, MISSING] if missing else [INTERVAL, TEST]
@@ -188,7 +188,7 @@ def _all_the_same(rows: pd.DataFrame, *, missing: bool) -> str:
 
 
 def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
-    """How many items get different answers, in a sentence."""
+    """State how many items get different answers, in a sentence."""
     entries = own.entries
     of = f" of {entries[0]['items']:,}" if len(entries) == 1 else ""
     found = flipping_items(flips)
@@ -202,7 +202,7 @@ def changing_items(own: AnswerSet, flips: pd.DataFrame) -> str:
 
 
 def frequent_letter(own: AnswerSet, release: Release) -> str:
-    """A letter that is given much more often than it is the key; empty if there is none."""
+    """Name a letter given much more often than it is the key; empty if there is no such letter."""
     rows = of_set(release.table("letters"), own)
     given = rows[rows["letter"] != NO_ANSWER].groupby("letter")[["count", "key_count"]].sum()
     if given["count"].sum() < _ENOUGH:
@@ -219,5 +219,5 @@ def frequent_letter(own: AnswerSet, release: Release) -> str:
 
 
 def escaped(answer: Answer) -> str:
-    """An answer as HTML."""
+    """Return an answer as HTML."""
     return f"<b>{escape_html(answer.short)}.</b> {escape_html(answer.text)}"

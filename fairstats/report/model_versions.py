@@ -1,4 +1,4 @@
-"""What the page of a model answers about the version before it."""
+"""Answer the questions of a model's page about the previous version."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class VersionChange:
-    """How a model differs from the version before it.
+    """Compare a model with the previous version.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class VersionChange:
 
     @property
     def older(self) -> str:
-        """The name of the version before."""
+        """Return the name of the previous version."""
         return str(self.rows["model_old"].iloc[0])
 
     def answer(self) -> Answer:
-        """Whether the newer model is better."""
+        """State whether the newer model is better."""
         alpha, words = self.own.figures.release.alpha, {}
         better, worse = improved(self.rows, alpha), improved(self.rows, alpha, sign=-1)
         for pair in self.own.pairs:
@@ -101,7 +101,7 @@ class VersionChange:
         return [f"{capital(text)}." for text in dict.fromkeys(filter(None, texts))]
 
     def charts(self, *, name: str) -> list[Chart]:
-        """One chart per figure, from the older to the newer model.
+        """Draw one chart per figure, from the older to the newer model.
 
         Parameters
         ----------
@@ -147,24 +147,24 @@ class VersionChange:
 
 
 def version_change(release: Release, sets: Sequence[AnswerSet]) -> VersionChange | None:
-    """How a model differs from the version before it, with the plain prompt if that was used.
+    """Compare a model with its previous version, with the plain prompt if that was used.
 
     Parameters
     ----------
     release : Release
-        Has the comparisons.
+        The release with the comparisons.
     sets : sequence of AnswerSet
         The model's answers to one benchmark.
 
     Returns
     -------
     VersionChange or None
-        None if the release has no version before.
+        None if the release has no previous version.
     """
     rows = comparisons(release, VERSION, sets[0])
     rows = plain_first(rows[rows["model_new"] == sets[0].model])
     for keys, own in rows.groupby(["benchmark_version", "strategy"], sort=False):
-        # "a → b" if the two were only asked different vignettes.
+        # "a → b" if the two models answered different vignettes.
         version, strategy = str(keys[0]).rpartition(" → ")[2], keys[1]
         for one in sets:
             if (one.board.version, one.board.strategy) == (version, strategy):
@@ -178,18 +178,18 @@ def comparisons(release: Release, kind: str, own: AnswerSet) -> pd.DataFrame:
 
 
 def of_pair(rows: pd.DataFrame, pair: Panel) -> pd.DataFrame:
-    """The rows of one pair of groups."""
+    """Return the rows of one pair of groups."""
     return rows[(rows[_PAIR] == [pair.attribute, *pair.pair]).all(axis=1)]
 
 
 def improved(rows: pd.DataFrame, alpha: float, *, sign: int = 1) -> pd.Series:
-    """Which changes are significantly better; with the sign −1, significantly worse."""
+    """Return the changes that are significantly better; with the sign −1, significantly worse."""
     direction = rows["metric"].map(BETTER) * sign * rows["estimate"]
     return (rows["p_adjusted"] <= alpha) & (direction > 0)
 
 
 def change_text(row: pd.Series) -> str:
-    """A change in points with its limits."""
+    """Return a change in points with its limits."""
     # A line may break between the two, not inside the limits.
     limits = point_range(row["ci_low"], row["ci_high"]).replace(" ", "\u00a0")
     estimate = "" if pd.isna(row["estimate"]) else f"{points(row['estimate'])} "

@@ -1,4 +1,4 @@
-"""What an HTML page shows and runs, whichever renderer drew it."""
+"""Compare the words, drawings and scripts of HTML pages from either renderer."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ class _Declared(Protocol):
 
 T = TypeVar("T", bound=_Declared)
 
-# The colours of the plots, and the style sheet's names for them: in HTML a plot takes the page's
-# own colours, so that it follows the reader's light or dark mode.
+# The colours of the plots, and the style sheet's names for them. In HTML a plot takes the page's
+# colours, and so follows the reader's light or dark mode.
 INK, DIM, RULE, ACCENT_A, ACCENT_B, BAND = (
     "#1c2430",
     "#5b6675",
@@ -39,7 +39,7 @@ INK, DIM, RULE, ACCENT_A, ACCENT_B, BAND = (
 NEUTRAL_LIGHT, NEUTRAL_DARK = "#c9cfd4", "#8a949e"
 # Inches, above which a plot is not squeezed into the width of a phone.
 _NARROW = 6
-# What the pages' style sheet and script know great_tables' cells by.
+# The classes of great_tables' cells in the pages' style sheet and script.
 _DRESSED = {
     "gt_right",
     "gt_center",
@@ -62,7 +62,7 @@ _VARIABLES = {
 }
 
 
-#: What is shown while a part of a page is collected, see `closed`.
+#: The output collected so far for a part of a page, see `closed`.
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
@@ -78,10 +78,10 @@ def show_markdown(text: str) -> None:
 
 
 def show_html(markup: str) -> None:
-    """Show HTML in a page for HTML.
+    """Show HTML in an HTML page.
 
-    As a raw block of Markdown: beside an output of the type text/html, Quarto loads libraries
-    from the network.
+    It is a raw block of Markdown: for output of the type text/html, Quarto loads libraries from the
+    network.
     """
     show_markdown(_fenced(markup, "html"))
 
@@ -91,20 +91,20 @@ def show_table(
 ) -> None:
     """Show a great_tables table.
 
-    In HTML its markup is used and dressed by the pages' style sheet. For typst the markup is
-    converted by pandoc here, so that both renderers typeset the same table: what Quarto makes of
-    an HTML table shows escaped text as entities.
+    In HTML its markup is used, with the pages' style sheet. For typst, pandoc converts the markup
+    here, and both renderers typeset the same table. Quarto's conversion of HTML tables shows
+    escaped text as entities.
 
     Parameters
     ----------
     table : great_tables.GT
         The table.
     caption : str
-        What it shows, in plain text; names in it need no escaping.
+        The table's content, in plain text; names in it need no escaping.
     css_class : str
-        How the style sheet dresses it.
+        Its class in the style sheet.
     download : str, optional
-        The release's table that holds these figures; its files are named below this one.
+        The release's table with these figures; its files are named below this one.
     """
     markup = slim(re.sub(r"<style>.*?</style>", "", _markup(table), flags=re.DOTALL))
     opening = re.search(r"<table[^>]*>", markup)
@@ -124,7 +124,7 @@ def show_table(
 
 @contextmanager
 def closed(summary: str) -> Iterator[None]:
-    """Show what follows behind a line that opens it, in HTML; on paper it is open."""
+    """Hide the following output behind a line that opens it, in HTML; on paper it is open."""
     opening = f"<details><summary>{escape_html(summary)}</summary>"
     with enclosed(opening, "</details>"):
         yield
@@ -132,10 +132,10 @@ def closed(summary: str) -> Iterator[None]:
 
 @contextmanager
 def enclosed(opening: str, closing: str) -> Iterator[None]:
-    """Show what follows inside HTML; on paper, without it.
+    """Enclose the following output in HTML; on paper, show it alone.
 
-    It becomes one output of the cell. Quarto puts each output into an element, which would close
-    an element that another output opens.
+    It becomes one output of the cell. Quarto puts each output into a separate element, which would
+    close an element that another output opens.
     """
     if output_format() != "html":
         yield
@@ -157,10 +157,10 @@ def download_links(table: str) -> str:
 
 
 def slim(markup: str) -> str:
-    """A table's markup without what only great_tables' own style sheet and script would use.
+    """Remove from a table's markup what only great_tables' style sheet and script would use.
 
-    Scopes tell readers which heading is whose; naming the headings in every cell as well makes a
-    page of figures half as long again.
+    Scopes connect headings and cells for screen readers. Naming the headings in every cell as well
+    makes a page of figures half as long again.
     """
     markup = re.sub(r' (headers|rowspan="1"|colspan="1")(="[^"]*")?', "", markup)
     markup = re.sub(r' id="[^"]*-stub-\d+"', "", markup)
@@ -172,7 +172,7 @@ def slim(markup: str) -> str:
 
 
 def page_root() -> str:
-    """The way from the running page's folder to the site's first page, e.g. ``../``."""
+    """Return the path from the running page's folder to the site's first page, e.g. ``../``."""
     for depth, folder in enumerate((Path.cwd(), *Path.cwd().parents)):
         if (folder / "_quarto.yml").is_file():
             return "../" * depth
@@ -180,12 +180,12 @@ def page_root() -> str:
 
 
 def _markup(table: GT) -> str:
-    # Quarto would else take the table apart and drop what it does not know.
+    # Without this, Quarto would take the table apart and drop what it does not know.
     return str(table.tab_options(quarto_disable_processing=True).as_raw_html())
 
 
 def typst_block(markup: str) -> str:
-    """A raw typst block, in pandoc's Markdown, with the same content as an HTML table."""
+    """Return a raw typst block, in pandoc's Markdown, with the same content as an HTML table."""
     import pypandoc
 
     # pandoc reads the alignment of a cell from its style, great_tables gives it by class.
@@ -207,7 +207,7 @@ def _needed(columns: re.Match[str]) -> str:
 
 
 def _fenced(text: str, kind: str) -> str:
-    """A raw block of Markdown, in a fence that nothing inside of it can close."""
+    """Return a raw block of Markdown, in a fence that its content cannot close."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(4, longest + 1)
     return f"{fence}{{={kind}}}\n{text}\n{fence}"
@@ -228,15 +228,15 @@ def show_plot(
     Parameters
     ----------
     draw : callable
-        Gives the plot, in the colours of this module, from `rows` and `declared`.
+        Returns the plot, in the colours of this module, from `rows` and `declared`.
     rows : pandas.DataFrame
-        The figures that are drawn.
+        The figures to draw.
     declared : Benchmark or Release
-        What names them. With `rows` it decides whether the plot was drawn before.
+        Provides their names. With `rows` it decides whether the plot was drawn before.
     name : str
-        A name that no other plot of the page has.
+        The plot's name, unique on the page.
     alt : str
-        What the plot shows, in a sentence.
+        The plot's content, in a sentence.
     width, height : float
         Size in inches.
     """
@@ -258,14 +258,14 @@ def show_plot(
 
 
 def in_page_colours(svg: str) -> str:
-    """An SVG whose colours are the style sheet's, so that they change with light and dark."""
+    """Give an SVG the style sheet's colours, which change with light and dark mode."""
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     return svg
 
 
 def save_asset(name: str, content: str) -> str:
-    """Write an image beside the running page and give its path from there."""
+    """Write an image next to the running page and return its path from there."""
     folder = Path("assets")
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(content, encoding="utf-8")
@@ -273,16 +273,16 @@ def save_asset(name: str, content: str) -> str:
 
 
 def plot_svg(plot: ggplot, *, width: float, height: float, name: str) -> str:
-    """The SVG text of a plot; the same plot gives the same text."""
+    """Return the SVG text of a plot; the same plot gives the same text."""
     import io
 
     import matplotlib as mpl
 
     buffer = io.BytesIO()
-    # A fixed salt keeps the ids in the file, and without a date the file, the same at every run;
-    # the name keeps the ids of two plots of a page apart. In a page text stays text, small and to
-    # be found; on paper it becomes outlines, which look the same whatever fonts there are. A
-    # name with dollar signs is a name, no formula.
+    # A fixed salt keeps the ids the same at every run, and leaving out the date keeps the file the
+    # same. The name keeps the ids of two plots of a page different. In a page text stays text,
+    # small and searchable. On paper it becomes outlines, which look the same with any fonts. A name
+    # with dollar signs is a name, not a formula.
     kind = "none" if output_format() == "html" else "path"
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": kind, "text.parse_math": False}):
         plot.save(

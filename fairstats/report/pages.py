@@ -53,7 +53,7 @@ def show_sources(release: Release) -> None:
 
 
 def show_contents(release: Release) -> None:
-    """State how many answers from how many models the release has."""
+    """State the release's number of answers and models."""
     titles = escape_markdown(_and(benchmark.title for benchmark in release.benchmarks.values()))
     answers = sum(entry["answers"] for entry in release.manifest["answers"])
     models = len(release.models)
@@ -89,7 +89,7 @@ def show_metrics() -> None:
 
 
 def show_win_win_error() -> None:
-    """Show how often a win-win is false, the same in every release."""
+    """Show how often a win-win is false; the figure is the same in every release."""
     rates = read_win_win_error()
     show_markdown(win_win_text(rates))
     show_table(win_win_table(rates), caption=win_win_caption())

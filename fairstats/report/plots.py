@@ -1,4 +1,4 @@
-"""What all plots of a release have in common: their look and their width."""
+"""Set the look and the width of all plots of a release."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLOT_WIDTH = 5.2
 
 
 def plot_theme() -> theme:
-    """The look of every plot: the pages' ink, no boxes, few lines."""
+    """Return the theme of every plot: the pages' ink, no boxes, few lines."""
     from plotnine import element_blank, element_line, element_rect, element_text, theme
 
     return theme(

@@ -1,4 +1,4 @@
-"""What pages a release has, and the project folder they are drawn from."""
+"""List the pages of a release, and set up the project folder that they are drawn from."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def _always(release: Release) -> bool:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of every site that has something to show on it.
+    """A page that a site includes if it has content.
 
     Attributes
     ----------
     path : str
         Its ``.qmd`` below the project's folder; the HTML is at the same place.
     text : str
-        What the navigation calls it.
+        Its name in the navigation.
     has_content : callable
-        Whether it has something to show of a release. A page without is not published.
+        Whether it has content for a release. An empty page is not published.
     in_navigation : bool
         Whether the navigation lists it; if not, other pages link to it.
     """
@@ -138,7 +138,7 @@ def prepare(project: Path, release: Release) -> list[str]:
     template = (project / "reports" / "_model.qmd").read_text(encoding="utf-8")
     pages = []
     for model, slug in release.slugs.items():
-        # A JSON string is a YAML string; the name in it is escaped for Markdown besides.
+        # A JSON string is also a YAML string; the name in it is escaped for Markdown too.
         text = template.replace(
             '"{{TITLE}}"', json.dumps(escape_markdown(model), ensure_ascii=False)
         )

@@ -51,7 +51,7 @@ def difference_matrix(board: Board, *, name: str) -> GT:
 
 
 def matrix_caption(release: Release) -> str:
-    """State what the marks of the matrix mean."""
+    """Explain the marks of the matrix."""
     return (
         f"{_DIFFER}: the two models differ in their mean absolute difference over the attributes "
         f"(adjusted p at most {release.alpha:g}). {_SAME}: not significant. The numbers in the "

@@ -1,4 +1,4 @@
-"""Show what raters reported on open answers, and how well they agree."""
+"""Show raters' reports on open answers, and how well the raters agree."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
 def show_figures(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """Show what raters report by a rubric, on one model's answers or all."""
+    """Show raters' reports by a rubric, on one model's answers or all."""
     if rubric.compares == "models":
         show_preferences(release, name, rubric, place=place, model=model)
     else:

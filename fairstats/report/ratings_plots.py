@@ -28,9 +28,9 @@ def rates_plot(rates: pd.DataFrame, rubric: Rubric) -> ggplot:
     ----------
     rates : pandas.DataFrame
         `fairstats.bias_rates` of one rubric, aggregation ``pooled``, with ``least`` and ``most``,
-        the ends of the scale, and ``titled``, whether panels need a name.
+        the ends of the scale, and ``titled``, which shows if panels need a name.
     rubric : Rubric
-        Gives the labels and their order.
+        Provides the labels and their order.
     """
     from plotnine import (
         aes,
@@ -91,10 +91,10 @@ def votes_plot(votes: pd.DataFrame, rubric: Rubric) -> ggplot:
     Parameters
     ----------
     votes : pandas.DataFrame
-        The table ``rating_votes`` of one rubric, tasks with as many ratings each, with ``panel``,
-        whose they are, and ``share``, in percent.
+        The table ``rating_votes`` of one rubric, for tasks with equally many ratings. It also has
+        ``panel``, the panel's name, and ``share``, in percent.
     rubric : Rubric
-        Gives the labels and their order.
+        Provides the labels and their order.
     """
     from plotnine import (
         aes,

@@ -83,7 +83,7 @@ def noun(rubric: Rubric, rows: pd.DataFrame, *, several: bool = True) -> str:
 
 
 def panel_label(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
-    """Name what was judged: the dataset, and the model if its answers were judged."""
+    """Name the judged answers or texts: the dataset, and the model if its answers were judged."""
     several = rows["dataset"].nunique() > 1 or row["dataset"] not in (POOLED, row["benchmark"])
     named = [" against ".join(row[c] for c in ("model", "model_2") if isinstance(row.get(c), str))]
     named = [name for name in named if name]
@@ -241,7 +241,7 @@ def _kappa(value: float) -> str:
 
 
 def in_words(by_name: pd.DataFrame) -> str:
-    """State what the coefficients of one dimension mean.
+    """State the meaning of the coefficients of one dimension.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Show all releases, and what changed since the previous one."""
+"""Show all releases, and the changes since the previous one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CHANGES = {
 
 
 def show_releases(release: Release) -> None:
-    """Show what changed in this release, then one line per earlier release."""
+    """Show the changes in this release, then one line per earlier release."""
     show_markdown(f"::: lede\n{_news(release)}\n:::")
     if release.earlier:
         show_markdown("## What changed")
@@ -63,7 +63,7 @@ def _line(release: Release) -> str:
 
 
 def _news(release: Release) -> str:
-    """State a release's date and size, and what changed since the previous one."""
+    """State a release's date and size, and the changes since the previous one."""
     answers = sum(entry["answers"] for entry in release.manifest["answers"])
     models = len(release.models)
     text = (

@@ -45,12 +45,12 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     Returns
     -------
     str
-        What drew the pages, with its version.
+        The renderer of the pages, with its version.
 
     Raises
     ------
     RenderError
-        When Quarto is required but cannot be used, or a page cannot be drawn.
+        If Quarto is required but cannot be used, or a page cannot be drawn.
     """
     # Quarto runs the cells in this Python, and needs pyyaml there.
     program = shutil.which("quarto") if renderer != "builtin" and find_spec("yaml") else None
@@ -86,7 +86,7 @@ def quarto_version(program: str) -> str:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """The numbers of a version, for comparison; none if it has no number."""
+    """Return the numbers of a version, for comparison; empty if it has no number."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 

@@ -31,20 +31,20 @@ _EDGE = 3.0
 _CHARACTER = 5.4
 _PAPER_FONT = "Libertinus Serif"
 _LONGEST_NAME = 32
-# Quarto would otherwise take the table apart and drop its drawings.
+# Without this, Quarto would take the table apart and drop its drawings.
 _TABLE = '<table data-quarto-disable-processing="true">'
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The horizontal axis that a chart's panel has in all its rows.
+    """The horizontal axis of a chart's panel, the same in all rows.
 
     Attributes
     ----------
     key : str
         The panel's name for the page's controls.
     label, note : str
-        The panel's heading, and what is shown, e.g. ``"Race"`` and ``"White − Black"``.
+        The panel's heading, and its content, e.g. ``"Race"`` and ``"White − Black"``.
     low, high : float
         The values at the left and right edge, in the unit of the ticks.
     band : (float, float), optional
@@ -52,11 +52,11 @@ class Axis:
     signed : bool
         Whether ticks have a sign.
     unit : str
-        What the last tick ends with, e.g. ``"%"``.
+        The unit after the last tick, e.g. ``"%"``.
     end : float
         The value after which there are no ticks, only room for labels.
     labelled : bool
-        Whether ticks are drawn; without them only 0 is.
+        Whether ticks are drawn; if not, only 0 is.
     """
 
     key: str
@@ -71,14 +71,14 @@ class Axis:
     labelled: bool = True
 
     def at(self, value: float) -> str:
-        """The position of a value, as a percentage of the panel's width."""
+        """Return the position of a value, as a percentage of the panel's width."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
         return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
 
     @property
     def ticks(self) -> list[float]:
-        """Round values along the axis, at most five; a percentage has none above 100."""
+        """Return round values along the axis, at most five; for a percentage, at most 100."""
         if not self.labelled:
             return [0.0]
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -88,7 +88,7 @@ class Axis:
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
     def grid(self) -> str:
-        """The shaded band, the ticks' lines and the zero line."""
+        """Return the shaded band, the ticks' lines and the zero line."""
         parts = []
         if self.band is not None:
             left, right = (float(self.at(value)[:-1]) for value in self.band)
@@ -101,7 +101,7 @@ class Axis:
         return "".join(parts)
 
     def scale(self) -> str:
-        """The ticks' labels."""
+        """Return the ticks' labels."""
         labels: list[str] = []
         if not self.labelled:
             return ""
@@ -127,7 +127,7 @@ def axis_over(
     signed: bool = True,
     unit: str = "",
 ) -> Axis:
-    """An axis that holds these values, and labels to their right.
+    """Return an axis that fits these values, and labels to their right.
 
     Parameters
     ----------
@@ -155,11 +155,11 @@ def axis_over(
 
 @dataclass(frozen=True)
 class Cell:
-    """What one row shows in one panel: marks, as SVG, and the same in words."""
+    """The content of one row in one panel: marks, as SVG, and the same in words."""
 
     marks: str
     words: str
-    #: What the page's script sorts by; the lowest first.
+    #: The sort key for the page's script; the lowest comes first.
     value: float = math.nan
 
 
@@ -174,11 +174,11 @@ class Row:
     cells : tuple of Cell
         One per panel; an empty tuple makes the row a heading for those that follow.
     texts : tuple of str
-        What stands in the columns of text, as plain text.
+        The content of the text columns, as plain text.
     note : str
         A remark below the name.
     href : str
-        Where the name leads to, in HTML.
+        The address that the name links to, in HTML.
     """
 
     label: str
@@ -190,16 +190,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of rows.
+    """A chart with one row per case.
 
     Attributes
     ----------
     name : str
         Its name on the page, for the file on paper.
     caption : str
-        What it shows, in plain text.
+        Its content, in plain text.
     heading : str
-        What the rows are, e.g. ``"Model"``.
+        The heading of the rows, e.g. ``"Model"``.
     heads : tuple of str
         The headings of the columns of text, in the order of `Row.texts`.
     axes : tuple of Axis
@@ -229,12 +229,12 @@ def interval(
     colour: str = ACCENT_A,
     y: str = "50%",
 ) -> str:
-    """A dot and its interval; the interval alone if the estimate is NaN, and the label next to it.
+    """Draw a dot and its interval, with the label; the interval alone if the estimate is NaN.
 
     Parameters
     ----------
     axis : Axis
-        Where they are drawn.
+        The axis to draw on.
     estimate, low, high : float
         In the unit of the axis.
     label : str
@@ -258,7 +258,7 @@ def interval(
 def dot(
     axis: Axis, value: float, *, colour: str = ACCENT_A, hollow: bool = False, y: str = "50%"
 ) -> str:
-    """A dot, filled or hollow."""
+    """Draw a dot, filled or hollow."""
     if math.isnan(value):
         return ""
     fill = "none" if hollow else colour
@@ -277,7 +277,7 @@ def tick(
     reach: float = 22,
     dashed: bool = False,
 ) -> str:
-    """An upright mark; `y` and `reach` in percent of the row's height."""
+    """Draw an upright mark; `y` and `reach` in percent of the row's height."""
     if math.isnan(value):
         return ""
     at = axis.at(value)
@@ -294,7 +294,7 @@ def bar(
     y: float = 50,
     reach: float = 26,
 ) -> str:
-    """A bar between two values; `y` and `reach` as for `tick`."""
+    """Draw a bar between two values; `y` and `reach` as for `tick`."""
     if math.isnan(start) or math.isnan(end):
         return ""
     left, right = (float(axis.at(value)[:-1]) for value in sorted((start, end)))
@@ -305,7 +305,7 @@ def bar(
 
 
 def line(axis: Axis, start: float, end: float, *, colour: str = DIM, y: str = "50%") -> str:
-    """A line between two values."""
+    """Draw a line between two values."""
     if math.isnan(start) or math.isnan(end):
         return ""
     return _line(axis.at(start), axis.at(end), y, y, colour, 1.6)
@@ -321,7 +321,7 @@ def words(
     colour: str = INK,
     y: str = "50%",
 ) -> str:
-    """A text next to a value; `shift` in pixels."""
+    """Write a text next to a value; `shift` in pixels."""
     return _text(axis.at(value), text, anchor=anchor, shift=shift, colour=colour, y=y)
 
 
@@ -335,12 +335,12 @@ def show_chart(chart: Chart, *, css_class: str = "") -> None:
 
 
 def chart_html(chart: Chart, *, css_class: str = "") -> str:
-    """A chart as an HTML table.
+    """Return a chart as an HTML table.
 
     Parameters
     ----------
     chart : Chart
-        What is shown; all its texts are escaped here.
+        The chart; all its texts are escaped here.
     css_class : str
         Further classes for the style sheet.
     """
@@ -394,12 +394,12 @@ def _row_html(chart: Chart, row: Row) -> str:
 
 
 def chart_svg(chart: Chart, *, width: int = 680) -> str:
-    """A chart as one SVG, for paper.
+    """Return a chart as one SVG, for paper.
 
     Parameters
     ----------
     chart : Chart
-        What is shown; all its texts are escaped here.
+        The chart; all its texts are escaped here.
     width : int
         Pixels.
     """

@@ -1,4 +1,4 @@
-"""How much of the changed answers is more than the noise between samples of the same prompt."""
+"""Show how many changed answers exceed the noise between samples of the same prompt."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 SEARCH_INDEX = "search.json"
-#: Figures are found in the tables, and formulas and drawings have no words to search for.
+#: Left out: the tables have the figures, and formulas and drawings contain no words.
 _SILENT = frozenset(("script", "style", "svg", "math", "td", "h1"))
 
 

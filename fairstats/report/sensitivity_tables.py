@@ -1,4 +1,4 @@
-"""Tables of how a verdict moves with the choices of an analyst."""
+"""Show how a verdict changes with the choices of an analyst."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from great_tables import GT
     from great_tables._text import BaseText
 
-#: What each policy does with a missing answer, in a few words.
+#: The treatment of a missing answer by each policy, in a few words.
 POLICY_NOTES = {
     "available": "each group's own answers",
     "complete": "pairs with both answers",
@@ -45,19 +45,19 @@ _PUBLISHED = "as published"
 
 
 def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
-    """The accuracy differences under the four policies for missing answers.
+    """Show the accuracy differences under the four policies for missing answers.
 
-    A row a pair, a column a policy: the estimate with its interval, or the range over all
-    fill-ins. Where a policy would change the published verdict the cell says so.
+    There is one row per pair and one column per policy: the estimate with its interval, or the
+    range over all fill-ins. A cell is marked if its policy would change the published verdict.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `fairstats.estimates.sensitivity.sensitivity_of`; those of other aspects are left out.
+        From `fairstats.estimates.sensitivity.sensitivity_of`; rows of other aspects are ignored.
     release : Release
         Names the benchmarks' attributes.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
     """
     from great_tables import html
 
@@ -79,35 +79,35 @@ def policy_table(rows: pd.DataFrame, release: Release, *, name: str) -> GT:
 
 
 def with_missing(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of these rows the answer sets in which an answer is missing: of the others policies agree."""
+    """Return the rows of answer sets with missing answers; for the others, all policies agree."""
     units = rows.groupby(list(UNIT_COLUMNS), sort=False)
     return units.filter(lambda unit: not nothing_missing(unit))
 
 
 def nothing_missing(rows: pd.DataFrame) -> bool:
-    """Whether no pair of these rows has a missing answer: the range over fill-ins is a point."""
+    """Check that no pair has missing answers: the range over fill-ins is then a point."""
     bounds = rows[(rows["aspect"] == MISSING) & (rows["choice"] == "bounds")]
     return bool((bounds["ci_low"] == bounds["ci_high"]).all())
 
 
 def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str) -> GT:
-    """The intervals, or the adjusted p-values, that other methods give: a row a pair.
+    """Show other methods' intervals, or adjusted p-values, with one row per pair.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `fairstats.estimates.sensitivity.sensitivity_of`; those of other aspects are left out.
+        From `fairstats.estimates.sensitivity.sensitivity_of`; rows of other aspects are ignored.
     release : Release
         Names the benchmarks' attributes.
     aspect : {"interval", "test"}
-        What is chosen.
+        The choice to vary.
     name : str
-        The table's id, its own on the page.
+        The table's id, unique on the page.
 
     Notes
     -----
-    The published choice stands first. Where another would change the verdict its cell says so.
-    Where a method has no version for the answers of a pair (they are clustered), its cell is empty.
+    The published choice comes first. A cell is marked if its choice would change the verdict. A
+    cell is empty if its method has no version for the answers of a pair (they are clustered).
     """
     rows = rows[rows["aspect"] == aspect]
     methods = INTERVALS if aspect == INTERVAL else TESTS
@@ -128,7 +128,7 @@ def choice_table(rows: pd.DataFrame, release: Release, aspect: str, *, name: str
 
 
 def _choices_row(choices: pd.DataFrame, aspect: str) -> dict[str, str]:
-    """The cells of one pair: what was published, by which method, and what the others give."""
+    """Return one pair's cells: the published result, its method, and the other methods' results."""
     cells = {}
     published = choices[choices["published"]]
     for row in choices.to_dict("records"):
@@ -149,7 +149,7 @@ def _choices_row(choices: pd.DataFrame, aspect: str) -> dict[str, str]:
 
 
 def unit_label(unit: tuple[Hashable, ...], release: Release) -> str:
-    """An answer set as the headings of rows name it."""
+    """Return an answer set's name in the headings of rows."""
     name, version, model, strategy = map(str, unit)
     benchmark = release.benchmarks[name]
     vignettes = benchmark.versions.get(version, version)
@@ -171,7 +171,7 @@ def _policy_row(figures: pd.DataFrame, release: Release) -> dict[str, str]:
         elif policy == "bounds":
             limits = "no range"
         cell = f"<strong>{estimate}</strong> <small>{limits}</small>"
-        # Under bounds there is never a verdict, and the baseline has none.
+        # Under bounds there is no verdict, and the baseline has none.
         if row["published"] and row["attribute"] != BASELINE:
             cell += f"<br><small>published: {_verdict_mark(row['verdict'])}</small>"
         elif policy != "bounds" and not _same(row["verdict"], published):

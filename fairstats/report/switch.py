@@ -1,4 +1,4 @@
-"""Controls that choose what a page shows: radio buttons and style rules, without a script."""
+"""Make controls that choose visible parts of a page, with radio buttons and CSS, no script."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def switch(name: str, legend: str, options: Mapping[str, str]) -> str:
     Parameters
     ----------
     name : str
-        The name of the control, not used by another one of the page.
+        The name of the control, unique on the page.
     legend : str
-        What is chosen, for screen readers and the page's script.
+        The control's purpose, for screen readers and the page's script.
     options : mapping of str to str
         Each value with its label, both as plain text.
     """
@@ -33,19 +33,19 @@ def switch(name: str, legend: str, options: Mapping[str, str]) -> str:
 
 
 def switch_rules(scope: str, name: str, attribute: str, values: Sequence[str]) -> str:
-    """Return the CSS that hides what belongs to a value that is not chosen.
+    """Return the CSS that hides elements of values that are not chosen.
 
     Parameters
     ----------
     scope : str
-        The id of the element that holds the control and all that it switches.
+        The id of the element that contains the control and the elements that it switches.
     name : str
         The name of the control, see `switch`.
     attribute : str
         The ``data-`` attribute, without this prefix, that lists the values an element is shown
         for, separated by spaces. An element without it is always shown.
     values : sequence of str
-        The values of the control; they hold no spaces.
+        The values of the control; they contain no spaces.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from fairstats.vignettes.audit import Audit, audit_vignettes
 from fairstats.vignettes.leakage.leakage_vectors import Embed
 from fairstats.vignettes.measures import write_measures
 
-#: The table of what a person should check; a release does not contain it.
+#: The table of texts that a person should check; a release does not contain it.
 FLAGS = "vignette_flags"
 
 
@@ -172,7 +172,7 @@ def _answer_files(paths: list[str | os.PathLike[str]]) -> list[Path]:
 
 
 def show_head(release: Release) -> None:
-    """Show what was audited, and when."""
+    """Show the audited vignettes, and the time of the audit."""
     manifest = release.manifest
     version = manifest["benchmark_version"]
     named = f", version {escape_markdown(version)}" if version else ""
@@ -195,6 +195,6 @@ def show_provenance(release: Release) -> None:
 
 
 def flags_of(release: Release) -> pd.DataFrame:
-    """Read what a person should check, with the text concerned; empty in a site."""
+    """Read the flags that a person should check, with the text concerned; empty in a site."""
     path = release.path / DOWNLOADS / f"{FLAGS}.parquet"
     return pd.read_parquet(path) if path.exists() else pd.DataFrame()

@@ -159,7 +159,7 @@ def _subject(benchmark: Benchmark, row: dict[str, object]) -> str:
 
 
 def _show_flags(release: Release) -> None:
-    """Show what a person should check; only in a separate report, because it quotes the text."""
+    """Show the flags that a person should check; only in a separate report, as they quote text."""
     flags = flags_of(release)
     if flags.empty:
         return

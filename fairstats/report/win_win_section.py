@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: The level of the verdicts in the file; its intervals have a confidence level of 1 − this.
 ALPHA = 0.05
-#: What improves in the power scenario, as the file names it.
+#: The improvement in the power scenario, as the file names it.
 ALL_THREE = "accuracy, cfr, ad"
 _RULES = {"unadjusted": "unadjusted", "holm": "Holm"}
 
