@@ -61,7 +61,7 @@ class ReleasedArchive:
 
 
 def released_files() -> tuple[ReleasedFile, ...]:
-    """Every listed answer file; one inside an archive has the path ``archive!member``."""
+    """Return every listed answer file; one inside an archive has the path ``archive!member``."""
     return tuple(
         ReleasedFile(**{**row, "bytes": int(row["bytes"]), "rows": int(row["rows"])})
         for row in _listed()
@@ -70,7 +70,7 @@ def released_files() -> tuple[ReleasedFile, ...]:
 
 
 def released_archives() -> tuple[ReleasedArchive, ...]:
-    """Every listed archive."""
+    """Return every listed archive."""
     return tuple(
         ReleasedArchive(
             row["repository"], row["commit"], row["path"], int(row["bytes"]), row["sha256"]
@@ -92,22 +92,22 @@ def import_amqa(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Parameters
     ----------
     paths : path, or iterable of paths
-        JSON Lines files, one object an item with the model's letter for each of eight variants; a
-        folder stands for its ``.jsonl`` files.
+        JSON Lines files, with one object per item that has the model's letter for each of eight
+        variants; or folders of ``.jsonl`` files.
     **given
-        ``constants`` alone: model, snapshot, strategy and benchmark version. Where a file's sha256
-        is listed, they are known and need not be given; where they are given, they win.
+        Only ``constants``: model, snapshot, strategy and benchmark version. They are known for
+        files with a listed sha256. Given values replace the known ones.
 
     Returns
     -------
     pandas.DataFrame
-        Answers, eight rows an item; ``Unknown`` becomes a missing answer, ``unparsed``.
+        Answers, eight rows per item; ``Unknown`` becomes a missing answer, ``unparsed``.
 
     Raises
     ------
     InputError
-        When a file is missing, empty or laid out otherwise, when it is not listed and the model
-        or version is not given, or when two files hold the same answers. Nothing is returned then.
+        If a file is missing, empty or in another layout. If it is not listed and the model or
+        version is not given. If two files contain the same answers. Then no answers are returned.
     """
     refuse_others("amqa", given, constants=FACTS)
     constants = given.get("constants", {})
@@ -133,7 +133,7 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
     try:
         return check_answers(frame, path=str(path))
     except InputError as error:
-        # Said of the table that was made, which has a row a variant; the file has one an item.
+        # Problems name rows of the resulting table, one per variant; the file has one row per item.
         variants = len(benchmark.variants)
         by_item = {
             (row, problem.column): replace(problem, row=row)
@@ -144,7 +144,7 @@ def _import_file(path: Path, given: Mapping[str, str | None]) -> pd.DataFrame:
 
 
 def _facts(path: Path, sha256: str, given: Mapping[str, str | None]) -> dict[str, str]:
-    """What the file holds: as given, else as listed under its hash."""
+    """Return a file's facts: as given, else as listed under its hash."""
     listed = next((entry for entry in released_files() if entry.sha256 == sha256), None)
     facts = {name: given.get(name) or (getattr(listed, name) if listed else None) for name in FACTS}
     facts["strategy"] = facts["strategy"] or "plain"

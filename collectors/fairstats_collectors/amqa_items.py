@@ -1,4 +1,4 @@
-"""Turn the released AMQA items into an items file and a benchmark that models can be asked."""
+"""Convert the released AMQA items into an items file and a benchmark for querying models."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
         The released items: ``question_id``, ``option_A`` to ``option_D``, ``answer_idx``, and a
         column for each of the eight variants.
     out : Path
-        The items file, which ends in ``.jsonl``; the benchmark's file stands beside it and ends in
+        The items file, which ends in ``.jsonl``. The benchmark's file is next to it and ends in
         ``.toml``.
     name : str
-        What the benchmark is called.
+        The name of the benchmark.
     limit : int, optional
-        Take the first so many items only.
+        Use only the first `limit` items.
 
     Returns
     -------
@@ -42,8 +42,8 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
     Raises
     ------
     InputError
-        When the file is another, an item in it cannot be asked, or other files of these names are
-        there. Nothing is written then.
+        If the file is not the released one, an item has no usable question, or other files have
+        these names. Then no file is written.
     """
     check_name(name)
     if out.suffix != ".jsonl":
@@ -71,9 +71,9 @@ def convert_amqa(source: Path, *, out: Path, name: str = "amqa", limit: int | No
 
 
 def _declaration(name: str, items_file: str, taken: str) -> dict[str, Any]:
-    """What the benchmark's file says: as the built-in one on the same items, with their text."""
+    """Return the benchmark's declaration: that of the built-in one, with the items' text."""
     released = load_benchmark("fairmedqa")
-    # The other notes tell of the authors' own answers.
+    # The other notes describe the authors' answers.
     notes = [note for note in released.notes if "two sets" not in note and "parser" not in note]
     return {
         "name": name,

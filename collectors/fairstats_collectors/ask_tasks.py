@@ -1,4 +1,4 @@
-"""Ask tasks over a service: only those whose replies are not in the journal, and all of it kept."""
+"""Query a service for the tasks with no reply in the journal, and store every reply."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Terms:
-    """A `fairstats.asking.models.Model`; what is not named here is one of `AskingOptions`.
+    """Hold how to query a `fairstats.asking.models.Model`.
+
+    Attributes that are not listed here are those of `AskingOptions`.
 
     Parameters
     ----------
     name : str
-        What the model is called.
+        The model's name.
     known : KnownModel
-        How to ask the model.
+        How to query the model.
     here : bool
         Whether it is the embedded one.
     max_tokens : int
-        The longest reply, with the tokens that the model may think.
+        The longest reply, including thinking tokens.
     budget : Budget
-        The money.
+        The budget.
     """
 
     name: str
@@ -68,24 +70,24 @@ class Terms:
 
     @property
     def max_cost(self) -> float | None:
-        """The most that may be spent, in dollars."""
+        """Return the spending limit, in dollars."""
         return self.budget.max_cost
 
     def cost(self, task: Task, reply: Reply) -> float:
-        """What a reply cost, in dollars."""
+        """Return the cost of a reply, in dollars."""
         return self.budget.cost(task, reply)
 
     def estimate(self, tasks: Sequence[Task]) -> str:
-        """What these requests need at most, as far as can be told."""
+        """Estimate the most that these requests need, as far as it can be known."""
         return str(estimate(tasks, self.max_tokens, self.known.price))
 
     def print_estimate(self, tasks: Sequence[Task]) -> None:
-        """Say what would be asked and what it may cost, and show the first message."""
+        """Print the planned requests and their possible cost, and show the first message."""
         print(self.estimate(tasks), "", _printable(tasks[0].prompt.text), sep="\n")
 
     @contextmanager
     def opened(self, path: Path, campaign: Mapping[str, str]) -> Iterator[Ask]:
-        """Open the journal next to a file, and give what asks and keeps the replies in it."""
+        """Open the journal next to a file, and yield the object that queries and stores replies."""
         with open_journal(path, campaign) as journal:
             yield partial(ask_tasks, journal=journal, terms=self)
 
@@ -108,12 +110,12 @@ def connect(
     poll_s: float = 30,
     progress: bool = True,
 ) -> Terms:
-    """Say how to ask a model; the arguments are `fairstats.asking.models.AskingOptions`.
+    """Return how to query a model; the arguments are `fairstats.asking.models.AskingOptions`.
 
     Raises
     ------
     InputError
-        When an argument cannot be used, or no service is known that has the model.
+        If an argument cannot be used, or no known service has the model.
     """
     check_numbers(max_tokens=max_tokens, concurrency=concurrency, rpm=rpm, tpm=tpm)
     if not 0 < timeout < float("inf"):
@@ -152,7 +154,7 @@ def connect(
 def open_journal(
     path: Path, facts: Mapping[str, str], shard: Shard | None = None
 ) -> Iterator[Journal]:
-    """The journal next to a file; an empty one is removed."""
+    """Open the journal next to a file; delete an empty one on exit."""
     part = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
     campaign = {**facts, "shard": f"{shard.number}/{shard.of}" if shard else "1/1"}
     with Journal(path.with_name(f"{path.stem}{part}{SUFFIX}"), campaign) as journal:
@@ -174,29 +176,29 @@ def ask_tasks(
     all_may_fail: bool = False,
     max_cost: float | None = None,
 ) -> tuple[Replies, bool]:
-    """Ask what the journal does not hold.
+    """Send the tasks that have no reply in the journal.
 
     Parameters
     ----------
     tasks : sequence of Task
-        All of the campaign's.
+        All tasks of the campaign.
     journal : Journal
-        Where the replies are, and go.
+        The store of earlier and new replies.
     terms : Terms
-        Whom to ask, and what it may use.
+        The model, and its limits.
     title : str
-        What to call the campaign in its progress bar.
+        The campaign's title in the progress bar.
     check : callable
-        Called with the replies that are there, before anything is asked.
+        Called with the existing replies before any request.
     all_may_fail : bool
-        Whether it is no error that each of these requests fails for good: they are a few of many.
+        Whether it is acceptable that all of these requests fail for good, as a few of many.
     max_cost : float, optional
-        The most that these may cost, in dollars, by default that of `terms`.
+        The spending limit for these tasks, in dollars (default: that of `terms`).
 
     Returns
     -------
     dict, bool
-        The reply to every task, and whether any was asked now.
+        The reply to every task, and whether any request was made now.
 
     Raises
     ------
@@ -285,14 +287,14 @@ def _client(
 
 
 def _replies(service: Service, tasks: Sequence[Task], journal: Journal) -> Replies:
-    """What the journal holds of these tasks, asked as they would be now."""
+    """Return the journal's replies to these tasks, with their current settings."""
     replies = journal.replies()
     found = {task.slot: replies.get(service.key(task)) for task in tasks}
     return {slot: reply for slot, reply in found.items() if reply is not None}
 
 
 def _printable(text: str) -> str:
-    """Text whose signs do not steer a terminal."""
+    """Return text without characters that control a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 

@@ -23,7 +23,7 @@ from fairstats_collectors.service import Service
 _BATCH, _MARK = "batch", "mark"
 _ENDPOINT: Final = "/v1/chat/completions"
 _OVER = ("completed", "failed", "expired", "cancelled")
-# What one batch of OpenAI's takes; the next start asks for the rest.
+# The limit of one OpenAI batch; the next start sends the rest.
 _LARGEST = 50_000
 
 
@@ -36,29 +36,29 @@ async def run_batch(
     poll_s: float = 30,
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Ask these tasks in one batch, or fetch the batch that an earlier start asked for.
+    """Send these tasks in one batch, or fetch the batch of an earlier start.
 
     Parameters
     ----------
     service : Service
-        Whom to ask.
+        The service to query.
     journal : Journal
-        Where the replies and the batch's number go.
+        The store of the replies and of the batch's number.
     tasks : sequence of Task
-        What is missing.
+        The tasks without a reply.
     settle : bool
-        Whether to ask the first task by itself, to find out which settings the service takes.
+        Whether to send the first task separately, to learn which settings the service accepts.
     poll_s : float
-        Seconds between two looks.
+        Seconds between two status checks.
     say : callable
-        Told how it stands.
+        Called with progress messages.
 
     Raises
     ------
     openai.OpenAIError
-        When the service cannot be reached or has no such API.
+        If the service cannot be reached or has no such API.
     InputError
-        When it turns the first request away.
+        If it rejects the first request.
     """
     async with service.client as client:
         number = journal.campaign().get(_BATCH) or await _orphan(service, journal)
@@ -83,12 +83,12 @@ async def run_batch(
             if file:
                 content = (await within_deadline(client.files.content(file))).content
                 journal.keep(_replies(service, content, by_key))
-        # Only now: what was not fetched is fetched by the next start.
+        # Only now: replies that were not fetched are fetched by the next start.
         journal.note(_BATCH, "")
 
 
 def has_batch(journal: Journal) -> bool:
-    """Whether a batch was asked for whose replies are not in."""
+    """Check whether a batch was requested and its replies are still missing."""
     campaign = journal.campaign()
     return _MARK in campaign and campaign.get(_BATCH) != ""
 
@@ -105,8 +105,8 @@ async def _begin(service: Service, journal: Journal, tasks: Sequence[Task]) -> s
     ]
     content = "".join(json.dumps(line) + "\n" for line in lines).encode()
     file = await service.client.files.create(file=("requests.jsonl", content), purpose="batch")
-    # The mark is in the journal before the batch is asked for: a process that dies in between
-    # leaves a batch that the next start finds by it.
+    # The mark is in the journal before the batch is created. If the process dies in between, the
+    # next start finds the batch by its mark.
     mark = uuid.uuid4().hex
     journal.forget(_BATCH)
     journal.note(_MARK, mark)
@@ -121,7 +121,7 @@ async def _begin(service: Service, journal: Journal, tasks: Sequence[Task]) -> s
 
 
 async def _orphan(service: Service, journal: Journal) -> str | None:
-    """A batch that was asked for and whose number did not reach the journal."""
+    """Return a batch that was created but has no number in the journal."""
     campaign = journal.campaign()
     if _MARK not in campaign or _BATCH in campaign:
         return None
@@ -134,7 +134,7 @@ async def _orphan(service: Service, journal: Journal) -> str | None:
 
 
 def _replies(service: Service, content: bytes, tasks: Mapping[str, Task]) -> Iterator[Reply]:
-    """The replies in a batch's file; lines that belong to no task are passed over."""
+    """Return the replies in a batch's file; lines of unknown tasks are skipped."""
     for line in content.decode("utf-8", "replace").split("\n"):
         try:
             row = parse_json(line)

@@ -24,20 +24,20 @@ _TURNED_AWAY = 20
 
 
 class Campaign:
-    """One run over the tasks that are still to be asked.
+    """Run the tasks that have no reply yet.
 
     Parameters
     ----------
     service : Service
-        Whom to ask.
+        The service to query.
     journal : Journal
-        Where the replies go.
+        The store of the replies.
     pace, budget : Pace, Budget
-        What may be used.
+        The rate limits and the budget.
     concurrency : int
-        How many requests are under way at once.
+        The number of simultaneous requests.
     counted : callable, optional
-        Called with the replies that have just been committed.
+        Called with the newly committed replies.
     """
 
     def __init__(
@@ -66,19 +66,19 @@ class Campaign:
         self._stopping, self._news = asyncio.Event(), asyncio.Event()
 
     async def run(self, tasks: Sequence[Task], *, settle: bool) -> None:
-        """Ask these tasks, the first one alone.
+        """Send these tasks, the first one alone.
 
         Parameters
         ----------
         tasks : sequence of Task
-            What is missing; at least one.
+            The tasks without a reply; at least one.
         settle : bool
-            Whether the first one finds out which settings the service takes.
+            Whether the first one shows which settings the service accepts.
 
         Raises
         ------
         InputError
-            When what turns the first request away would turn away every other.
+            If the first request is rejected for a reason that applies to all others.
         """
         async with self.service.client:
             await self._run(tasks, settle=settle)
@@ -129,7 +129,7 @@ class Campaign:
         self._news.set()
 
     async def _commit(self, thread: ThreadPoolExecutor) -> None:
-        """Commit what has finished, again and again; what comes meanwhile is in the next one."""
+        """Commit finished replies repeatedly; later ones are in the next commit."""
         loop = asyncio.get_running_loop()
         while not self._done or self._finished:
             await self._news.wait()
@@ -165,11 +165,11 @@ class Campaign:
                 for worker in self._workers if again else ():
                     worker.cancel()
             elif main:
-                main.cancel()  # the first request, which nothing waits behind
+                main.cancel()  # the first request, while no other is waiting
 
         try:
             loop.add_signal_handler(signal.SIGINT, interrupted)
-        except NotImplementedError:  # Windows: Ctrl-C drops what is under way
+        except NotImplementedError:  # Windows: Ctrl-C drops requests in progress
             yield
             return
         try:
@@ -179,12 +179,12 @@ class Campaign:
 
 
 def note_names(journal: Journal, service: Service) -> None:
-    """Keep what the service calls the settings: it is part of the keys."""
+    """Store the service's names of the settings: they are part of the keys."""
     journal.note(_names(service), json.dumps(service.names))
 
 
 def noted_names(journal: Journal, service: Service) -> dict[str, str | None] | None:
-    """What an earlier run found the service to call the settings; None where there was none."""
+    """Return the service's names of the settings in an earlier run; None without such a run."""
     noted = journal.campaign().get(_names(service))
     return None if noted is None else json.loads(noted)
 

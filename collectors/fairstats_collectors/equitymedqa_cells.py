@@ -1,4 +1,4 @@
-"""Cells of released sheets: as text, as a flag, and what is said of one that cannot be read."""
+"""Read cells of released sheets as text or as flags, and report unreadable ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _YES, _NO = ("true", "1", "yes", "1.0"), ("false", "0", "no", "0.0")
 
 @dataclass
 class Reading:
-    """What comes together while sheets are read."""
+    """Collect the results and problems while sheets are read."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Cell:
-    """A row's place, for what is wrong in it."""
+    """Hold a row of a sheet and its position, for reporting problems in its cells."""
 
     sheet: Sheet
     number: int
@@ -46,12 +46,12 @@ class Cell:
 
 
 def word(said: bool | None, yes: str, no: str) -> str | None:
-    """A flag as a value of the rubric."""
+    """Return a flag as a value of the rubric."""
     return None if said is None else yes if said else no
 
 
 def flag(value: Any, name: str, cell: Cell, *, first_word: bool = False) -> bool | None:
-    """A cell that says yes or no; an empty one is None, and so is one that says neither."""
+    """Read a yes-or-no cell; return None if it is empty or neither."""
     text = cell_text(value)
     if text is None:
         return None
@@ -65,7 +65,7 @@ def flag(value: Any, name: str, cell: Cell, *, first_word: bool = False) -> bool
 
 
 def cell_text(value: Any) -> str | None:
-    """A cell as text: a whole number without decimals, an empty one as None."""
+    """Return a cell as text: a whole number without decimals, an empty cell as None."""
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():

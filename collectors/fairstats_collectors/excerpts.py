@@ -22,21 +22,21 @@ _REMEDY = "retrieve again for this benchmark: fairstats retrieve"
 
 @dataclass(frozen=True)
 class Excerpts:
-    """What a file of retrievals holds for the variants of a benchmark.
+    """Hold the excerpts in a file of retrievals for the variants of a benchmark.
 
     Parameters
     ----------
     retriever : str
         Its name.
     top_k : int
-        How many snippets stand in a prompt at most.
+        The maximum number of snippets in a prompt.
     corpus_sha256 : str
-        What was searched.
+        The sha256 of the searched corpus.
     blocks : Mapping
-        The excerpts as they stand in the prompt, by item, attribute and group; a variant for which
-        nothing was found has none.
+        The excerpts as they appear in the prompt, by item, attribute and group. A variant without
+        snippets has no entry.
     contexts : Mapping
-        By the same, `fairstats.retrieval.retrievals_table.context_sha256`.
+        By the same keys, `fairstats.retrieval.retrievals_table.context_sha256`.
     """
 
     retriever: str
@@ -46,11 +46,11 @@ class Excerpts:
     contexts: Mapping[tuple[str, str, str], str]
 
     def strategy(self, prompt: str) -> str:
-        """The name of the strategy that asks by this prompt, with these excerpts."""
+        """Return the name of the strategy that combines this prompt with these excerpts."""
         return Strategy(prompt, self.retriever, self.top_k).name
 
     def before(self, prompts: Iterable[Prompt]) -> list[Prompt]:
-        """The prompts behind their excerpts; one for which nothing was found stays as it is."""
+        """Put the excerpts before their prompts; a prompt without snippets is not changed."""
         template = load_template("excerpts")
         nothing = context_sha256([])
         asked = []
@@ -71,15 +71,15 @@ def read_excerpts(
     Parameters
     ----------
     path : Path
-        What ``fairstats retrieve`` wrote.
+        A file written by ``fairstats retrieve``.
     benchmark : Benchmark
-        What is asked.
+        The benchmark to run.
     version : str
         Its version.
     items : iterable of Item
         All of its items.
     top_k : int
-        How many snippets to ask with.
+        The number of snippets to use.
 
     Returns
     -------
@@ -88,9 +88,9 @@ def read_excerpts(
     Raises
     ------
     InputError
-        When the file breaks the schema, is without its texts, is of another benchmark, of several
-        retrievers or of other vignettes, holds a text that is not what was hashed, or goes to no
-        such rank. Its ``problems`` name item and group.
+        If the file breaks the schema or lacks its texts. If it belongs to another benchmark, to
+        several retrievers or to other vignettes. If a text differs from its hash, or the file has
+        no such rank. Its ``problems`` name item and group.
     """
     check_numbers(top_k=top_k)
     rows = read_retrievals(path)
@@ -115,7 +115,7 @@ def read_excerpts(
 
 
 def _block(found: pd.DataFrame) -> str:
-    """Numbered excerpts. Each is one paragraph: a line in it cannot pass for the prompt's own."""
+    """Number the excerpts, one paragraph each: their lines cannot look like parts of the prompt."""
     parts = []
     for number, title, text in zip(found["rank"], found["title"], found["text"], strict=True):
         head = " ".join(f"[{number}] {title}".split())
@@ -146,7 +146,7 @@ def _check_file(
 
 
 def _check_texts(rows: pd.DataFrame, path: Path, items: Iterable[Item], own: Benchmark) -> None:
-    """Whether the texts are those that were hashed, of the snippets and of the vignettes."""
+    """Check the texts of the snippets and of the vignettes against their hashes."""
     queries = {
         (item.item_id, attribute, group): _sha256(item.variants[group])
         for item in items

@@ -29,7 +29,7 @@ _SECONDS = (3, 10)
 
 @dataclass(frozen=True)
 class Fetched:
-    """The verified files, and the names of those that a folder did not hold."""
+    """Hold the verified files, and the names of those missing from a folder."""
 
     files: tuple[Path, ...]
     not_found: tuple[str, ...]
@@ -41,17 +41,17 @@ def fetch_fairmedqa(
     source: str | os.PathLike[str] | None = None,
     say: Callable[[str], object] = lambda line: None,
 ) -> Fetched:
-    """Get every listed answer file into a folder.
+    """Copy or download every listed answer file into a folder.
 
     Parameters
     ----------
     out : path
-        The folder; files that are there and verify are kept.
+        The folder; verified files in it are left in place.
     source : path, optional
-        Take the files from this folder instead of the network. They are known by their sha256,
-        whatever their names; those that are not there are named.
+        Copy the files from this folder instead of downloading them. They are recognised by their
+        sha256, whatever their names; missing ones are listed.
     say : callable, optional
-        Is given one line before anything is downloaded: how much, and from where.
+        Called with one line before any download: how much, and from where.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def fetch_fairmedqa(
     Raises
     ------
     InputError
-        When `source` is no folder, when a file cannot be downloaded whole, or when it has another
-        sha256; files that were verified before that are kept.
+        If `source` is not a folder, a file cannot be downloaded whole, or has another sha256. Files
+        that were verified before stay.
     """
     folder = Path(out)
     if source is not None:
@@ -81,7 +81,7 @@ def _take(source: Path, folder: Path) -> Fetched:
     sizes = {listed.bytes for listed in released_files()}
     found: dict[str, Path] = {}
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
-        # Only a file of a listed size can be a listed one: nothing else is read.
+        # Only a file of a listed size can be a listed one; others are not read.
         if path.stat().st_size in sizes:
             found.setdefault(file_sha256(path), path)
     files, not_found = [], []
@@ -102,7 +102,7 @@ def _verified(target: Path, listed: ReleasedFile) -> bool:
 
 
 def _online(listed: ReleasedFile) -> ReleasedFile | ReleasedArchive:
-    """Return what is downloaded for a listed file: itself, or the archive that holds it."""
+    """Return the download of a listed file: the file, or the archive that contains it."""
     archive, _, member = listed.path.partition("!")
     if not member:
         return listed
@@ -143,7 +143,7 @@ def _retrieve(online: ReleasedFile | ReleasedArchive, target: Path) -> None:
     import pooch
     import requests
 
-    # One line was said of all downloads already.
+    # All downloads were announced in one line already.
     pooch.get_logger().setLevel("WARNING")
     address = _ADDRESS.format(repository=online.repository, commit=online.commit, path=online.path)
     try:

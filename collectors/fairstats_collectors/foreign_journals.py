@@ -1,4 +1,4 @@
-"""Read a journal that came from another machine: nothing in it is trusted before it is checked."""
+"""Read a journal from another machine, and check everything in it before use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REMEDY = "use a journal written by `fairstats collect`"
 
 
 def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
-    """What a journal says of its campaign, and every reply in it.
+    """Return the facts of a journal's campaign, and every reply in it.
 
     Parameters
     ----------
@@ -42,15 +42,16 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
     Raises
     ------
     InputError
-        When it is no journal, is damaged or in use, or holds a row that `fairstats collect` would
-        not have written: also one whose key is not that of its content. Each such row is named.
+        If it is not a journal, is damaged or in use, or has a row that `fairstats collect` would
+        not have written. This includes a row with a key that does not match its content. Each such
+        row is named.
     """
     if not path.is_file():
         raise InputError([Problem(str(path), "no such file", "check the path")])
     try:
         address = f"file:{quote(str(path.resolve()))}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=1)) as database:
-            # Nothing in the schema of a hostile file may run.
+            # A hostile file's schema must not run any code.
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA cell_size_check = ON")
             if schema_of(database) != TABLES:
@@ -85,7 +86,7 @@ def read_journal(path: Path) -> tuple[dict[str, str], list[Reply]]:
 
 
 def _fault(reply: Reply) -> str | None:
-    """The column of a reply that cannot be right; None where all can."""
+    """Return the column of a reply that cannot be right; None if all can."""
     for name in ("model", "endpoint", "item_id", "attribute", "variant"):
         if not _is_name(getattr(reply, name)):
             return name
@@ -128,7 +129,7 @@ def _matches(pattern: re.Pattern[str], value: object) -> bool:
 
 
 def _is_parameters(text: object) -> bool:
-    """Whether this is the canonical JSON of settings that a collector sends."""
+    """Check whether this is the canonical JSON of settings that a collector sends."""
     if not isinstance(text, str) or len(text) > _NAME:
         return False
     parameters = parameters_of(text)

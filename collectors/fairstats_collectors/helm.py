@@ -19,7 +19,7 @@ SUFFIXES = (".json",)
 STATE = "scenario_state.json"
 PREDICTIONS = "display_predictions.json"
 _INSTANCES, _RUN = "instances.json", "run_spec.json"
-#: How the names of HELM's methods begin that score each option in a request of its own.
+#: First parts of the names of HELM's methods that score each option in a separate request.
 _APART = "multiple_choice_separate"
 
 _DEFAULTS = {
@@ -41,10 +41,10 @@ def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Parameters
     ----------
     paths : path, or iterable of paths
-        Such files, or the folders of runs. Of a run that has both the first is read, which says
-        more, unless the run asked for each option apart: then the choices are in the second.
-        ``display_predictions.json`` needs ``instances.json`` in its folder; its model is
-        in ``run_spec.json``.
+        Such files, or the folders of runs. If a run has both, the first is read, because it has
+        more details. If the run scored each option separately, the choices are in the second.
+        ``display_predictions.json`` needs ``instances.json`` in its folder; its model is in
+        ``run_spec.json``.
     **given
         See `fairstats_collectors.import_mapping.Given`. By default ``item_id``, ``attribute`` and
         ``group`` are fields of ``instance.extra_data``; else the item is ``instance.id`` and the
@@ -60,8 +60,8 @@ def import_helm(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As `fairstats_collectors.table.import_table`; also of a run that asked for each option
-        apart and has no predictions, or has not kept which option was chosen.
+        As `fairstats_collectors.table.import_table`; also if a run scored each option separately
+        and has no predictions, or does not record the chosen option.
     """
     mapped = mapping("helm", given, _DEFAULTS)
     files = [_with_choices(path) for path in importable_files(paths, _runs, SUFFIXES)]
@@ -75,7 +75,7 @@ def _runs(folder: Path) -> Sequence[Path]:
 
 
 def _with_choices(path: Path) -> Path:
-    """Return the file that holds a run's choices: each option asked apart has no choice itself."""
+    """Return the file with a run's choices; separately scored options do not contain them."""
     predictions, run = path.with_name(PREDICTIONS), path.with_name(_RUN)
     if path.name != STATE or not predictions.is_file():
         return path
@@ -186,7 +186,7 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
         elif chosen is None:
             fields["answer_raw"] = prediction["predicted_text"]
         elif isinstance(chosen, int) and 0 <= chosen < len(benchmark.options):
-            # Each option was scored apart; the prediction kept is that of the chosen one.
+            # Each option was scored separately; the stored prediction is that of the chosen one.
             fields["answer_raw"] = benchmark.options[chosen]
         else:
             problems.append(
@@ -199,13 +199,13 @@ def _of_predictions(path: Path, predictions: Sequence[Any], benchmark: Benchmark
 
 
 def _key(instance_id: Any, holder: Mapping[str, Any]) -> tuple[str, str]:
-    """What names an instance in a run: its id and what was done to its text."""
+    """Return the key of an instance in a run: its id and its perturbation."""
     perturbation = found(holder, "perturbation.name")
     return str(instance_id), str(perturbation) if is_there(perturbation) else ""
 
 
 def _of_instance(instance: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]:
-    """The options and the key: HELM letters the references in their order."""
+    """Return the options and the key: HELM letters the references in their order."""
     references = instance.get("references")
     if not isinstance(references, list) or len(references) != len(benchmark.options):
         return {}

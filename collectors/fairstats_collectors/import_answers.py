@@ -18,7 +18,7 @@ from fairstats.asking.parsing import parse_answer
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_mapping import ABSENT, OPTIONS, Mapped, field_names, found
 
-# What is told by another column, and so wants no mapping of its own.
+# These columns follow from another column, and so need no mapping.
 _FOLLOWS = {"answer_key": "item_id", "attribute": "group", "status": "answer"}
 
 _Wrong = list[tuple[str, str | None, str, str]]
@@ -27,21 +27,21 @@ _Wrong = list[tuple[str, str | None, str, str]]
 def imported(
     files: Iterable[Path], read: Callable[[Path, Mapped], Sequence[Record]], mapped: Mapped
 ) -> pd.DataFrame:
-    """The answers of files, checked against the schema and against what the benchmark declares.
+    """Return the answers of files, checked against the schema and the benchmark's declaration.
 
     Parameters
     ----------
     files : iterable of path
         The files.
     read : callable
-        What reads one.
+        Reads one file.
     mapped : Mapped
         How records become answers.
 
     Raises
     ------
-    InputError
-        With every problem of every file, by row and column; nothing is returned then.
+    With every problem of every file, by row and column. Then no answers are returned.
+        With every problem of every file, by row and column. Then no answers are returned.
     """
     without: list[Problem] = []
 
@@ -64,19 +64,19 @@ def imported(
 def join_files(
     files: Iterable[Path], answers_of: Callable[[Path], pd.DataFrame | None]
 ) -> pd.DataFrame:
-    """The answers of all files, none of which two may hold.
+    """Return the answers of all files; two files must not contain the same answer.
 
     Parameters
     ----------
     files : iterable of path
         The files.
     answers_of : callable
-        Gives the answers of one, None if it holds none that are meant.
+        Returns the answers of a file; None if it has no relevant ones.
 
     Raises
     ------
     InputError
-        With every problem of every file; nothing is returned then.
+        With every problem of every file. Then no answers are returned.
     """
     names: list[str] = []
     frames: list[pd.DataFrame] = []
@@ -109,7 +109,7 @@ def _no_answer(path: Path, mapped: Mapped) -> Problem:
 def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.DataFrame:
     problems: list[Problem] = []
     rows: list[dict[str, Any]] = []
-    # A record may lack what is not known of it; a field that all lack is a slip of the pen.
+    # A single record may lack a field. If all lack it, its name was probably mistyped.
     for column, field in mapped.columns.items():
         if all(found(record.fields, field) is ABSENT for record in kept):
             there = f"use one of {field_names(kept[0].fields)}"
@@ -137,12 +137,12 @@ def _file_answers(path: Path, kept: Sequence[Record], mapped: Mapped) -> pd.Data
     frame = pd.DataFrame(rows, dtype=object).assign(collector=mapped.layout)
     try:
         checked = check_answers(frame, path=str(path))
-        # Whether all variants are there is asked of all files together, by `fairstats validate`.
+        # `fairstats validate` checks all files together for missing variants.
         wrongs = validate_answers(checked, benchmarks=[mapped.benchmark], path=str(path))
         if wrongs := [problem for problem in wrongs if problem.row is not None]:
             raise InputError(wrongs)
     except InputError as error:
-        # Said of the rows of the table that was made; the file counts its own.
+        # Problems name rows of the resulting table; the file has different row numbers.
         raise InputError(
             [p if p.row is None else _in_file(p, kept[p.row - 1]) for p in error.problems]
         ) from None
@@ -159,7 +159,7 @@ def _named(record: Record, column: str | None) -> str | None:
 
 
 def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
-    """The row of a record, and what is wrong with it: (column, value, message, remedy)."""
+    """Return the row of a record, and its problems: (column, value, message, remedy)."""
     wrong: _Wrong = []
     benchmark = mapped.benchmark
     row: dict[str, Any] = {"benchmark": benchmark.name}
@@ -188,7 +188,7 @@ def _row(record: Record, mapped: Mapped) -> tuple[dict[str, Any], _Wrong]:
 def _untold(
     row: Mapping[str, Any], record: Record, benchmark: Benchmark, told: set[str]
 ) -> Iterator[tuple[str, str | None, str, str]]:
-    """What has to be in a row, is not, and follows from nothing that is told already."""
+    """Report missing required columns, except those explained by an earlier problem."""
     required = [name for name, column in answers_schema().columns.items() if column.required]
     for column in sorted(required, key=lambda name: name in _FOLLOWS):
         source = _FOLLOWS.get(column)
@@ -221,7 +221,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
         path = mapped.columns[column]
         value = found(record.fields, path)
         if value is ABSENT and answers_schema().columns.get(column) is not None:
-            # JSON leaves out what is not known.
+            # JSON leaves out unknown values.
             if answers_schema().columns[column].nullable:
                 return None
             wrong.append(
@@ -243,7 +243,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
     meant = mapped.values.get(column, {}).get(_text(value))
     if meant is not None:
         return meant or None
-    # Item 7 of a JSON file is the item "7" of the benchmark; a truth value is no name.
+    # Item 7 of a JSON file is the benchmark's item "7"; a truth value is not a name.
     is_name = str(answers_schema().columns[column].dtype).lower() not in ("int64", "float64")
     if is_name and isinstance(value, (bool, float)):
         wrong.append((column, _text(value), "is not text", "write it as text, or use --values"))
@@ -252,7 +252,7 @@ def _value(record: Record, column: str, mapped: Mapped, wrong: _Wrong) -> Any:
 
 
 def _fill_answer(row: dict[str, Any], options: Any, mapped: Mapped, wrong: _Wrong) -> None:
-    """The letter and its status, read from the reply where the file gives no letter."""
+    """Fill in the letter and its status, read from the reply if the file has no letter."""
     raw = row.get("answer_raw")
     if isinstance(raw, str):
         # A reply that was cut off within a sign ends in half of it, which no file can hold.

@@ -15,10 +15,10 @@ from fairstats._lib.untrusted_files import read_json_lines
 from fairstats.answers.schema import answers_schema
 from fairstats.benchmarks.declaration import Benchmark, load_benchmark
 
-#: Beside the columns of the answers table: the texts of the options, which a reply may name.
+#: The texts of the options, which a reply may name. Added to the columns of the answers table.
 OPTIONS = "options"
 
-#: What `found` gives where there is no such field.
+#: The result of `found` if there is no such field.
 ABSENT = object()
 
 _OPTIONS = {
@@ -28,26 +28,26 @@ _OPTIONS = {
     "where": "--where",
     "wide": "--wide",
 }
-#: The constants that `fairstats import` has options of their own for.
+#: The constants that have separate options in `fairstats import`.
 FACTS = ("model", "snapshot", "strategy", "benchmark_version")
 
 
 class Given(TypedDict, total=False):
-    """What a caller says of the files; an importer refuses what it has no use for.
+    """Hold a caller's description of the files; an importer refuses settings that it cannot use.
 
     Attributes
     ----------
     benchmark : str, path or Benchmark
-        What was asked.
+        The benchmark that the answers belong to.
     columns : mapping
-        A column of the answers table and the file's own that fills it, ``metadata.item_id`` for
-        one inside another.
+        A column of the answers table and the file's column that fills it; ``metadata.item_id``
+        names one inside another.
     constants : mapping
-        A column and its value in every row; it wins over fields.
+        A column and its value in every row; it takes precedence over fields.
     values : mapping
-        A column, a value as the file writes it and what it means.
+        A column, a value as the file writes it, and its meaning.
     where : mapping
-        A field and its value: other records are passed over.
+        A field and its value: other records are skipped.
     wide : mapping
         For a table with one row per item: the column of each group's answers, by ``"GROUP"`` or
         ``"ATTRIBUTE:GROUP"``. Its cells hold letters or replies; an empty one is a missing answer.
@@ -63,7 +63,7 @@ class Given(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Mapped:
-    """How the fields of records become answers.
+    """Hold the rules that turn fields of records into answers.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ class Mapped:
     benchmark, columns, constants, values, where
         As given, see `Given`.
     defaults : Mapping[str, Sequence[str]]
-        For a column that is not mapped, the fields that may hold it; the first that is there does.
+        For a column that is not mapped, the fields that may contain it; the first existing one
+        counts.
     """
 
     layout: str
@@ -85,7 +86,7 @@ class Mapped:
 
     @cached_property
     def texts(self) -> Mapping[str, Mapping[str, str]]:
-        """The options of each item as the benchmark ships them; empty where it does not."""
+        """Return the shipped options of each item; empty if the benchmark does not ship them."""
         path = self.benchmark.items_file
         if path is None or not path.is_file():
             return {}
@@ -93,7 +94,7 @@ class Mapped:
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:
-        """The attribute of each group that only one attribute has."""
+        """Return the attribute of each group that belongs to one attribute only."""
         groups = [group for _, group in self.benchmark.variants]
         return {g: a for a, g in self.benchmark.variants if groups.count(g) == 1}
 
@@ -101,14 +102,14 @@ class Mapped:
 def mapping(
     layout: str, given: Given, defaults: Mapping[str, Sequence[str]], *, wide: bool = False
 ) -> Mapped:
-    """A `Mapped` of what a caller gave, checked.
+    """Return a checked `Mapped` from a caller's settings.
 
     Parameters
     ----------
     layout : str
         The importer's name.
     given : Given
-        What the caller gave.
+        The caller's settings.
     defaults : Mapping[str, Sequence[str]]
         See `Mapped`.
     wide : bool
@@ -117,7 +118,7 @@ def mapping(
     Raises
     ------
     InputError
-        When no benchmark is named, or a column is none of the answers table.
+        If no benchmark is named, or a column is not in the answers table.
     """
     constants = {name: v for name, v in given.get("constants", {}).items() if v is not None}
     taken = [name for name in _OPTIONS if wide or name != "wide"]
@@ -153,16 +154,16 @@ def mapping(
 def refuse_others(
     layout: str, given: Given, taken: Collection[str] = (), constants: Collection[str] = ()
 ) -> None:
-    """Refuse what an importer has no use for: its files say it, or nobody knows it.
+    """Refuse settings that an importer cannot use: its files provide them, or they are unknowable.
 
     Parameters
     ----------
     layout : str
         The importer's name.
     given : Given
-        What the caller gave.
+        The caller's settings.
     taken, constants : collection of str
-        What it takes, and the columns that may be constants.
+        The settings that it accepts, and the columns that may be constants.
     """
     options = [option for name, option in _OPTIONS.items() if given.get(name) and name not in taken]
     options += [
@@ -176,7 +177,7 @@ def refuse_others(
 
 
 def found(fields: Any, path: str) -> Any:
-    """The value at a path of names; a list's by number, a name with dots as it stands."""
+    """Return the value at a path of names; lists by number, names with dots unchanged."""
     if isinstance(fields, dict):
         if path in fields:
             return fields[path]
@@ -192,7 +193,7 @@ def found(fields: Any, path: str) -> Any:
 
 
 def is_there(value: object) -> bool:
-    """Whether `found` found it."""
+    """Check whether `found` returned a value."""
     return value is not ABSENT
 
 
@@ -205,5 +206,5 @@ def _paths(fields: Mapping[str, Any], prefix: str = "", depth: int = 2) -> Itera
 
 
 def field_names(fields: Mapping[str, Any]) -> str:
-    """The names of the first fields, for whoever has to choose one."""
+    """Return the names of the first fields, to help the user choose one."""
     return ", ".join(islice(_paths(fields), 20))

@@ -16,7 +16,7 @@ from fairstats.benchmarks.declaration import Benchmark
 from fairstats_collectors.import_answers import imported
 from fairstats_collectors.import_mapping import OPTIONS, Given, Mapped, mapping
 
-#: What inspect_ai writes; a log may also be one JSON file.
+#: The usual format of inspect_ai; a log may also be one JSON file.
 SUFFIXES = (".eval", ".json")
 
 _DEFAULTS = {
@@ -51,7 +51,7 @@ def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Parameters
     ----------
     paths : path, or iterable of paths
-        ``.eval`` files, or logs written as JSON; a folder stands for its ``.eval`` files.
+        ``.eval`` files, or logs written as JSON; or folders of ``.eval`` files.
     **given
         See `fairstats_collectors.import_mapping.Given`. A record has the sample's ``id``,
         ``epoch``, ``metadata``, ``target`` and ``scores`` and the log's ``task``; by default
@@ -60,13 +60,13 @@ def import_inspect(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Answers, an epoch a sample. The letter is read by this package from the model's output,
-        whatever inspect_ai's scorer made of it; a sample that failed is an ``error``.
+        Answers, one row per sample and epoch. The letter is read by this package from the model's
+        output, not taken from inspect_ai's scorer; a failed sample is an ``error``.
 
     Raises
     ------
     InputError
-        When inspect_ai is not installed or cannot read a file, and as
+        If inspect_ai is not installed or cannot read a file, and as
         `fairstats_collectors.table.import_table`.
     """
     mapped = mapping("inspect", given, _DEFAULTS)
@@ -89,7 +89,7 @@ def _reader() -> Any:
 def _read(path: Path, mapped: Mapped, *, read: Any) -> Sequence[Record]:
     try:
         log = read(str(path), resolve_attachments=True)
-    except Exception as error:  # whatever its reader raises of a file that is no log of it
+    except Exception as error:  # its reader may raise anything for a file that is not a log
         message = f"inspect_ai cannot read it ({type(error).__name__}: {error})"
         remedy = "use the file as inspect_ai wrote it, or update inspect_ai"
         raise InputError([Problem(str(path), message, remedy)]) from None
@@ -143,7 +143,7 @@ def _fields(sample: Any, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _too_large(path: Path) -> Iterator[Problem]:
-    """An archive of a few bytes may open into more than the machine holds; its index says it."""
+    """Check in its index whether an archive would unpack to more than the machine can hold."""
     if path.suffix.lower() != ".eval":
         return
     try:

@@ -1,4 +1,4 @@
-"""How a campaign can end before its time, and what to do then."""
+"""Describe how a campaign can end early, and how to continue it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fairstats_collectors.journal_to_answers import Reconciliation
 
 
 class Unfinished(InputError):
-    """Raised when a collection ended before its time; what was answered is in the journal."""
+    """Raised if a collection ends early; the journal has all replies so far."""
 
 
 def unfinished(campaign: Campaign, result: Reconciliation) -> BaseException:
-    """How to go on after a campaign that ended before its time."""
+    """Describe how to continue a campaign that ended early."""
     budget, service = campaign.budget, campaign.service
     remedies = {
         "missing": ("some replies did not arrive", "run it again to request the rest"),

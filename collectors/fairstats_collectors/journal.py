@@ -1,16 +1,16 @@
-"""The journal of a collection: every reply is in it before it counts.
+"""Store every reply of a collection in a journal before it counts.
 
-A journal is an SQLite file next to the answers. A reply is known by everything that shaped it (the
-model, the endpoint, the messages, the parameters, the sample and the variant that was asked), so
-that starting again asks what is missing and nothing else, and so that replies to another question
-never pass for replies to this one. The raw reply is kept, not what a parser made of it.
+A journal is an SQLite file next to the answers. A reply is identified by everything that shaped it:
+the model, the endpoint, the messages, the parameters, the sample and the variant. So a second start
+requests only missing replies, and replies to another question are never mistaken for these. The raw
+reply is stored, not its parsed form.
 
-What a commit holds
--------------------
-The journal is in WAL mode with ``synchronous=FULL``: a commit is on the disk before it returns, so
-that neither a process that is killed nor a power cut loses a reply that counted (as far as the
-disk does what it is told). One such commit takes milliseconds, nearly all of them waiting; replies
-that finish meanwhile share the next one, in a thread of its own, so that asking does not wait.
+Contents of a commit
+--------------------
+The journal is in WAL mode with ``synchronous=FULL``: a commit is on the disk before it returns. So
+neither a killed process nor a power cut loses a reply that counted, as far as the disk is reliable.
+One such commit takes milliseconds, nearly all of them waiting. Replies that finish meanwhile share
+the next one, in a separate thread, and requests do not wait.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fairstats.asking.replies import Reply
 
 FORMAT = "1"
 SUFFIX = ".journal.sqlite"
-# What is given back to the disk when it is full, so that the replies under way still fit.
+# Freed when the disk is full, to make room for the replies in progress.
 _RESERVE = 4 * 2**20
 
 TABLES = {
@@ -66,10 +66,10 @@ def reply_key(
     variant: tuple[str, str, str],
     sample: int,
 ) -> str:
-    """The sha256 of everything that shaped a reply.
+    """Return the sha256 of everything that shaped a reply.
 
-    The variant (item, attribute, group) is part of it, since two variants that read alike are
-    still asked apart: one reply for both would make them agree by construction.
+    The variant (item, attribute, group) is included, since two variants with the same text are
+    still sent separately. One reply for both would make them agree by construction.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def reply_key(
 
 
 def parameters_of(text: object) -> dict[str, Any] | None:
-    """The parameters of a reply; None for text that is no JSON object, whoever wrote it."""
+    """Return the parameters of a reply; None for text that is not a JSON object."""
     try:
         found = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
@@ -92,14 +92,14 @@ def parameters_of(text: object) -> dict[str, Any] | None:
 
 
 def schema_of(database: sqlite3.Connection) -> dict[str, str]:
-    """Everything in the schema of a database by its name: tables, and what would run by itself."""
+    """Return a database's whole schema by name: tables, and code that would run by itself."""
     return dict(
         database.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
     )
 
 
 def stored_replies(database: sqlite3.Connection) -> list[Reply]:
-    """Every reply and failure in a journal's database, unchanged."""
+    """Return every reply and failure in a journal's database, unchanged."""
     return [Reply._make(row) for row in database.execute(f"SELECT {_COLUMNS} FROM replies")]
 
 
@@ -109,15 +109,15 @@ class Journal:
     Parameters
     ----------
     path : Path
-        The file; made where it is not there.
+        The file; created if missing.
     campaign : Mapping
-        What the answers are of (benchmark, version, model, strategy, ...). A journal that is
-        there already has to be of the same.
+        The facts of the campaign (benchmark, version, model, strategy, ...). An existing journal
+        must have the same.
 
     Raises
     ------
     InputError
-        When the file cannot be written, is another campaign's or no journal, or is in use.
+        If the file cannot be written, belongs to another campaign, is not a journal, or is in use.
     """
 
     def __init__(self, path: Path, campaign: Mapping[str, str]) -> None:
@@ -148,7 +148,7 @@ class Journal:
         execute = self._database.execute
         # Held until the end, and given up by the system when the process is killed.
         execute("PRAGMA locking_mode = EXCLUSIVE")
-        # Nothing in the schema of a hostile file may run.
+        # A hostile file's schema must not run any code.
         execute("PRAGMA trusted_schema = OFF")
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")
@@ -170,11 +170,11 @@ class Journal:
                     [Problem(str(self.path), message, "use another folder", value=value)]
                 )
         with self._reserve.open("wb") as file:
-            file.write(os.urandom(_RESERVE))  # what compresses well would reserve nothing
+            file.write(os.urandom(_RESERVE))  # compressible data might reserve no space
             os.fsync(file.fileno())
 
     def campaign(self) -> dict[str, str]:
-        """What is known of the campaign, by name."""
+        """Return the known facts of the campaign, by name."""
         return dict(self._database.execute("SELECT name, value FROM campaign"))
 
     def note(self, name: str, value: str) -> None:
@@ -186,13 +186,13 @@ class Journal:
         self._database.execute("DELETE FROM campaign WHERE name = ?", (name,))
 
     def keep(self, replies: Iterable[Reply]) -> None:
-        """Commit replies; when this returns they are on the disk.
+        """Commit replies; they are on the disk when this returns.
 
         Raises
         ------
         sqlite3.Error
-            When they cannot be written; none of them is then. A disk that is full is given room
-            first, by what was held in reserve.
+            If they cannot be written; then none of them is. On a full disk, the reserved space is
+            freed first.
         """
         replies = list(replies)
         self._with_room(lambda: self._commit(_KEEP, replies))
@@ -220,16 +220,16 @@ class Journal:
 
     @property
     def has_reserve(self) -> bool:
-        """Whether the disk has not been full so far."""
+        """Check that the disk has not been full so far."""
         return self._reserve.exists()
 
     def replies(self) -> dict[str, Reply]:
-        """Every reply and failure by its key.
+        """Return every reply and failure by its key.
 
         Raises
         ------
         InputError
-            When the journal is damaged.
+            If the journal is damaged.
         """
         try:
             found = {reply.key: reply for reply in stored_replies(self._database)}
@@ -244,13 +244,13 @@ class Journal:
         return found
 
     def close(self) -> None:
-        """Fold everything into the one file, and let others have it."""
+        """Write everything into the one file, and release it."""
         with suppress(OSError):
             self._reserve.unlink(missing_ok=True)
         self._database.close()
 
     def discard(self) -> None:
-        """Close and remove a journal in which nothing is."""
+        """Close and remove an empty journal."""
         self.close()
         self.path.unlink(missing_ok=True)
 

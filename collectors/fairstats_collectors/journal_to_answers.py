@@ -1,4 +1,4 @@
-"""From the journal to the answers table, and what is missing on the way."""
+"""Turn the journal into the answers table, and report missing replies."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _SLOT = ["item_id", "attribute", "group", "sample"]
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """Every expected (item, attribute, group, sample), and what became of it.
+    """List every expected (item, attribute, group, sample), and its outcome.
 
     Parameters
     ----------
     answered : int
-        How many have a reply.
+        The number with a reply.
     failed : Mapping
-        Those whose request failed for good, with the reason.
+        Those with a request that failed for good, and the reason.
     missing : tuple
-        Those that were not asked, or whose reply did not arrive.
+        Those that were not sent, or have no reply yet.
     """
 
     answered: int
@@ -46,7 +46,7 @@ class Reconciliation:
 
 
 def reconcile(tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> Reconciliation:
-    """Hold what was expected against what is there."""
+    """Compare the expected replies with the existing ones."""
     answered, failed, missing = 0, {}, []
     for task in tasks:
         reply = replies.get(task.slot)
@@ -62,14 +62,14 @@ def reconcile(tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> Reconcili
 def answer_rows(
     tasks: Iterable[Task], replies: Mapping[Slot, Reply], facts: Mapping[str, str]
 ) -> pd.DataFrame:
-    """The rows of the answers table, in the order of the tasks.
+    """Return the rows of the answers table, in the order of the tasks.
 
     Parameters
     ----------
     tasks : iterable of Task
-        What was expected; each has its reply.
+        The expected tasks; each has its reply.
     replies : Mapping
-        The reply to each.
+        The reply to each task.
     facts : Mapping
         The columns that all rows share: benchmark, benchmark_version, model, strategy.
     """
@@ -105,21 +105,21 @@ def _row(task: Task, reply: Reply) -> dict[str, Any]:
 
 
 def check_replaceable(path: Path, tasks: Iterable[Task], replies: Mapping[Slot, Reply]) -> None:
-    """Refuse to write over answers that the new file would not hold as well.
+    """Refuse to overwrite answers that the new file would not contain.
 
     Parameters
     ----------
     path : Path
-        Where the answers go.
+        The file for the answers.
     tasks : iterable of Task
-        What the new file will hold.
+        The tasks of the new file.
     replies : Mapping
-        What the journal holds of it so far.
+        Their replies in the journal so far.
 
     Raises
     ------
     InputError
-        When a row that is there is not one of these tasks, or its reply is not in the journal.
+        If an existing row is not one of these tasks, or its reply is not in the journal.
     """
     if not path.exists():
         return

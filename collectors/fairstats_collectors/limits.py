@@ -1,4 +1,4 @@
-"""What a campaign may use: requests and tokens a minute, and money."""
+"""Limit a campaign's use of requests and tokens per minute, and of money."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fairstats.asking.tasks import Task
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars for a million tokens.
+    """Prices in dollars per million tokens.
 
     Parameters
     ----------
     prompt, completion : float
-        Of what is sent, and of what comes back.
+        The price of the prompt's tokens, and of the reply's.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class Price:
     completion: float
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The cost of so many tokens in dollars."""
+        """Return the cost of this many tokens in dollars."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
@@ -61,18 +61,18 @@ class Pace:
 
 
 class Budget:
-    """What was spent, and whether another request still fits.
+    """Track the money spent, and decide whether another request fits.
 
-    A request is only made where the money would suffice if it, and every other one under way,
-    came back at full length. So the limit holds, as far as the service's own token counts and the
-    price are right; what a service charges for requests that fail is not known here.
+    A request is only made if the money would suffice for it and every other one in progress, each
+    with a reply of full length. So the limit holds, as far as the service's token counts and the
+    price are right. Charges for failed requests are not known here.
 
     Parameters
     ----------
     price : Price or None
-        None where it is not known.
+        None if it is not known.
     max_cost : float, optional
-        The most to spend, in dollars, by the whole campaign.
+        The spending limit of the whole campaign, in dollars.
     max_tokens : int
         The longest reply.
     """
@@ -88,7 +88,7 @@ class Budget:
         self._excess = 1.0
 
     def worst(self, task: Task) -> float:
-        """What a request costs at most, as far as can be told."""
+        """Return the highest possible cost of a request, as far as it can be known."""
         if self.price is None:
             return 0.0
         return self.price.of(task.prompt_tokens * self._excess, self._max_tokens)
@@ -105,14 +105,14 @@ class Budget:
         return True
 
     def pay(self, task: Task, reply: Reply) -> None:
-        """Put the cost of a reply in the place of what was set aside for it."""
+        """Replace the amount reserved for a reply with its cost."""
         self._on_hold -= self._held.pop(task.slot, 0.0)
         if reply.prompt_tokens is not None:
             self._excess = max(self._excess, reply.prompt_tokens / max(1, task.prompt_tokens))
         self.spent += self.cost(task, reply)
 
     def cost(self, task: Task, reply: Reply) -> float:
-        """What a reply cost: as the service counts its tokens, else as estimated."""
+        """Return the cost of a reply: by the service's token counts, else as estimated."""
         if self.price is None or reply.status == "failed":
             return 0.0
         sent = task.prompt_tokens if reply.prompt_tokens is None else reply.prompt_tokens
@@ -121,7 +121,7 @@ class Budget:
 
 
 def estimate(tasks: Iterable[Task], max_tokens: int, price: Price | None) -> Estimate:
-    """About what these requests need."""
+    """Estimate the needs of these requests."""
     tasks = list(tasks)
     sent, back = sum(task.prompt_tokens for task in tasks), len(tasks) * max_tokens
     return Estimate(len(tasks), sent, back, None if price is None else price.of(sent, back))
@@ -129,18 +129,18 @@ def estimate(tasks: Iterable[Task], max_tokens: int, price: Price | None) -> Est
 
 @dataclass(frozen=True)
 class Estimate:
-    """About what a campaign needs.
+    """Hold the estimated needs of a campaign.
 
     Parameters
     ----------
     requests : int
-        How many.
+        The number of requests.
     prompt_tokens : int
-        Estimated, at four characters a token.
+        Estimated, at four characters per token.
     completion_tokens : int
-        At most: every reply at full length.
+        At most: every reply has full length.
     cost : float or None
-        In dollars; None where no price is known.
+        In dollars; None if no price is known.
     """
 
     requests: int

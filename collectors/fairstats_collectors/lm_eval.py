@@ -41,19 +41,19 @@ def import_lm_eval(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Parameters
     ----------
     paths : path, or iterable of paths
-        The files; a folder stands for its ``samples_*.jsonl``. The model's name is read from the
-        results file of the same run, if that is in the same folder.
+        The files, or folders of ``samples_*.jsonl``. The model's name is read from the results file
+        of the same run, if that is in the same folder.
     **given
         See `fairstats_collectors.import_mapping.Given`. By default ``item_id``, ``attribute`` and
-        ``group`` are fields of ``doc``, and the field ``task`` is the task's name from the name of
-        the file. Of a task with several filters, ``filter=NAME`` picks one.
+        ``group`` are fields of ``doc``. The field ``task`` is the task's name from the file name.
+        If a task has several filters, ``filter=NAME`` picks one.
 
     Returns
     -------
     pandas.DataFrame
         Answers, one for each repeat of a generated reply. A reply is read by this package, from
-        ``resps``; of options that were scored the most likely is the answer, and two that are
-        equally likely give none.
+        ``resps``. Among scored options the most likely one is the answer; two that are equally
+        likely give a missing answer.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _task(path: Path) -> str:
 
 
 def _of_two_tasks(problem: Problem, tasks: Sequence[str]) -> Problem:
-    """Say of answers that are in two tasks what tells the tasks apart."""
+    """Report answers that are in two tasks, and how the tasks differ."""
     if problem.column != "key":
         return problem
     remedy = f"choose a task, e.g. --where task={tasks[0]}, or keep both: --map strategy=task"
@@ -149,7 +149,7 @@ def _wrong(fields: Mapping[str, Any], options: int) -> Iterator[tuple[str, str]]
 
 
 def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:
-    """A record for each answer: of each repeat of a reply, or of the scored options."""
+    """Return a record for each answer: each repeat of a reply, or of the scored options."""
     resps = record.fields["resps"]
     told: dict[str, Any] = {}
     key = _letter(record.fields.get("target"), benchmark)
@@ -168,7 +168,7 @@ def _answers(record: Record, benchmark: Benchmark) -> Iterator[Record]:
 
 
 def _log_likelihood(replies: Sequence[Any]) -> float | None:
-    """The first number of ``[[log-likelihood, is greedy]]``, which is written as text."""
+    """Return the first number of ``[[log-likelihood, is greedy]]``, which is stored as text."""
     try:
         score = float(replies[0][0])
     except (TypeError, ValueError, IndexError, KeyError):
@@ -177,7 +177,7 @@ def _log_likelihood(replies: Sequence[Any]) -> float | None:
 
 
 def _letter(target: Any, benchmark: Benchmark) -> str | None:
-    """The key's letter; a number is the place of the option, as in a task's ``doc_to_target``."""
+    """Return the key's letter; a number is the option's position, as in ``doc_to_target``."""
     text = str(target).strip()
     if text in benchmark.options:
         return text

@@ -18,7 +18,7 @@ from fairstats_collectors.import_answers import join_files
 from fairstats_collectors.import_mapping import Given, refuse_others
 
 SUFFIXES = (".csv",)
-#: The decisions, as they stand in the rubric ``triage``.
+#: The decisions, as in the rubric ``triage``.
 DECISIONS = ("manage", "visit", "resource")
 CLINICIANS = (1, 2, 3)
 #: The models' names in the release's README, by the beginning of their columns.
@@ -30,7 +30,7 @@ MODELS = {
 }
 _OPTIONS = {"0": "B", "1": "A"}
 
-# What a number of the column dataset_id stands for, and how a context_id begins there.
+# The meaning of each number in the column dataset_id, and the beginning of its context_id.
 _MESSAGES = {
     "1": ("original", ""),
     "2": ("swapped", "2-"),
@@ -45,19 +45,19 @@ _GENDERS = {"M": ("male", "female"), "F": ("female", "male")}
 
 @dataclass(frozen=True)
 class Context:
-    """One text that clinicians and models decided on.
+    """A text that clinicians and models decided on.
 
     Parameters
     ----------
     dataset : str
         ``askadoc``, ``oncqa`` or ``conversational``.
     context_id : str
-        Its own name.
+        Its id.
     original_id : str
-        That of the text it was made from; its own for one that was not perturbed.
+        The id of the text that it was made from; the same as `context_id` for an original.
     perturbation : str
-        ``original``, ``swapped``, ``neutralized`` (the gender), ``uncertain`` or ``colorful``; of a
-        conversational one ``vignette`` (as it was), ``multiturn`` or ``summary``.
+        ``original``, ``swapped``, ``neutralized`` (the gender), ``uncertain`` or ``colorful``; for
+        a conversation ``vignette`` (unchanged), ``multiturn`` or ``summary``.
     genders : tuple of str
         The patient's gender in the original, and in the swapped text.
     fields : Mapping[str, str]
@@ -72,7 +72,7 @@ class Context:
     fields: Mapping[str, str]
 
     def decisions(self, decision: str) -> tuple[str, ...]:
-        """The three clinicians' decisions, ``"0"`` or ``"1"``."""
+        """Return the three clinicians' decisions, ``"0"`` or ``"1"``."""
         return tuple(self.fields[f"{decision.upper()}_{number}"] for number in CLINICIANS)
 
 
@@ -92,8 +92,9 @@ def read_medperturb(path: str | os.PathLike[str]) -> list[Context]:
     Raises
     ------
     InputError
-        When it is missing or no such file, lacks a column, or holds what the release does not:
-        another dataset, a ``context_id`` that does not fit it, a decision other than 0 and 1.
+        If it is missing, is not this file or lacks a column. If it has content that is not in the
+        release: another dataset, a ``context_id`` that does not fit it, a decision other than 0 and
+        1.
     """
     (file,) = importable_files(path, _released, SUFFIXES)
     records = csv_records(file)
@@ -126,22 +127,22 @@ def medperturb_answers(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     paths : path, or iterable of paths
         The released ``dataset.csv``.
     **given
-        Refused: the file says it, or nobody knows it.
+        Refused: the file provides it, or it cannot be known.
 
     Returns
     -------
     pandas.DataFrame
         Answers to the benchmark ``medperturb``: one item for each decision on each message, A for
-        yes and B for no, as originally written and without the patient's gender (``baseline``) and
-        for a man and for a woman (``gender``). The original stands for the gender it has, and the
-        swapped text for the other. Rewordings of style and conversations, which vary nobody's
-        group, are left out.
+        yes and B for no. The texts are the original and the one without the patient's gender
+        (``baseline``), and those for a man and for a woman (``gender``). The original represents
+        its patient's gender, and the swapped text the other. Rewordings of style and conversations,
+        which do not vary a group, are left out.
 
     Raises
     ------
     InputError
-        As `read_medperturb`; when something is said that the file says; when an original message
-        is none of the benchmark's.
+        As `read_medperturb`; if a setting is given that the file provides; or if an original
+        message is not in the benchmark.
     """
     refuse_others("medperturb", given)
     benchmark = load_benchmark("medperturb")
@@ -150,7 +151,7 @@ def medperturb_answers(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
 
 
 def medperturb_keys(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """What most of the three clinicians decided on each original message.
+    """Return the majority decision of the three clinicians on each original message.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def _answers(path: Path, benchmark: Benchmark) -> pd.DataFrame:
 
 
 def _groups(context: Context) -> Sequence[tuple[str, str]]:
-    """The attributes and groups that a text stands for."""
+    """Return the attributes and groups that a text represents."""
     in_original, in_swapped = context.genders
     return {
         "original": [("gender", in_original), ("baseline", "original")],
@@ -244,7 +245,7 @@ def _decision_columns() -> Iterator[str]:
 
 
 def _faults(fields: Mapping[str, str | None], seen: set[str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a row, and in which column."""
+    """Return the problems of a row, with their columns."""
     texts = _DATASETS.get(fields["dataset"] or "")
     name = fields["context_id"] or ""
     if texts is None:

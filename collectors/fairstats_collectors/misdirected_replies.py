@@ -1,9 +1,9 @@
-"""Telling a reply that was meant for another request.
+"""Detect a reply that was meant for another request.
 
-HTTP/1.1 knows which request a response belongs to by its place on the connection alone. A server,
-or a proxy before it, that sends one response twice makes the second one pass for the response to
-the next request, and that one's for the request after it. Nothing but the body gives it away: a
-chat completion has an id of its own, so that two requests never get the same bytes.
+HTTP/1.1 matches responses to requests only by their order on the connection. If a server or a proxy
+sends one response twice, the second copy passes for the response to the next request. That
+request's response then passes for the one to the request after it. Only the body reveals this: each
+chat completion has a unique id, so two requests never get the same bytes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ class Doubles:
         self._alike = False
 
     def suspect(self, content: bytes, completion: Any, before: int | None) -> int | None:
-        """Whether a body came before, for another request.
+        """Check whether a body came before, for another request.
 
         Parameters
         ----------
         content : bytes
             The body.
         completion : Any
-            What it says.
+            The parsed body.
         before : int or None
-            What this returned for the same request, when it was asked the time before.
+            The earlier result for the same request, when it was last sent.
 
         Returns
         -------
         int or None
-            None where the body can be believed. A body without an id can, and so can one that
-            came again over another connection: such a service's replies are simply alike.
+            None if the body is credible. A body without an id is credible, and so is one that came
+            again over another connection: such a service's replies are simply the same.
         """
         if self._alike or not completion.get("id"):
             return None
@@ -47,7 +47,7 @@ class Doubles:
 
 
 async def close_connection(response: Any) -> None:
-    """End the connection that a response came over, so that nothing more is read from it."""
+    """Close the connection of a response, to read no more from it."""
     stream = response.extensions.get("network_stream")
     if stream is not None:
         await stream.aclose()

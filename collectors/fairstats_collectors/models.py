@@ -1,4 +1,4 @@
-"""The models that are known by name: where each is served, what it takes and what it costs."""
+"""List the known models: the service of each, its settings and its price."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _SETTINGS = ("temperature", "seed", "max_tokens")
 
 @dataclass(frozen=True)
 class KnownModel:
-    """How to ask a model.
+    """Describe how to query a model.
 
     Parameters
     ----------
     model : str
         Its name at the service.
     base_url : str or None
-        The service; None for that of the environment, or OpenAI's own.
+        The service; None for that of the environment, or OpenAI's.
     key_variable : str
         The environment variable that holds the service's key.
     names : Mapping
-        What it calls a setting; None where it does not take it.
+        The service's name for each setting; None if it does not accept it.
     thinking : int
-        Tokens that it may use before the reply.
+        Tokens for thinking before the reply.
     price : Price or None
-        None where it is not known.
+        None if it is not known.
     snapshot : str or None
         The exact version.
     """
@@ -52,7 +52,7 @@ _MODEL_KEYS = ("service", "model", "snapshot", "settings", "thinking", "price")
 
 
 def known_models() -> Mapping[str, KnownModel]:
-    """Every model of ``models.toml``, by its name.
+    """Return every model of ``models.toml``, by its name.
 
     Examples
     --------
@@ -86,19 +86,19 @@ def known_models() -> Mapping[str, KnownModel]:
 
 
 def find_model(name: str, *, base_url: str | None) -> KnownModel:
-    """How to ask a model by this name.
+    """Return how to query a model with this name.
 
     Parameters
     ----------
     name : str
         A name of ``models.toml``, or the model's name at the service.
     base_url : str, optional
-        The service; where it is given, the name is the model's name there.
+        The service; if given, `name` is the model's name there.
 
     Raises
     ------
     InputError
-        When the model is known and no service that has it.
+        If the model is known but no service has it.
     """
     known = None if base_url else known_models().get(name)
     if known is None:

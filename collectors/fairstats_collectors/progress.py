@@ -1,4 +1,4 @@
-"""What a person sees while a campaign runs: on the standard error output, or nothing."""
+"""Show a campaign's progress on the standard error output, if wanted."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Counted = Callable[[Sequence[Reply]], None]
 def show_progress(
     title: str, *, total: int, there: int, budget: Budget, shown: bool
 ) -> Iterator[Counted]:
-    """A bar with the rate, the errors, the cost and the time left.
+    """Show a bar with the rate, the errors, the cost and the time left.
 
     Parameters
     ----------
     title : str
-        What to call it.
+        The title of the bar.
     total, there : int
-        How many replies are expected, and how many were there before.
+        The number of expected replies, and of those that existed before.
     budget : Budget
-        What was spent.
+        The budget, with the money spent.
     shown : bool
         Whether to show anything.
 
     Yields
     ------
     callable
-        To be told of each batch of replies that was committed.
+        To be called with each batch of committed replies.
     """
     from rich.console import Console
     from rich.markup import escape

@@ -1,4 +1,4 @@
-"""Read kept replies again with the parser of today, and tell what changes."""
+"""Read stored replies again with the current parser, and report changes."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ CHANGE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Reparsed:
-    """Answers whose kept replies were read again.
+    """Hold answers that were read again from their stored replies.
 
     Parameters
     ----------
     answers : pandas.DataFrame
-        All rows, those that could not be read again as they were.
+        All rows; those that could not be read again are unchanged.
     changes : pandas.DataFrame
-        `CHANGE_COLUMNS`, a row for each answer whose letter or status is another now.
+        `CHANGE_COLUMNS`, one row for each answer with a changed letter or status.
     """
 
     answers: pd.DataFrame
     changes: pd.DataFrame
 
     def moves(self) -> pd.DataFrame:
-        """How many answers went from which letter (or status) to which: ``from``, ``to``, ``rows``.
+        """Count the answers by old and new letter (or status): ``from``, ``to``, ``rows``.
 
-        Of the answers that stayed there is no row.
+        Unchanged answers have no row.
         """
         said = pd.DataFrame(
             {
@@ -59,10 +59,10 @@ class Reparsed:
         return said.value_counts(sort=False).rename("rows").reset_index()
 
     def groups(self) -> pd.DataFrame:
-        """Each unit's groups: how many answers were read, before and now.
+        """Count the answers of each unit's groups that were readable, before and now.
 
-        ``rows``, of these ``without_raw`` (no reply was kept) and ``errors`` (a request that
-        failed) that were left as they are; ``parsed_before``, ``parsed_now`` and ``changed``.
+        ``rows``; of these ``without_raw`` (no stored reply) and ``errors`` (a failed request),
+        which are left unchanged; ``parsed_before``, ``parsed_now`` and ``changed``.
         """
         keys = list(KEY_COLUMNS)
         changed = pd.MultiIndex.from_frame(self.changes[keys])
@@ -92,15 +92,14 @@ def reparse_answers(
     Parameters
     ----------
     answers : pandas.DataFrame
-        Answers that keep to the schema.
+        Answers that follow the schema.
     benchmarks : iterable of Benchmark
         Benchmarks that are not built in, or that replace built-in ones.
     items : path, optional
-        A JSON Lines file with ``item_id`` and ``options``, for a benchmark that is shipped without
-        its items' text.
+        A JSON Lines file with ``item_id`` and ``options``, for a benchmark without its items' text.
     letters_only : bool
-        Read letters alone, without knowing the options' texts: answers that were given by their
-        text are lost.
+        Read only letters, without the options' texts. Answers that give an option's text are then
+        lost.
 
     Returns
     -------
@@ -109,13 +108,13 @@ def reparse_answers(
     Raises
     ------
     InputError
-        When a benchmark is unknown, the options' texts are needed and not at hand, or an item of
-        the answers is not among them.
+        If a benchmark is unknown, the options' texts are required but missing, or an item of the
+        answers is not among them.
 
     Notes
     -----
-    Left as they are: rows without a kept reply, and rows of status ``error``, whose
-    ``answer_raw`` holds the reason and not a reply.
+    Two kinds of row are left unchanged: rows without a stored reply, and rows of status ``error``.
+    In these, ``answer_raw`` contains the reason, not a reply.
     """
     answers = answers.reset_index(drop=True)
     raw = _kept(answers)
@@ -175,7 +174,7 @@ def reparse(
     ----------
     source : sequence of paths
         Answer files, or folders of them.
-    out : path
+    The folder for the new files, one for each answer set; not the old files' folder.
         The folder for the new files, one for each answer set; not the old ones' folder.
     benchmarks, items, letters_only
         As for `reparse_answers`.
@@ -183,19 +182,19 @@ def reparse(
     Returns
     -------
     Reparsed, list of pathlib.Path
-        What changed, and the files.
+        The changes, and the files.
 
     Raises
     ------
     InputError
-        As `reparse_answers`, and when a file cannot be read, or `out` is where the old files are or
-        has other answers already. Nothing is written then.
+        As `reparse_answers`. Also if a file cannot be read, or `out` is the old files' folder or
+        has other answers already. Then no file is written.
     """
     folder = Path(out).resolve()
     files = {path.resolve() for path in answer_files(source)}
     inside = any(Path(path).is_dir() and Path(path).resolve() in folder.parents for path in source)
     if inside or any(folder in path.parents for path in files):
-        # Reading the one would read the other too, and find each answer twice.
+        # Reading one folder would also read the other, and find each answer twice.
         message = "contains the answers to read, or is in their folder"
         raise InputError([Problem(str(out), message, "choose a separate folder")])
     reparsed = reparse_answers(
@@ -211,14 +210,14 @@ def _kept(answers: pd.DataFrame) -> pd.Series:
 
 
 def _said(letters: pd.Series, statuses: pd.Series) -> pd.Series:
-    """The letter where there is one, else why there is none."""
+    """Return the letter if there is one, else the reason why it is missing."""
     return letters.where(letters.notna(), statuses)
 
 
 def _options(
     benchmark: Benchmark, items: str | os.PathLike[str] | None, letters_only: bool
 ) -> dict[str, dict[str, str]]:
-    """The options of each item: its letters and their texts."""
+    """Return the options of each item: its letters and their texts."""
     if letters_only:
         return {item: dict.fromkeys(benchmark.options, "") for item in benchmark.answer_keys}
     path = benchmark.items_file if items is None else Path(items)

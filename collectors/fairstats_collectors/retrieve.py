@@ -37,7 +37,7 @@ RETRIEVERS = ("bm25", "dense", "rrf")
 #: The name of the embedding model that runs here.
 EMBEDDED = "embedded"
 
-# What a strategy's name can hold (`fairstats.answers.strategies`).
+# The characters allowed in a strategy's name (`fairstats.answers.strategies`).
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 
 
@@ -60,51 +60,51 @@ def retrieve(
 ) -> Path:
     """Retrieve snippets for every variant of a benchmark's items into one parquet file.
 
-    The query is the vignette of the variant alone, without options and prompt, so that what is
-    found depends neither on the model that is asked with it nor on how.
+    The query is only the vignette of the variant, without options and prompt. So the results do not
+    depend on the model or the prompt.
 
     Parameters
     ----------
     benchmark : Benchmark
-        What to look for; its vignettes must be shipped.
+        The benchmark; its vignettes must be shipped.
     corpus : Path
-        Where to look: what `fairstats_collectors.corpora.load_corpus` reads.
+        The corpus to search, in a format that `fairstats_collectors.corpora.load_corpus` reads.
     retriever : {"bm25", "dense", "rrf"}
         By words, by meaning, or by both.
     out : Path
         The folder to write to.
     top : int
-        How many snippets to keep for a variant, at most `fairstats_collectors.retrievers.DEPTH`.
+        The number of snippets per variant, at most `fairstats_collectors.retrievers.DEPTH`.
     name : str, optional
-        What to call the retriever in the strategies' names, by default `retriever`.
+        The retriever's name in the strategies' names, by default `retriever`.
     benchmark_version : str, optional
-        The version of the benchmark that the items are; needed where it declares several.
+        The version of the benchmark's items; required if it declares several.
     embeddings : str
-        The model of meaning: its name at the service, or ``"embedded"`` for the one that runs here.
+        The embedding model: its name at the service, or ``"embedded"`` for the one on this machine.
     base_url : str, optional
-        The service, by default ``OPENAI_BASE_URL`` or OpenAI's own; the key comes from
+        The service, by default ``OPENAI_BASE_URL`` or OpenAI's; the key comes from
         ``OPENAI_API_KEY``.
     chunk_words : int
-        How many words a snippet has at most.
+        The maximum number of words in a snippet.
     rrf_k : int
         The constant of reciprocal rank fusion.
     timeout, retries : float, int
-        Seconds until a request to the service is repeated, and how often it is.
+        Seconds until a request to the service is repeated, and the number of repeats.
     progress : bool
-        Whether to say on the standard error output how far the vectors are.
+        Whether to report progress on the vectors on the standard error output.
 
     Returns
     -------
     Path
         ``<out>/<benchmark>-<version>-<name>.retrievals.parquet``, in the schema of
-        `fairstats.retrieval.retrievals_table`. A variant for which fewer snippets are found has
-        fewer rows, and one for which none is found has none.
+        `fairstats.retrieval.retrievals_table`. A variant with fewer snippets has fewer rows, and
+        one without snippets has no rows.
 
     Raises
     ------
     InputError
-        When an argument or the corpus cannot be used, the service sends no vectors, nothing is
-        found for any variant, or other retrievals are there already under this name.
+        If an argument or the corpus cannot be used, or the service sends no vectors. If no variant
+        has any snippets, or other retrievals exist under this name.
     """
     if retriever not in RETRIEVERS:
         known = ", ".join(RETRIEVERS)
@@ -173,16 +173,16 @@ def retrieval_rows(
     found: dict[str, Ranking],
     facts: dict[str, str],
 ) -> pd.DataFrame:
-    """The rows of the retrievals table.
+    """Return the rows of the retrievals table.
 
     Parameters
     ----------
     benchmark : Benchmark
-        Whose variants they are.
+        The benchmark of the variants.
     items : sequence of Item
         Its items.
     corpus : Corpus
-        What was searched.
+        The searched corpus.
     found : dict
         The ranking of each vignette.
     facts : dict

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fairstats_collectors.corpora import Corpus
 
-#: How far down each retriever's list is looked at. What is asked for never exceeds it, so that
-#: the first ten of a list are the same whether ten or twenty were asked for.
+#: The depth to which each retriever's list is read. Requests never exceed it, so the first ten of a
+#: list are the same for ten or twenty requested snippets.
 DEPTH = 100
 #: The constant of reciprocal rank fusion (Cormack et al. 2009).
 RRF_K = 60
@@ -21,34 +21,34 @@ Ranking = list[tuple[int, float]]
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 _K1, _B = 1.5, 0.75
-#: How `search_bm25` weighs words, as it stands in the retrievals table.
+#: The weights of words in `search_bm25`, as in the retrievals table.
 BM25_SETTINGS = f"BM25 (Lucene's, k1 = {_K1}, b = {_B}, no stop words, unstemmed)"
 
-# Scores that differ by less are equal: the order of a sum is another on another machine.
+# Smaller differences count as ties, because sums are rounded differently on other machines.
 _BM25_DIGITS, _COSINE_DIGITS = 9, 6
 
 
 def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
-    """Rank snippets by the words that they share with each query, which weigh by their rarity.
+    """Rank snippets by the words that they share with each query, weighted by their rarity.
 
     Parameters
     ----------
     corpus : Corpus
-        What to search.
+        The corpus to search.
     queries : sequence of str
-        What to look for.
+        The texts to search for.
 
     Returns
     -------
     list of Ranking
-        One a query, of up to `DEPTH` snippets that share a word with it; of a query that shares
-        none, an empty one.
+        One per query, of up to `DEPTH` snippets that share a word with it; empty if no snippet
+        does.
 
     Notes
     -----
-    BM25 as in Lucene, k1 = 1.5 and b = 0.75, over lower-case words of two letters or more without
-    the 33 English stop words of Lucene, unstemmed (bm25s, Lù 2024). A word that stands in the
-    query twice counts twice.
+    BM25 as in Lucene, k1 = 1.5 and b = 0.75. It uses lower-case words of two letters or more,
+    without the 33 English stop words of Lucene. Words are not stemmed (bm25s, Lù 2024). A word that
+    is in the query twice counts twice.
     """
     import bm25s
 
@@ -70,21 +70,21 @@ def search_bm25(corpus: Corpus, queries: Sequence[str]) -> list[Ranking]:
 
 
 def search_dense(corpus: Corpus, queries: Sequence[str], embed: Embed) -> list[Ranking]:
-    """Rank snippets by the cosine of their vector with each query's.
+    """Rank snippets by the cosine of their vector and each query's.
 
     Parameters
     ----------
     corpus : Corpus
-        What to search.
+        The corpus to search.
     queries : sequence of str
-        What to look for.
+        The texts to search for.
     embed : callable
-        Texts to vectors of length 1.
+        Turns texts into vectors of length 1.
 
     Returns
     -------
     list of Ranking
-        One a query, of `DEPTH` snippets or as many as there are.
+        One per query, of `DEPTH` snippets, or of all if there are fewer.
     """
     snippets = embed([snippet.searched for snippet in corpus.snippets])
     return [
@@ -99,14 +99,14 @@ def fuse(rankings: Sequence[Ranking], *, k: int = RRF_K) -> Ranking:
     Parameters
     ----------
     rankings : sequence of Ranking
-        Of the same query, by several retrievers.
+        Rankings of the same query, by several retrievers.
     k : int
-        The larger, the less the first ranks weigh.
+        The larger it is, the smaller the weight of the first ranks.
 
     Returns
     -------
     Ranking
-        Every snippet that is in one of them; of equal scores, the first in the corpus leads.
+        Every snippet in any of them; if scores are equal, the first in the corpus leads.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def fuse(rankings: Sequence[Ranking], *, k: int = RRF_K) -> Ranking:
 
 
 def rank(scores: NDArray[np.float64], *, above: float = -np.inf) -> Ranking:
-    """The `DEPTH` highest scores; of equal ones, the first in the corpus leads.
+    """Return the `DEPTH` highest scores; if scores are equal, the first in the corpus leads.
 
     Examples
     --------

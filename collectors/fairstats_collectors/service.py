@@ -1,4 +1,4 @@
-"""One model at one OpenAI-compatible service: asking it, and what it takes."""
+"""Query one model at one OpenAI-compatible service, and learn which settings it accepts."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
 _RAW_LENGTH = 1_000_000  # the answers schema takes no more
 _REASON_LENGTH = 1_000
-# The client asks again where the service says that it failed, not where the reply makes no sense.
+# The client repeats a request if the service reports a failure, not if the reply is unusable.
 _SENSELESS_REPLIES = 3
 # Of a service that was never reached: its address is wrong more often than it is busy.
 _FIRST_RETRIES = 2
 
 
 class Service:
-    """One model at one service, and the settings that it takes.
+    """One model at one service, and the settings that it accepts.
 
     Parameters
     ----------
     client : openai.AsyncOpenAI
-        How to reach it.
+        The client that reaches it.
     model : str
         The model's name there.
     endpoint : str
-        What to call the service in a reply's key.
+        The name of the service in a reply's key.
     settings : Mapping
         ``temperature`` and ``max_tokens``; the seed is the sample's number.
     names : Mapping
-        What the service calls a setting; None where it does not take it. A setting that is not
-        mentioned is sent as it is.
+        The service's name for each setting; None if it does not accept it. A setting that is not
+        listed is sent under its usual name.
     hide : callable
-        Takes the key out of a text.
+        Removes the key from a text.
     key_variable : str
-        Where the key came from, for whoever has to correct it.
+        The source of the key, for error messages.
     """
 
     def __init__(
@@ -68,20 +68,20 @@ class Service:
         self.names = dict(names)
         self.hide = hide
         self.key_variable = key_variable
-        #: How many requests in a row were turned away for a reason that every other would meet.
+        #: The number of consecutive requests that failed for a reason that applies to all.
         self.turned_away = 0
         self.advice = ""
         self._response = http_library().Response
         self._doubles = Doubles()
 
     def parameters(self, sample: int) -> dict[str, Any]:
-        """What is sent beside the messages."""
+        """Return the settings that are sent with the messages."""
         wanted = {**self.settings, "seed": sample}
         names = {setting: self.names.get(setting, setting) for setting in wanted}
         return {name: wanted[setting] for setting, name in names.items() if name is not None}
 
     def key(self, task: Task) -> str:
-        """The key of the reply to a task, as it would be asked now."""
+        """Return the key of the reply to a task, with the current settings."""
         return reply_key(
             model=self.model,
             endpoint=self.endpoint,
@@ -97,15 +97,15 @@ class Service:
         return Problem(f"{self.model} at {host}", message, remedy)
 
     async def ask_first(self, task: Task, *, settle: bool) -> Reply:
-        """Ask one task alone, before all others.
+        """Send one task alone, before all others.
 
-        Where `settle`, settings that the service does not take are dropped for all, and a service
-        that cannot be reached is told of soon.
+        With `settle`, settings that the service does not accept are dropped for all requests, and
+        an unreachable service is reported soon.
 
         Raises
         ------
         InputError
-            When what turns this request away would turn away every other.
+            If this request is rejected for a reason that applies to all others.
         """
         retries = min(self.client.max_retries, _FIRST_RETRIES) if settle else None
         while True:
@@ -154,7 +154,7 @@ class Service:
         return self.reply(task, found), fault
 
     def reply(self, task: Task, found: Mapping[str, Any]) -> Reply:
-        """The journal's row for a task, of what was found out about it."""
+        """Return the journal's row for a task, from the facts known about it."""
         item_id, attribute, group = task.variant
         blank = dict.fromkeys(("snapshot", "latency_s", "prompt_tokens", "completion_tokens"))
         longest = _REASON_LENGTH if found["status"] == "failed" else _RAW_LENGTH
@@ -177,7 +177,7 @@ class Service:
         )
 
     def body(self, task: Task) -> dict[str, Any]:
-        """The request for a task."""
+        """Return the request for a task."""
         return {
             "model": self.model,
             "messages": [{"role": "user", "content": task.prompt.text}],
@@ -185,20 +185,20 @@ class Service:
         }
 
     async def _post(self, task: Task, retries: int | None) -> Any:
-        # The client's own request, with its retries; but not its models of what is sent and what
-        # comes back, which check nothing and take a third of its time.
+        # This uses the client's request method, with its retries. It avoids the client's models of
+        # requests and replies, which check nothing and take a third of its time.
         client = self.client if retries is None else self.client.with_options(max_retries=retries)
         return await within_deadline(
             client.post("/chat/completions", cast_to=self._response, body=self.body(task))
         )
 
     def read(self, completion: Any) -> dict[str, Any]:
-        """The columns of the journal that come from a chat completion.
+        """Return the journal's columns that come from a chat completion.
 
         Raises
         ------
         ValueError
-            When it is none; any part may be missing or of another type.
+            If it is not one; any part may be missing or of another type.
         """
         try:
             message = completion["choices"][0]["message"]
@@ -236,7 +236,7 @@ class Service:
         return False
 
     def _remedy(self, fault: Exception) -> str | None:
-        """What to do about a fault that every request would meet; None for any other."""
+        """Return the remedy for a fault that affects every request; None for any other fault."""
         import openai
 
         if (host := redirected_to(fault)) is not None:
@@ -260,7 +260,7 @@ def _parsed(content: bytes) -> Any:
 
 
 def _snapshot(reported: str) -> str | None:
-    """The model as the service reports it; a local server's file without its folder."""
+    """Return the model as the service reports it; a local server's file without its folder."""
     if reported.startswith(("/", "~", ".")) or "\\" in reported:
         reported = re.split(r"[\\/]", reported)[-1]
     return reported if reported.isprintable() and 0 < len(reported) <= 200 else None

@@ -33,10 +33,10 @@ def import_table(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     ----------
     paths : path, or iterable of paths
         CSV (with commas, semicolons or tabs), Excel (``.xlsx``, the first sheet) or JSON Lines
-        files, one row per answer; a folder stands for those in it.
+        files, one row per answer; or folders of such files.
     **given
         See `fairstats_collectors.import_mapping.Given`. Columns of the same name need no mapping;
-        others of the file are passed over.
+        the file's other columns are ignored.
 
     Returns
     -------
@@ -46,8 +46,8 @@ def import_table(paths: Paths, **given: Unpack[Given]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        When a file cannot be read, or a row does not fit; every one is named with its row, column
-        and remedy, and nothing is returned.
+        If a file cannot be read, or a row is not valid. Each is named with its row, column and
+        remedy, and no answers are returned.
     """
     same = {column: (column,) for column in (*answers_schema().columns, OPTIONS)}
     mapped = mapping("table", given, same, wide=True)

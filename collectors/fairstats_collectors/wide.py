@@ -25,7 +25,7 @@ def wide_groups(wide: Mapping[str, str], mapped: Mapped) -> dict[tuple[str, str]
     wide : Mapping[str, str]
         The column of each group; the group is ``"white"``, or ``"race:white"`` with its attribute.
     mapped : Mapped
-        How records become answers; it may not map what the columns of the groups give.
+        How records become answers; it must not map columns that the groups' columns provide.
 
     Returns
     -------
@@ -35,8 +35,8 @@ def wide_groups(wide: Mapping[str, str], mapped: Mapped) -> dict[tuple[str, str]
     Raises
     ------
     InputError
-        When a group or an attribute is not declared, a group is in several attributes, or a
-        column is named for two groups.
+        If a group or an attribute is not declared, a group is in several attributes, or a column is
+        named for two groups.
     """
     problems = [
         Problem(
@@ -100,7 +100,7 @@ def long_records(
     Raises
     ------
     InputError
-        When the table lacks a group's column.
+        If the table lacks a group's column.
     """
     records = list(records)
     problems = [
