@@ -151,7 +151,7 @@ def test_a_copy_that_says_otherwise_than_the_table_is_named(release, name):
         ("index.html", "</h1>", " 99.9%</h1>", "words"),
         ("reports/models/one.html", "</main>", "<script>x()</script></main>", "scripts"),
         ("reports/models/one.html", "<main", '<main onclick="x()"', "scripts"),
-        ("reports/models/two.html", "<path ", "<path d='M0 0' ", "drawings"),
+        ("reports/models/two.html", "<circle ", "<circle r='9' ", "drawings"),
         ("reports/methods.html", "<main", '<main hidden=""', None),
     ],
 )
