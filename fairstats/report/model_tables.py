@@ -89,10 +89,13 @@ def figures_caption(own: AnswerSet, release: Release) -> str:
         limits = "In brackets: the range over all possible missing answers."
     else:
         limits = f"{level(release.alpha)} intervals in brackets. McNemar’s test is the mid-p one."
-    return (
+    text = (
         f"{capital(own.label)}. {limits} AD: size of the accuracy gap. CFR: share of pairs with "
-        "the same answer. EO: AD on the items that are answered correctly with neutral text."
+        "the same answer."
     )
+    if own.neutral is None:
+        return text
+    return f"{text} EO: AD on the items that are answered correctly with neutral text."
 
 
 def margins_table(sets: list[AnswerSet], release: Release, *, name: str) -> GT:

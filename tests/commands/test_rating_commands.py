@@ -153,4 +153,4 @@ def test_regression_on_who_rates(path, tmp_path):
 def test_a_report_is_drawn(path, tmp_path):
     out = tmp_path / "r.html"
     assert run("report", path, "--out", out, "--title", "Study").stdout.strip() == str(out)
-    assert "How far raters agree" in out.read_text(encoding="utf-8")
+    assert "Agreement between raters" in out.read_text(encoding="utf-8")
