@@ -275,9 +275,9 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
     changed = [100 * (1 - own.loc["cfr", "estimate"]) for own in plain]
     differences = [own.loc["accuracy_difference", "estimate"] for own in plain]
     said = (
-        f"When the group changes, the model changes {min(changed):.1f}% to {max(changed):.1f}% of "
-        f"its answers, and the accuracy difference (first − second) is {signed(min(differences))} "
-        f"to {signed(max(differences))} percentage points. The benchmark’s limit is 2 points."
+        f"When the group changes, the model’s answer differs in {min(changed):.1f}% to "
+        f"{max(changed):.1f}% of pairs, and the accuracy difference (first − second) is "
+        f"{signed(min(differences))} to {signed(max(differences))} percentage points. The benchmark’s limit is 2 points."
     )
     if all(own.loc["accuracy_difference", "verdict"] != "inconclusive" for own in plain):
         assert squeezed(said) in report
