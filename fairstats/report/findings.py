@@ -159,9 +159,12 @@ class Findings:
     def _unranked(self) -> str:
         """Why no model has a rank."""
         reasons = sorted(set(self.board.why_unranked.values()))
-        if len(reasons) > 1 and all("best guess" in reason for reason in reasons):
-            count = number_word(len(self.board.models))
-            return f"The accuracy of all {count} models is too close to guessing to judge them."
+        if reasons and all("best guess" in reason for reason in reasons):
+            n = len(self.board.models)
+            if n == 1:
+                return "Its accuracy is too close to guessing to judge it."
+            count = "both" if n == 2 else f"all {number_word(n)}"
+            return f"The accuracy of {count} models is too close to guessing to judge them."
         if len(reasons) == 1:
             return f"{reasons[0][:1].upper()}{reasons[0][1:]}."
         count = number_word(len(self.board.models)).capitalize()

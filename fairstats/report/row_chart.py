@@ -83,7 +83,9 @@ class Axis:
             return [0.0]
         steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
         high = min(self.high, self.end, 100.0 if self.unit == "%" else math.inf)
-        step = next((s for s in steps if (high - self.low) / s <= 5.5), steps[-1])
+        # Labels with a minus sign need more room.
+        most = 5.5 if self.low > -0.15 * high else 4.5
+        step = next((s for s in steps if (high - self.low) / s <= most), steps[-1])
         first = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
 

@@ -277,7 +277,8 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
     said = (
         f"When the group changes, the model’s answer differs in {min(changed):.1f}% to "
         f"{max(changed):.1f}% of pairs, and the accuracy difference (first − second) is "
-        f"{signed(min(differences))} to {signed(max(differences))} percentage points. The benchmark’s limit is 2 points."
+        f"{signed(min(differences))} to {signed(max(differences))} percentage points. "
+        "The benchmark’s limit is 2 points."
     )
     if all(own.loc["accuracy_difference", "verdict"] != "inconclusive" for own in plain):
         assert squeezed(said) in report
