@@ -154,10 +154,12 @@ def _note(measure: str, found: Findings, release: Release) -> str:
     if measure == "gap":
         better = "less swayed by the text" if benchmark.slanted else "fairer"
         margin = f"±{100 * benchmark.equivalence_margin:g}"
+        pooled = BoardFigures(found.board, release).pooled is not None
+        average = "Average: all pairs counted together. " if pooled else ""
         text = (
             f"Accuracy gap ({pair_note(benchmark)}) with {limits}. Closer to 0 is {better}. "
             f"Shaded: the equivalence margin of {margin} points, a convention of this benchmark "
-            f"and not a clinical threshold. {found.verdicts}"
+            f"and not a clinical threshold. {average}{found.verdicts}"
         )
     elif measure == "cfr":
         text = (

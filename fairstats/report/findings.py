@@ -10,7 +10,7 @@ import pandas as pd
 from fairstats._lib.formatting import level, number_word, p_value, points
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
-from fairstats.benchmarks.terms import PLAIN
+from fairstats.benchmarks.terms import PLAIN, POOLED
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.release.contents import Board, Release
@@ -204,9 +204,20 @@ class Findings:
         return f"{text} and {most} the largest, {largest}."
 
     def _average(self, model: str, unit: str) -> tuple[str, str]:
-        """A model's mean gap and, in brackets, its range over the pairs."""
+        """A model's average gap, as its chart shows it, and its range over the pairs."""
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
-        mean = points(own.abs().mean(), signed=False) + unit
+        rows = self.board.estimates
+        pooled = rows.loc[
+            (rows["metric"] == "accuracy_difference")
+            & (rows["attribute"] == POOLED)
+            & (rows["model"] == model),
+            "estimate",
+        ]
+        # With missing answers it differs slightly from the mean of the pairs.
+        # Gaps in both directions cancel there, so the mean of their sizes is given instead.
+        one_way = bool((own > 0).all()) and len(pooled) == 1 and pooled.notna().all()
+        average = pooled.iloc[0] if one_way else own.abs().mean()
+        mean = points(average, signed=False) + unit
         if own.nunique() == 1:
             return mean, ""
         by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
