@@ -49,6 +49,10 @@ def show_leaderboard(release: Release) -> None:
     boards = groupby(release.boards, key=lambda board: board.benchmark.name)
     for number, (_, own) in enumerate(boards):
         of_benchmark = list(own)
+        if number == 0 and output_format() == "html":
+            # At the top of the page, where Quarto would move it.
+            headline = findings(of_benchmark[0], release).headline
+            show_markdown(f"# {escape_markdown(headline)}")
         with enclosed('<div class="benchmark">', "</div>"):
             _show_finding(of_benchmark[0], release, level=1 if number == 0 else 2)
             _show_boards(of_benchmark, release, scope=f"boards-{number}")
@@ -66,12 +70,12 @@ def _show_finding(board: Board, release: Release, *, level: int) -> None:
     html = output_format() == "html"
     entry = "{}\n:   {}\n" if html else "- **{}.** {}"
     sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in found.sure)
-    title = f"{'#' * level} {escape_markdown(found.headline)}"
+    title = "" if html and level == 1 else f"## {escape_markdown(found.headline)}\n\n"
     text = escape_markdown(benchmark.read_first.strip())
     note = f"::: note\n**Read this first.** {text}\n:::\n\n" if text else ""
     show_markdown(
         f"::: kicker\n{escape_markdown(kicker)}\n:::\n\n"
-        f":::: top\n::: finding\n{title}\n\n{note}"
+        f":::: top\n::: finding\n{title}{note}"
         f"::: lede\n{escape_markdown(found.figures)}\n:::\n:::\n\n"
         f"::: sure\n**How sure are we?**\n\n{sure}\n:::\n::::"
     )
