@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+import time
 
 import pytest
 
@@ -39,7 +40,9 @@ def sitting(driver, tmp_path):
 
     def opened(form, *, width=1280, **options):
         while contexts:
-            contexts.pop().close()
+            context = contexts.pop()
+            wait_for_the_disk(context, tmp_path / "profile")
+            context.close()
         context = driver.chromium.launch_persistent_context(
             tmp_path / "profile",
             executable_path=CHROMIUM,
@@ -74,6 +77,26 @@ def form_of(handed):
         return assigned, form
 
     return build
+
+
+def wait_for_the_disk(context, profile, *, seconds=30):
+    """Wait until the profile's files hold what the form stored.
+
+    Chromium writes local storage seconds later. On a busy machine the browser may be closed before
+    that, and the next one starts without it.
+    """
+    (tab, *_) = [page for page in context.pages if page.url.startswith("file:")]
+    stored = [timeless(v.encode()) for v in tab.evaluate("Object.values(localStorage)")]
+    until = time.monotonic() + seconds
+    files = (profile / "Default/Local Storage/leveldb").glob
+    while not all(any(v in timeless(f.read_bytes()) for f in files("*.log")) for v in stored):
+        assert time.monotonic() < until, f"not on the disk after {seconds} s: {stored}"
+        tab.wait_for_timeout(100)
+
+
+def timeless(state):
+    """Leave out the time spent, which goes on while one waits."""
+    return re.sub(rb'"duration_s":[^,}]+', b"", state)
 
 
 def press(tab, *keys):
