@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterable
 
 MINUS = "\u2212"
 
@@ -130,3 +131,31 @@ def number_word(n: int) -> str:
         "seven", "eight", "nine", "ten", "eleven", "twelve",
     )  # fmt: skip
     return words[n] if 0 <= n < len(words) else f"{n:,}"
+
+
+def listed(names: Iterable[str], word: str = "and") -> str:
+    """Join names as a sentence lists them.
+
+    Examples
+    --------
+    >>> listed(["race"]), listed(["race", "sex", "income"], "or")
+    ('race', 'race, sex or income')
+    """
+    *first, last = (*names,) or ("",)
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def span(low: str, high: str) -> str:
+    """Two figures as a range, or one if they read the same.
+
+    Examples
+    --------
+    >>> span("8.2", "10.4"), span("8.2", "8.2")
+    ('8.2 to 10.4', '8.2')
+    """
+    return low if low == high else f"{low} to {high}"
+
+
+def capital(text: str) -> str:
+    """Return the text with a capital first letter; `str.capitalize` would change the others."""
+    return f"{text[:1].upper()}{text[1:]}"

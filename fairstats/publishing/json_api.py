@@ -229,7 +229,7 @@ def _row(release: Release, board: Board, model: str, pages: str) -> Record:
     slug = release.slugs[model]
     estimates = records(board.estimates[board.estimates["model"] == model])
     ranks = records(board.ranks[board.ranks["model"] == model])
-    asked = [entry for entry in release.answers_of(board) if entry["model"] == model]
+    asked = release.answers_of(board, model)
     reason = board.benchmark.selected_on.get(model)
     return {
         "model": model,

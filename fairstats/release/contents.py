@@ -236,14 +236,11 @@ class Release:
             benchmark = self.benchmarks[key[0]]
             yield Board(benchmark, key[1], key[2], groups[key], ranks, differences)
 
-    def answers_of(self, board: Board) -> list[dict[str, Any]]:
-        """Return the manifest's entries on the answers of a board, one per answer set."""
-        key = (board.benchmark.name, board.version, board.strategy)
-        return [
-            entry
-            for entry in self.manifest["answers"]
-            if (entry["benchmark"], entry["benchmark_version"], entry["strategy"]) == key
-        ]
+    def answers_of(self, board: Board, model: str) -> list[dict[str, Any]]:
+        """Return the manifest's entries on a model's answers on a board, one per snapshot."""
+        key = (board.benchmark.name, board.version, board.strategy, model)
+        unit = ("benchmark", "benchmark_version", "strategy", "model")
+        return [e for e in self.manifest["answers"] if tuple(e[name] for name in unit) == key]
 
     @property
     def models(self) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import points
+from fairstats._lib.formatting import listed, points, span
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import BASELINE, POOLED
@@ -142,7 +142,7 @@ class AnswerSet:
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Return the manifest's entries, one per snapshot."""
-        return [e for e in self.release.answers_of(self.board) if e["model"] == self.model]
+        return self.release.answers_of(self.board, self.model)
 
     @property
     def ranges(self) -> bool:
@@ -189,29 +189,6 @@ def names_of(pairs: Sequence[Pair], among: Sequence[Pair]) -> str:
     if len(names) > 5:
         return f"{len(pairs)} of {len(among)} comparisons"
     return listed(names)
-
-
-def listed(names: Sequence[str], word: str = "and") -> str:
-    """Join names as a sentence does.
-
-    Examples
-    --------
-    >>> listed(["race", "sex", "income"])
-    'race, sex and income'
-    """
-    *first, last = names or ("",)
-    return f"{', '.join(first)} {word} {last}" if first else last
-
-
-def span(low: str, high: str) -> str:
-    """Two figures as a range, or one if they are printed the same.
-
-    Examples
-    --------
-    >>> span("8.2", "10.4"), span("8.2", "8.2")
-    ('8.2 to 10.4', '8.2')
-    """
-    return low if low == high else f"{low} to {high}"
 
 
 def differences_of(pairs: Sequence[Pair]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown, percent_range, point_range, points
+from fairstats._lib.formatting import capital, escape_markdown, percent_range, point_range, points
 from fairstats.benchmarks.declaration import Attribute
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
@@ -265,7 +265,7 @@ def _rows(sets: Sequence[AnswerSet], row: Callable[[AnswerSet, Pair], Row]) -> I
 def _heading(answers: AnswerSet, sets: Sequence[AnswerSet]) -> str:
     """Return the prompt, and the vignettes if there are several sets of them."""
     same = len({other.vignettes for other in sets}) == 1
-    prompt = f"{answers.prompt[:1].upper()}{answers.prompt[1:]}"
+    prompt = capital(answers.prompt)
     return prompt if same else f"{prompt}; {answers.version}"
 
 

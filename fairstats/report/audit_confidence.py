@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import level, number_word, points
+from fairstats._lib.formatting import level, listed, number_word, points, span
 from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.report.audit_answer_sets import AnswerSet, Pair, listed, names_of, span
+from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.audit_finding import reasons
 
 HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"

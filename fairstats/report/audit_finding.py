@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fairstats._lib.formatting import level, percent, point_range, points
+from fairstats._lib.formatting import capital, level, percent, point_range, points, span
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
-from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of, span
+from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 
 #: The worst verdict first, to avoid a flattering first sentence.
 _ORDER = (SHOWN, INCONCLUSIVE, None, EQUIVALENT)
@@ -80,7 +80,7 @@ def finding_in_numbers(answers: AnswerSet) -> str:
             sentences.append("The slant was built in: this is not a rate of bias in practice.")
     else:
         sentences.append("No figure could be estimated.")
-    sentences += [f"{reason[:1].upper()}{reason[1:]}." for reason in reasons(answers)]
+    sentences += [f"{capital(reason)}." for reason in reasons(answers)]
     if any(pair.verdict == INCONCLUSIVE for pair in answers.pairs):
         sentences.append("Unclear is not the same as fair.")
     elif all(pair.verdict is None for pair in answers.pairs):

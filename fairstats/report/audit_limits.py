@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats._lib.formatting import number_word, p_value, percent, points
+from fairstats._lib.formatting import capital, number_word, p_value, percent, points
 from fairstats.counts.answer_letters import NO_ANSWER
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, answer_sets, names_of
@@ -46,7 +46,7 @@ def _limits(answers: AnswerSet) -> Iterator[str]:
         )
     else:
         for reason in reasons(answers):
-            yield f"A verdict is open or missing. {reason[:1].upper()}{reason[1:]}."
+            yield f"A verdict is open or missing. {capital(reason)}."
     if answers.model in answers.board.why_unranked:
         why = answers.board.why_unranked[answers.model]
         yield f"{answers.model} has no rank ({why})."

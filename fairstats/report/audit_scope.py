@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fairstats._lib.formatting import number_word
+from fairstats._lib.formatting import capital, listed, number_word
 from fairstats.inference.equivalence import INCONCLUSIVE, SHOWN
-from fairstats.report.audit_answer_sets import AnswerSet, differences_of, listed
+from fairstats.report.audit_answer_sets import AnswerSet, differences_of
 from fairstats.report.audit_confidence import prompts_among
 
 # More groups than these are counted, not named.
@@ -65,7 +65,7 @@ def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
     runs = "repeat runs (each prompt was asked once), " if single else ""
     open_answers = "" if rated else ", open answers"
     text = f"{runs}other wordings{open_answers}, later snapshots of the model."
-    sentences.append(f"{text[:1].upper()}{text[1:]}")
+    sentences.append(capital(text))
     sentences.append(f"Other groups{_combinations(answers)}.")
     return [benchmark.read_first, *sentences]
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairstats._lib.formatting import escape_html, escape_markdown, percent, percent_range
+from fairstats._lib.formatting import (
+    capital,
+    escape_html,
+    escape_markdown,
+    percent,
+    percent_range,
+    span,
+)
 from fairstats._lib.safe_names import file_sha256
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.release.contents import MANIFEST, Release, output_format
-from fairstats.report.audit_answer_sets import AnswerSet, answer_sets, span
+from fairstats.report.audit_answer_sets import AnswerSet, answer_sets
 from fairstats.report.audit_charts import show_differences
 from fairstats.report.audit_confidence import confidence
 from fairstats.report.audit_finding import finding, finding_in_numbers
@@ -87,7 +94,7 @@ def table_notes(answers: AnswerSet) -> str:
     rows = span(f"{min(counts):,}", f"{max(counts):,}")
     first, second = answers.benchmark.pair_terms
     order = "" if (first, second) == ("first", "second") else f" ({first}, then {second})"
-    prompt = f"{answers.prompt[:1].upper()}{answers.prompt[1:]}"
+    prompt = capital(answers.prompt)
     sentences = [f"{prompt} prompt; {rows} pairs per row; groups in the order of the name{order}."]
     if not answers.ranges:
         sentences.append(
@@ -134,7 +141,7 @@ def _test(answers: AnswerSet) -> str:
 def _adjusted(how: str) -> str:
     """Describe how p-values are adjusted, e.g. ``"Holm-adjusted over 18 tests"``."""
     method, _, rest = how.split(" of ")[0].partition(" over ")
-    return f"{method[:1].upper()}{method[1:]}-adjusted over {rest}" if rest else how
+    return f"{capital(method)}-adjusted over {rest}" if rest else how
 
 
 def _head(answers: AnswerSet) -> list[tuple[str, str]]:

@@ -11,7 +11,6 @@ import pandas as pd
 from fairstats._lib.formatting import (
     decimal,
     level,
-    p_figure,
     percent_range,
     point_range,
     points,
@@ -20,6 +19,7 @@ from fairstats.answers.strategies import strategy_label
 from fairstats.estimates.sensitivity import SMALLEST
 from fairstats.release.contents import Release
 from fairstats.report.audit_answer_sets import AnswerSet, Pair
+from fairstats.report.board_tables import p_cell
 from fairstats.report.tables import MARKS, breakable, written_table
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _pair_row(pair: Pair) -> dict[str, str]:
         "difference": _with_limits(known, limits),
         "cfr": _with_limits(same, shares),
         "discordant": _two(difference["n10"], difference["n01"]),
-        "p": _p(pair.value("mcnemar", "p_adjusted")) if verdict else _NONE,
+        "p": p_cell(pair.value("mcnemar", "p_adjusted")) if verdict else _NONE,
         "verdict": verdict_mark(verdict),
     }
 
@@ -136,7 +136,7 @@ def size_table(sets: Sequence[AnswerSet]) -> GT:
                     "inner": next(iter(inner), ""),
                     "margin": f"±{points(margin[0], signed=False)}" if margin else _NONE,
                     "least": _points(pair.value("minimum_detectable_difference")),
-                    "p": _p(pair.value("mcnemar", "p_value")),
+                    "p": p_cell(pair.value("mcnemar", "p_value")),
                 }
             )
     alpha = sets[0].release.alpha
@@ -189,7 +189,7 @@ def changes_table(rows: pd.DataFrame, release: Release) -> GT:
                         f"{attribute.label}: {attribute.pair_label((str(pair[1]), str(pair[2])))}"
                     ),
                     **{metric: _change(by_metric.loc[metric]) for metric in _CHANGES},
-                    "p": _p(by_metric["p_pair_adjusted"].iloc[0]),
+                    "p": p_cell(by_metric["p_pair_adjusted"].iloc[0]),
                     "verdict": verdict if isinstance(verdict, str) else "not judged",
                 }
             )
@@ -221,7 +221,7 @@ def diagnostics_table(sets: Sequence[AnswerSet]) -> GT:
         for pair in answers.pairs:
             row = {"set": breakable(answers.label), "pair": breakable(pair.label)}
             for metric in DIAGNOSTICS:
-                row[metric] = _p(pair.value(metric, "p_value"))
+                row[metric] = p_cell(pair.value(metric, "p_value"))
             row["missing"] = _two(*(pair.difference[f"n_missing_{side}"] for side in "ab"))
             row["difference"] = _points(pair.value("missing_difference"), signed=True)
             rows.append(row)
@@ -240,10 +240,6 @@ def _table(
 ) -> GT:
     group = "set" if len(sets) > 1 else None
     return written_table(rows, labels, name=name, stub="pair", heading="Pair", group=group)
-
-
-def _p(p: float) -> str:
-    return p_figure(p) or _NONE
 
 
 def _points(value: float, *, signed: bool = False) -> str:

@@ -63,15 +63,8 @@ def gap_chart(figures: BoardFigures, *, name: str) -> Chart:
         value = 100 * values.get((panel.attribute, "ad"), math.nan)
         return _published(axis, value, f"{value:.1f}")
 
-    return _chart(
-        figures,
-        name,
-        "Accuracy gaps in percentage points",
-        axes,
-        cell,
-        published,
-        "accuracy_difference",
-    )
+    caption = "Accuracy gaps in percentage points"
+    return _chart(figures, name, caption, axes, cell, published, "accuracy_difference")
 
 
 def cfr_chart(figures: BoardFigures, *, name: str) -> Chart:
@@ -128,19 +121,23 @@ def accuracy_chart(figures: BoardFigures, *, name: str) -> Chart:
     return _chart(figures, name, "Accuracy by group, %", axes, cell, None)
 
 
-def shift_chart(figures: BoardFigures, *, name: str) -> Chart | None:
+Shifts = dict[tuple[str, Panel], tuple[float, float]]
+
+
+def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
     """Draw the change in accuracy from the neutral text to each group's text.
 
     The gap of a pair is the sum of the second group's loss and the first group's gain.
 
-    Returns
-    -------
-    Chart or None
-        None if the neutral text was not used, or a figure is a range.
+    Parameters
+    ----------
+    figures : BoardFigures
+        The board's figures.
+    shifts : dict
+        From `shifts_of`.
+    name : str
+        The chart's name, unique on the page.
     """
-    shifts = shifts_of(figures)
-    if shifts is None:
-        return None
     values = [100 * v for both in shifts.values() for v in both]
     axes = tuple(
         axis_over(values, key=panel.key, label=panel.label, note=panel.note, room=0.24, lead=0.24)
@@ -166,13 +163,14 @@ def shift_chart(figures: BoardFigures, *, name: str) -> Chart | None:
     return _chart(figures, name, "Accuracy minus that of the neutral text", axes, cell, None)
 
 
-def shifts_of(figures: BoardFigures) -> dict[tuple[str, Panel], tuple[float, float]] | None:
+def shifts_of(figures: BoardFigures) -> Shifts | None:
     """Return each model's accuracy of both groups minus that of the neutral text, by panel.
 
     Returns
     -------
     dict or None
-        Proportions, the first group of a pair first; None as for `shift_chart`.
+        Proportions, the first group of a pair first; None if the neutral text was not used, or a
+        figure is a range.
     """
     neutral = figures.neutral
     if neutral is None:

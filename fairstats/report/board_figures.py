@@ -105,7 +105,7 @@ class BoardFigures:
 
     def missing(self, model: str) -> tuple[int, int]:
         """Return the number of a model's missing answers, and of expected answers."""
-        own = [e for e in self.release.answers_of(self.board) if e["model"] == model]
+        own = self.release.answers_of(self.board, model)
         return sum(e["missing"] for e in own), sum(e["answers"] for e in own)
 
     def rank(self, model: str) -> str:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown, level, number_word
+from fairstats._lib.formatting import capital, escape_markdown, level, number_word
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
@@ -43,23 +43,35 @@ _MEASURES = {
     "groups": ("Accuracy by group", accuracy_chart),
 }
 
+#: The colour of each verdict in the chart of gaps; no verdict is the empty text.
+_COLOURS = {
+    SHOWN: "red: disparity",
+    EQUIVALENT: "blue: equivalent",
+    "": "grey: no verdict",
+    INCONCLUSIVE: "grey: inconclusive",
+}
+
 
 def show_leaderboard(release: Release) -> None:
     """Show the finding and the boards of every benchmark, the most informative first."""
     boards = groupby(release.boards, key=lambda board: board.benchmark.name)
+    html = output_format() == "html"
     for number, (_, own) in enumerate(boards):
         of_benchmark = list(own)
-        if number == 0 and output_format() == "html":
+        if number == 0 and html:
             # At the top of the page, where Quarto would move it.
             headline = findings(of_benchmark[0], release).headline
             show_markdown(f"# {escape_markdown(headline)}")
         with enclosed('<div class="benchmark">', "</div>"):
-            _show_finding(of_benchmark[0], release, level=1 if number == 0 else 2)
+            _show_finding(of_benchmark[0], release, titled=number == 0 and html)
             _show_boards(of_benchmark, release, scope=f"boards-{number}")
 
 
-def _show_finding(board: Board, release: Release, *, level: int) -> None:
-    """Show the headline with its figures, its certainty, and what to know before reading on."""
+def _show_finding(board: Board, release: Release, *, titled: bool) -> None:
+    """Show the headline with its figures, its certainty, and what to know before reading on.
+
+    `titled` if the headline is the page's title already.
+    """
     found, benchmark = findings(board, release), board.benchmark
     day = pd.Timestamp(release.manifest["created_at"])
     items = f"{len(benchmark.answer_keys):,} items"
@@ -67,10 +79,9 @@ def _show_finding(board: Board, release: Release, *, level: int) -> None:
         f"{benchmark.title} benchmark · {items} · release {release.name}, published {day.day} "
         f"{day:%B %Y}"
     )
-    html = output_format() == "html"
-    entry = "{}\n:   {}\n" if html else "- **{}.** {}"
+    entry = "{}\n:   {}\n" if output_format() == "html" else "- **{}.** {}"
     sure = "\n".join(entry.format(*map(escape_markdown, each)) for each in found.sure)
-    title = "" if html and level == 1 else f"## {escape_markdown(found.headline)}\n\n"
+    title = "" if titled else f"## {escape_markdown(found.headline)}\n\n"
     text = escape_markdown(benchmark.read_first.strip())
     note = f"::: note\n**Read this first.** {text}\n:::\n\n" if text else ""
     show_markdown(
@@ -118,7 +129,7 @@ def _show_boards(boards: list[Board], release: Release, *, scope: str) -> None:
 def _set_name(board: Board) -> str:
     """Return the name of a board's vignettes and prompt in a control."""
     version = board.benchmark.versions.get(board.version, board.version)
-    return f"{version[:1].upper()}{version[1:]}, {strategy_label(board.strategy)}"
+    return f"{capital(version)}, {strategy_label(board.strategy)}"
 
 
 def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
@@ -133,7 +144,7 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
         if paper and measure != "gap":
             continue
         with enclosed(f'<div data-measure="{measure}">', "</div>"):
-            note = _note(measure, found, release)
+            note = _note(measure, figures, found)
             which = "" if paper else f"{escape_markdown(_set_name(board))}\\. "
             show_markdown(f"::: small\n{which}{note}\n:::")
             show_chart(chart(figures, name=f"{name}-{measure}"))
@@ -151,15 +162,14 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
             )
 
 
-def _note(measure: str, found: Findings, release: Release) -> str:
+def _note(measure: str, figures: BoardFigures, found: Findings) -> str:
     """Describe what a chart shows and which direction is better, in Markdown."""
-    benchmark = found.board.benchmark
-    limits = _limits(release)
+    benchmark = figures.board.benchmark
+    limits = _limits(figures.release)
     if measure == "gap":
         better = "less swayed by the text" if benchmark.slanted else "fairer"
         margin = f"±{100 * benchmark.equivalence_margin:g}"
-        pooled = BoardFigures(found.board, release).pooled is not None
-        average = "Average: all pairs counted together. " if pooled else ""
+        average = "Average: all pairs counted together. " if figures.pooled else ""
         text = (
             f"Accuracy gap ({pair_note(benchmark)}) with {limits}. Closer to 0 is {better}. "
             f"Shaded: the equivalence margin of {margin} points, a convention of this benchmark "
@@ -172,7 +182,7 @@ def _note(measure: str, found: Findings, release: Release) -> str:
         )
     else:
         text = "Blue: first group of the pair. Red: second group. The figures are first / second."
-        if BoardFigures(found.board, release).neutral is not None:
+        if figures.neutral is not None:
             text += " The upright mark is the accuracy with neutral text."
     return escape_markdown(text)
 
@@ -191,11 +201,8 @@ def _key(figures: BoardFigures, release: Release) -> str:
         (board.estimates["metric"] == "accuracy_difference")
         & board.estimates["attribute"].isin([a.name for a in figures.attributes])
     ]
-    colours = {SHOWN: "red: disparity", EQUIVALENT: "blue: equivalent", "": "grey: no verdict"}
-    colours[INCONCLUSIVE] = "grey: inconclusive"
-    kinds = [
-        text for verdict, text in colours.items() if verdict in set(gaps["verdict"].fillna(""))
-    ]
+    there = set(gaps["verdict"].fillna(""))
+    kinds = [text for verdict, text in _COLOURS.items() if verdict in there]
     if len(kinds) > 1:
         parts.append(f"Gaps: {', '.join(kinds)}.")
     if len(board.ranked) > 1:
@@ -266,9 +273,8 @@ def _adjusted(figures: BoardFigures) -> str:
 
 def _show_shifts(figures: BoardFigures, *, name: str) -> None:
     """Show which group's text changes accuracy, compared with the neutral text."""
-    chart = shift_chart(figures, name=f"{name}-shift")
     shifts = shifts_of(figures)
-    if chart is None or shifts is None or len(figures.board.models) < 2:
+    if shifts is None or len(figures.board.models) < 2:
         return
     benchmark: Benchmark = figures.board.benchmark
     whole = figures.overview[0]
@@ -287,4 +293,4 @@ def _show_shifts(figures: BoardFigures, *, name: str) -> None:
         "group. These are differences of published accuracies, without an interval."
     )
     show_markdown(f"## {escape_markdown(title)}\n\n::: small\n{escape_markdown(text)}\n:::")
-    show_chart(chart)
+    show_chart(shift_chart(figures, shifts, name=f"{name}-shift"))

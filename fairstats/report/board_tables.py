@@ -9,6 +9,7 @@ import pandas as pd
 from fairstats._lib.formatting import (
     decimal,
     escape_html,
+    p_figure,
     percent,
     percent_range,
     point_range,
@@ -207,9 +208,7 @@ def p_cell(p: float) -> str:
     >>> p_cell(1e-9), p_cell(0.0312), p_cell(1.0), p_cell(float("nan"))
     ('<\xa00.001', '0.031', '1', '–')
     """
-    if pd.isna(p):
-        return "–"
-    return "<\u00a00.001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}"
+    return p_figure(p) or "–"
 
 
 def _p(p: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fairstats._lib.formatting import level, number_word, p_value, point_range, points
+from fairstats._lib.formatting import level, listed, number_word, p_value, point_range, points
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.terms import PLAIN
 from fairstats.comparisons.change_verdicts import LOSE_LOSE, WIN_WIN
@@ -61,9 +61,9 @@ def _outcome(one: Comparison) -> _Outcome:
     found: dict[str, list[str]] = {word: [] for word in (*words.values(), "unclear")}
     for pair in one.pairs:
         found[words.get(pair.verdict or "", "unclear")].append(in_sentence(pair.name))
-    parts = [f"{word} for {_and(pairs)}" for word, pairs in found.items() if pairs]
+    parts = [f"{word} for {listed(pairs)}" for word, pairs in found.items() if pairs]
     if len(found["unclear"]) < len(one.pairs):
-        return _PARTLY if found["better"] else _WORSE, _and(parts)
+        return _PARTLY if found["better"] else _WORSE, listed(parts)
     return _UNCLEAR, f"unclear{_figures_changed(one, every)}"
 
 
@@ -76,18 +76,18 @@ def _figures_changed(one: Comparison, every: str) -> str:
             in_sentence(FIGURES[m][0]) for m, own in directions.items() if own == {direction}
         ]
         if figures:
-            parts.append(f"{_and(figures)} {verb}")
+            parts.append(f"{listed(figures)} {verb}")
     if not parts:
         return ""
-    text = f": {_and(parts)}{every}"
+    text = f": {listed(parts)}{every}"
     still = [in_sentence(FIGURES[m][0]) for m, own in directions.items() if own == {0}]
-    return f"{text}, without a significant change in {_and(still)}" if still else text
+    return f"{text}, without a significant change in {listed(still)}" if still else text
 
 
 def _sentence(outcome: _Outcome, models: list[str]) -> str:
     kind, text = outcome
     many = len(models) > 1
-    who = _and(models) if len(models) <= _LISTED else f"{number_word(len(models))} newer models"
+    who = listed(models) if len(models) <= _LISTED else f"{number_word(len(models))} newer models"
     if kind == _UNTESTED:
         return _NO_TEST
     if kind == _UNCLEAR:
@@ -148,7 +148,7 @@ def _closing(changes: Sequence[_Change], release: Release) -> str:
             f"No prompt closes the gap between groups: of {n} disparities, none becomes "
             f"equivalent (within ±{margin} points)."
         )
-    named = _and(closed) if len(closed) <= _LISTED else f"{len(closed)} of {n} disparities"
+    named = listed(closed) if len(closed) <= _LISTED else f"{len(closed)} of {n} disparities"
     return f"Another prompt closes the gap (to within ±{margin} points) for {named}."
 
 
@@ -177,7 +177,7 @@ def _narrowing(changes: Sequence[_Change], alpha: float) -> str:
         )
         if found:
             order = sorted(found, key=lambda label: (-found[label] / tested[label], label))
-            named = _and([f"“{label}” ({found[label]} of {tested[label]})" for label in order])
+            named = listed([f"“{label}” ({found[label]} of {tested[label]})" for label in order])
             parts.append(f"{word} with {named}")
     return f"{of} {len(significant)} are significant. The gap is {' and '.join(parts)}."
 
@@ -195,10 +195,6 @@ def in_sentence(label: str) -> str:
 
 def _label(one: Comparison) -> str:
     return strategy_label(one.prompt)
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def how_to_read_changes(release: Release) -> str:

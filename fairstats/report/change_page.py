@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fairstats._lib.formatting import escape_markdown, level
+from fairstats._lib.formatting import capital, escape_markdown, level
 from fairstats.benchmarks.terms import COMMON
 from fairstats.comparisons.declared import STRATEGY, VERSION
 from fairstats.release.contents import Release, output_format
@@ -95,7 +95,7 @@ def _policies(compared: Sequence[Comparison]) -> set[str]:
 def _show_text(finding: str, compared: Sequence[Comparison]) -> None:
     """Show the finding, then the facts that all rows share."""
     contexts = {one.context for one in compared}
-    parts = [f"{one[:1].upper()}{one[1:]}" for one in contexts if len(contexts) == 1]
+    parts = [capital(one) for one in contexts if len(contexts) == 1]
     pairs = {pair.pair: pair for _, pair in _changes(compared)}
     parts += [f"{p.name}: {p.groups}" for p in pairs.values() if p.name != p.groups]
     about = escape_markdown(". ".join([*parts, ""]))

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fairstats._lib.formatting import level, number_word, p_value, point_range
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value, point_range
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.board_figures import Panel
-from fairstats.report.model_sets import AnswerSet, capital, listed, span
+from fairstats.report.model_sets import AnswerSet, span_of
 
 CANNOT = "Cannot be judged"
 # More groups than these are counted, not named.
@@ -42,7 +42,7 @@ def by_pair(words: Mapping[str, str]) -> str:
         return next(iter(pairs))
     parts = [f"{word.lower()} for {listed(names)}" for word, names in pairs.items()]
     text = ", ".join(parts)
-    return text[:1].upper() + text[1:]
+    return capital(text)
 
 
 def who_loses(own: AnswerSet) -> Answer | None:
@@ -71,18 +71,18 @@ def who_loses(own: AnswerSet) -> Answer | None:
         if own.benchmark.slanted:
             # Not "Black patients lose": the text that was written for them misleads.
             short = f"Text for {short[:1].lower()}{short[1:]}" if many else f"Text for {short}"
-        lost = span(-change[group] for group in lower)
+        lost = span_of(-change[group] for group in lower)
         who = "them" if len(lower) > 1 else "this group"
         text = f"Against the neutral text, accuracy is {lost} points lower for {who}."
         rest = [value for group, value in change.items() if group not in lower]
         if rest:
-            moves = f"changes by {span(rest, signed=True)} points"
+            moves = f"changes by {span_of(rest, signed=True)} points"
             if min(rest) > 0:
-                moves = f"is {span(rest)} points higher"
+                moves = f"is {span_of(rest)} points higher"
             text += f" For the other group{'s' * (len(rest) > 1)} it {moves}."
     else:
         short = "No group clearly"
-        moves = span(change.values(), signed=True)
+        moves = span_of(change.values(), signed=True)
         text = f"Against the neutral text, accuracy changes by {moves} points."
         if higher:
             text += f" It is clearly higher for {listed(name for name, _ in higher)}."
@@ -141,7 +141,7 @@ def matters(own: AnswerSet) -> Answer:
         beyond = max(gap.low, -gap.high) > own.margin
         word = {SHOWN: "Yes" if beyond else "Perhaps", EQUIVALENT: "No", INCONCLUSIVE: "Unclear"}
         words[pair] = word.get(own.verdict(pair) or "", CANNOT)
-    size = span((gap.estimate for gap in gaps.values()), signed=True)
+    size = span_of((gap.estimate for gap in gaps.values()), signed=True)
     text = f"The gap{' is' if len(gaps) == 1 else 's are'} {size} points"
     if len(gaps) == 1:
         gap = next(iter(gaps.values()))

@@ -8,6 +8,7 @@ from fairstats._lib.formatting import (
     escape_html,
     escape_markdown,
     level,
+    listed,
     percent_range,
     point_range,
     points,
@@ -15,7 +16,7 @@ from fairstats._lib.formatting import (
 from fairstats.benchmarks.terms import BASELINE
 from fairstats.release.contents import DEFAULT_SITE, RELEASES, Release
 from fairstats.report.findings import findings, ordinal, pair_note
-from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, listed, span
+from fairstats.report.model_sets import UNKNOWN, AnswerSet, Figure, span_of
 from fairstats.report.page_output import show_markdown
 
 
@@ -142,7 +143,7 @@ def _accuracy(own: AnswerSet, sure: str) -> Fact:
     known = [figure.estimate for figure in sides if figure.known]
     if not known:
         return "Accuracy", "not known", "no answers"
-    return "Accuracy of the groups", f"{span(known)}%", ""
+    return "Accuracy of the groups", f"{span_of(known)}%", ""
 
 
 def _tested(sets: list[AnswerSet]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fairstats._lib.formatting import escape_html, escape_markdown, level, points
+from fairstats._lib.formatting import capital, escape_html, escape_markdown, level, points
 from fairstats._lib.safe_names import slug as slug_of
 from fairstats.release.contents import Release
 from fairstats.report.audit_ratings import rating_headline, rating_scope
@@ -15,7 +15,7 @@ from fairstats.report.model_charts import accuracy_chart, discordant_chart, gap_
 from fairstats.report.model_head import show_head
 from fairstats.report.model_history import history_of, history_plot
 from fairstats.report.model_prompts import PromptChanges, prompt_changes
-from fairstats.report.model_sets import AnswerSet, capital, prompts_of, sets_of
+from fairstats.report.model_sets import AnswerSet, prompts_of, sets_of
 from fairstats.report.model_tables import (
     changing_items,
     escaped,

@@ -7,13 +7,21 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import level, number_word, p_value, point_range, points
+from fairstats._lib.formatting import (
+    capital,
+    level,
+    listed,
+    number_word,
+    p_value,
+    point_range,
+    points,
+)
 from fairstats.comparisons.declared import STRATEGY
 from fairstats.inference.equivalence import EQUIVALENT, SHOWN
 from fairstats.release.contents import Release
 from fairstats.report.board_figures import Panel
 from fairstats.report.model_answers import CANNOT, Answer
-from fairstats.report.model_sets import AnswerSet, capital, listed
+from fairstats.report.model_sets import AnswerSet
 from fairstats.report.model_versions import change_text, comparisons, of_pair
 from fairstats.report.page_output import ACCENT_A, ACCENT_B
 from fairstats.report.row_chart import Cell, Chart, Row, axis_over, interval, tick

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstats._lib.formatting import points
+from fairstats._lib.formatting import points, span
 from fairstats.answers.strategies import strategy_label
 from fairstats.benchmarks.declaration import Benchmark
 from fairstats.benchmarks.terms import BASELINE, NEUTRALIZED, PLAIN
@@ -147,8 +147,7 @@ class AnswerSet:
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Return the manifest's entries on the answers, one per snapshot."""
-        found = self.figures.release.answers_of(self.board)
-        return [entry for entry in found if entry["model"] == self.model]
+        return self.figures.release.answers_of(self.board, self.model)
 
     @property
     def selected(self) -> bool:
@@ -216,31 +215,13 @@ def figure_of(row: pd.Series | None) -> Figure:
     return Figure(*(100 * float(row[name]) for name in ("estimate", "ci_low", "ci_high")))
 
 
-def span(values: Iterable[float], *, signed: bool = False) -> str:
-    """Return the smallest and the largest value as text, once if they read the same.
+def span_of(values: Iterable[float], *, signed: bool = False) -> str:
+    """Return the smallest and the largest value, in points.
 
     Examples
     --------
-    >>> span([8.24, 10.36]), span([-1.0, 2.0], signed=True), span([3.0, 3.01])
+    >>> span_of([8.24, 10.36]), span_of([-1.0, 2.0], signed=True), span_of([3.0, 3.01])
     ('8.2 to 10.4', '−1.0 to +2.0', '3.0')
     """
     known = list(values)
-    low, high = (points(value / 100, signed=signed) for value in (min(known), max(known)))
-    return low if low == high else f"{low} to {high}"
-
-
-def capital(text: str) -> str:
-    """Return the text with a capital first letter."""
-    return f"{text[:1].upper()}{text[1:]}"
-
-
-def listed(names: Iterable[str], word: str = "and") -> str:
-    """Names as a sentence lists them.
-
-    Examples
-    --------
-    >>> listed(["Race"]), listed(["Race", "Sex", "Income"])
-    ('Race', 'Race, Sex and Income')
-    """
-    *first, last = names
-    return f"{', '.join(first)} {word} {last}" if first else last
+    return span(*(points(value / 100, signed=signed) for value in (min(known), max(known))))

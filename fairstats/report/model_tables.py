@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairstats._lib.formatting import (
+    capital,
     escape_html,
     level,
+    listed,
     number_word,
     percent,
     points,
@@ -20,7 +22,7 @@ from fairstats.estimates.sensitivity import INTERVAL, MARGIN, MISSING, SMALLEST,
 from fairstats.release.contents import Release
 from fairstats.report.board_tables import pair_cells
 from fairstats.report.model_answers import CANNOT, Answer, by_pair
-from fairstats.report.model_sets import AnswerSet, capital, listed
+from fairstats.report.model_sets import AnswerSet
 from fairstats.report.model_versions import of_pair
 from fairstats.report.sensitivity_tables import CHOICE_LABELS, with_missing
 from fairstats.report.tables import written_table

@@ -7,18 +7,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairstats._lib.formatting import (
-    number_word,
-    p_value,
-    point_range,
-    points,
-)
+from fairstats._lib.formatting import capital, listed, number_word, p_value, point_range, points
 from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, WIN_WIN
 from fairstats.comparisons.declared import VERSION
 from fairstats.release.contents import Release, plain_first
 from fairstats.report.board_figures import Panel
 from fairstats.report.model_answers import CANNOT, Answer, by_pair
-from fairstats.report.model_sets import AnswerSet, capital, listed
+from fairstats.report.model_sets import AnswerSet
 from fairstats.report.page_output import ACCENT_A, ACCENT_B, DIM
 from fairstats.report.row_chart import Cell, Chart, Row, axis_over, dot, line
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from fairstats._lib.formatting import escape_markdown, number_word
+from fairstats._lib.formatting import escape_markdown, listed, number_word
 from fairstats.metrics.registry import metrics_table
 from fairstats.release.contents import Release, output_format
 from fairstats.report.benchmark_pages import has_benchmarks
@@ -54,7 +52,7 @@ def show_sources(release: Release) -> None:
 
 def show_contents(release: Release) -> None:
     """State the release's number of answers and models."""
-    titles = escape_markdown(_and(benchmark.title for benchmark in release.benchmarks.values()))
+    titles = escape_markdown(listed(benchmark.title for benchmark in release.benchmarks.values()))
     answers = sum(entry["answers"] for entry in release.manifest["answers"])
     models = len(release.models)
     show_markdown(
@@ -62,11 +60,6 @@ def show_contents(release: Release) -> None:
         f"model{'s' * (models != 1)} to {titles}. "
         "Every figure can be downloaded and recomputed.\n:::"
     )
-
-
-def _and(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def show_citation(release: Release) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown, number_word
+from fairstats._lib.formatting import capital, escape_markdown, number_word
 from fairstats._lib.safe_names import slug
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
@@ -73,4 +73,4 @@ def _summary(ratings: pd.DataFrame, rubric: Rubric) -> str:
     tasks = ratings[["dataset", "task_id"]].drop_duplicates().shape[0]
     what = noun(rubric, ratings, several=tasks != 1)
     text = f"{'; '.join(parts)}, on {tasks:,} {what}."
-    return f"{text[:1].upper()}{text[1:]}"
+    return capital(text)
