@@ -7,9 +7,9 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairstats._lib.formatting import level, number_word, p_value, points
+from fairstats._lib.formatting import capital, level, listed, number_word, p_value, points, span
 from fairstats.answers.strategies import strategy_label
-from fairstats.benchmarks.declaration import Benchmark
+from fairstats.benchmarks.declaration import Attribute, Benchmark
 from fairstats.benchmarks.terms import PLAIN, POOLED
 from fairstats.estimates.table import is_primary_test
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
@@ -31,11 +31,14 @@ def prompt_label(strategy: str) -> str:
 
 def pair_note(benchmark: Benchmark) -> str:
     """Return the meaning of a positive difference, e.g. ``"privileged − unprivileged"``."""
-    pairs = [(a, pair) for a in benchmark.varied for pair in a.pairs]
-    if len(pairs) == 1:
-        attribute, pair = pairs[0]
-        return attribute.pair_label(pair)
-    return " − ".join(benchmark.pair_terms)
+    only = _only_pair(benchmark)
+    return only[0].pair_label(only[1]) if only else " − ".join(benchmark.pair_terms)
+
+
+def _only_pair(benchmark: Benchmark) -> tuple[Attribute, tuple[str, str]] | None:
+    """Return the attribute and groups of a benchmark's only pair; None if it has several."""
+    pairs = [(attribute, pair) for attribute in benchmark.varied for pair in attribute.pairs]
+    return pairs[0] if len(pairs) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ class Findings:
         changes, n = self.board.benchmark.changes, len(self.models)
         text = f"Text slanted according to {changes}"
         if uneven == n:
-            return f"{text} sways {self._everyone}{self._least('{}')}"
+            who = self.models[0] if n == 1 else f"{_every(n)} models"
+            return f"{text} sways {who}{self._least('{}')}"
         if uneven:
             return f"{text} sways {number_word(uneven)} of {number_word(n)} models"
         who = self.models[0] if n == 1 else "any model"
@@ -105,17 +109,6 @@ class Findings:
             start = f"{text} does not sway {who}"
             return f"{start} by more than {self._margin} points"
         return f"It is unclear whether text{text[4:]} sways {who}"
-
-    @property
-    def _everyone(self) -> str:
-        n = len(self.models)
-        return (
-            self.models[0]
-            if n == 1
-            else "both models"
-            if n == 2
-            else f"all {number_word(n)} models"
-        )
 
     def _unequal(self, uneven: int, even: bool) -> str:
         changes, n = self.board.benchmark.changes, len(self.models)
@@ -163,10 +156,9 @@ class Findings:
             n = len(self.board.models)
             if n == 1:
                 return "Its accuracy is too close to guessing to judge it."
-            count = "both" if n == 2 else f"all {number_word(n)}"
-            return f"The accuracy of {count} models is too close to guessing to judge them."
+            return f"The accuracy of {_every(n)} models is too close to guessing to judge them."
         if len(reasons) == 1:
-            return f"{reasons[0][:1].upper()}{reasons[0][1:]}."
+            return f"{capital(reasons[0])}."
         count = number_word(len(self.board.models)).capitalize()
         return f"{count} models were tested. The reason is given with each name below."
 
@@ -194,17 +186,32 @@ class Findings:
             )
         if len(self.models) == 1 or self.board.ranked.empty:
             return text
-        largest, spread = self._average(most, " points")
+        n = number_word(len(self.models))
+        sizes = [self._average_gap(model) for model in self.models]
+        (smallest, _), (largest, spread) = (self._average(m, " points") for m in (least, most))
+        if sizes[0] > min(sizes) or sizes[-1] < max(sizes):
+            # Ranks count missing answers against a model; the averages shown do not.
+            return (
+                f"{text} If missing answers are counted against each model, {least} ranks first of "
+                f"{n} models (average gap {smallest}) and {most} last ({largest})."
+            )
         if all_higher:
-            count = number_word(len(self.models))
-            text += f" That is the smallest average gap of {count} models."
+            text += f" That is the smallest average gap of {n} models."
             return f"{text} {most} has the largest, {largest}{spread}."
-        smallest, _ = self._average(least, " points")
         text += f" {least} has the smallest average gap, {smallest},"
         return f"{text} and {most} the largest, {largest}."
 
     def _average(self, model: str, unit: str) -> tuple[str, str]:
-        """A model's average gap, as its chart shows it, and its range over the pairs."""
+        """A model's average gap, and its range over the pairs."""
+        own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
+        mean = points(self._average_gap(model), signed=False) + unit
+        if own.nunique() == 1:
+            return mean, ""
+        by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
+        return mean, f" ({self._size(own, '')} by {by})"
+
+    def _average_gap(self, model: str) -> float:
+        """A model's average gap, as its chart shows it."""
         own = self.gaps.loc[self.gaps["model"] == model, "estimate"]
         rows = self.board.estimates
         pooled = rows.loc[
@@ -216,12 +223,7 @@ class Findings:
         # With missing answers it differs slightly from the mean of the pairs.
         # Gaps in both directions cancel there, so the mean of their sizes is given instead.
         one_way = bool((own > 0).all()) and len(pooled) == 1 and pooled.notna().all()
-        average = pooled.iloc[0] if one_way else own.abs().mean()
-        mean = points(average, signed=False) + unit
-        if own.nunique() == 1:
-            return mean, ""
-        by = "attribute" if self.gaps["attribute"].nunique() > 1 else "pair"
-        return mean, f" ({self._size(own, '')} by {by})"
+        return float(pooled.iloc[0] if one_way else own.abs().mean())
 
     @property
     def _changed(self) -> str:
@@ -229,28 +231,23 @@ class Findings:
         changed = 100 * (1 - self._rows("cfr")["estimate"])
         if changed.empty or changed.isna().any():
             return ""
-        span = _span(f"{changed.min():.0f}", f"{changed.max():.0f}")
-        several = [
-            name
-            for name, column in (("model", "model"), ("attribute", "attribute"))
-            if self.gaps[column].nunique() > 1
-        ]
-        depends = f", depending on {' and '.join(several)}" if several and " to " in span else ""
-        return f"The answer differs in {span} of 100 pairs{depends}."
+        low, high = f"{changed.min():.0f}", f"{changed.max():.0f}"
+        several = [name for name in ("model", "attribute") if self.gaps[name].nunique() > 1]
+        depends = f", depending on {listed(several)}" if several and low != high else ""
+        return f"The answer differs in {span(low, high)} of 100 pairs{depends}."
 
     @property
     def _first_group(self) -> str:
         benchmark = self.board.benchmark
-        pairs = [(a, pair) for a in benchmark.varied for pair in a.pairs]
-        if len(pairs) == 1:
-            attribute, (first, _) = pairs[0]
+        if only := _only_pair(benchmark):
+            attribute, (first, _) = only
             return f"“{attribute.groups[first]}”"
         return f"the {benchmark.pair_terms[0]} group of each pair"
 
     @staticmethod
     def _size(values: pd.Series, unit: str) -> str:
         low, high = (points(value, signed=False) for value in (values.min(), values.max()))
-        return _span(low, high) + unit
+        return span(low, high) + unit
 
     @property
     def chart_title(self) -> str:
@@ -352,7 +349,7 @@ class Findings:
             text += f" ({level(self.alpha)} confidence)."
             found.append(("Sure", text + self._hidden(best)))
         else:
-            text = f"Which model is best: {_or(best)} could be."
+            text = f"Which model is best: {listed(best, 'or')} could be."
             found.append(("Not sure", text + self._hidden(best)))
         rest = ranked[~ranked["model"].isin(best)]
         wide = rest[rest["rank_high"] > rest["rank_low"]]
@@ -404,16 +401,13 @@ def ordinal(n: int) -> str:
     return f"{n}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
 
 
+def _every(n: int) -> str:
+    """All of several things, in words."""
+    return "both" if n == 2 else f"all {number_word(n)}"
+
+
 def _of(count: int, whole: int) -> str:
     """Return the subject of a sentence about some of the gaps, with its verb."""
     if count == whole:
         return {1: "The gap is", 2: "Both gaps are"}.get(whole, f"All {whole} gaps are")
     return f"{count} of {whole} gaps {'is' if count == 1 else 'are'}"
-
-
-def _or(names: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"

@@ -82,6 +82,16 @@ def test_plain_benchmark_names_the_group_of_its_only_pair(benchmark):
     assert "swayed" not in read.headline + read.figures
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_gap_made_small_by_missing_answers_is_not_called_the_smallest(benchmark, sign):
+    # Ranks count missing answers against a model, so the second one shows the smaller gap.
+    models = {"full": (0.05, SHOWN, 1e-6), "refuser": (sign * 0.01, OPEN, 0.4)}
+    read = found(benchmark, models)
+    assert "smallest" not in read.figures
+    assert "full ranks first of two models (average gap 5.0 points)" in read.figures
+    assert "refuser last (1.0 points)" in read.figures
+
+
 def test_no_sentence_assumes_patients_or_privilege(benchmark):
     read = found(benchmark, UNEVEN)
     text = " ".join([read.headline, read.figures, read.chart_title, read.verdicts])
