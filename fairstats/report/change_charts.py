@@ -9,6 +9,7 @@ from dataclasses import replace
 from fairstats._lib.formatting import points
 from fairstats.answers.strategies import strategy_label
 from fairstats.report.change_rows import (
+    DIRECTED,
     FIGURES,
     Comparison,
     PairChange,
@@ -36,7 +37,9 @@ def version_chart(compared: Sequence[Comparison], *, name: str) -> Chart:
     name : str
         The chart's name on the page.
     """
-    axes = tuple(_figure_axis(metric, compared) for metric in FIGURES)
+    axes = tuple(
+        replace(_figure_axis(metric, compared), label=DIRECTED[metric]) for metric in FIGURES
+    )
     several = len({one.context for one in compared}) > 1
     groups: list[_Group] = []
     for one in compared:

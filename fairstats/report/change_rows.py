@@ -22,6 +22,8 @@ FIGURES = {
     "delta_cfr": ("CFR", "same answer, %"),
     "delta_ad": ("AD", "accuracy gap, points"),
 }
+#: Their names with the direction in which they improve.
+DIRECTED = {m: f"{label} {'↑' if BETTER[m] > 0 else '↓'}" for m, (label, _) in FIGURES.items()}
 _SETS = ["benchmark", "benchmark_version", "model_old", "model_new", "strategy"]
 _PAIR = ["attribute", "group_a", "group_b"]
 _UNLIKE = "different questions"

@@ -9,9 +9,9 @@ import pandas as pd
 
 from fairstats._lib.formatting import escape_html
 from fairstats.answers.strategies import strategy_label
-from fairstats.comparisons.change_verdicts import BETTER, LOSE_LOSE, UNCLEAR, WIN_WIN
+from fairstats.comparisons.change_verdicts import LOSE_LOSE, UNCLEAR, WIN_WIN
 from fairstats.report.board_tables import p_cell
-from fairstats.report.change_rows import FIGURES, Comparison, PairChange, change_text
+from fairstats.report.change_rows import DIRECTED, FIGURES, Comparison, PairChange, change_text
 from fairstats.report.tables import written_table
 
 if TYPE_CHECKING:
@@ -36,9 +36,8 @@ def change_table(changes: Sequence[tuple[Comparison, PairChange]], *, name: str,
 
     several = len({one.context for one, _ in changes}) > 1
     labels: dict[str, Any] = {}
-    for metric, (label, _) in FIGURES.items():
-        arrow = "↑" if BETTER[metric] > 0 else "↓"
-        heading = f"<b>{label} {arrow}</b><br><small>change, points ({escape_html(limits)})</small>"
+    for metric, label in DIRECTED.items():
+        heading = f"<b>{label}</b><br><small>change, points ({escape_html(limits)})</small>"
         labels[metric] = html(heading)
         # Bounds are not tested.
         if any(pd.notna(pair.figures[metric]["p_adjusted"]) for _, pair in changes):

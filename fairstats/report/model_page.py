@@ -27,7 +27,7 @@ from fairstats.report.model_tables import (
     other_choices,
     smallest_margins,
 )
-from fairstats.report.model_versions import version_change
+from fairstats.report.model_versions import improved, version_change
 from fairstats.report.page_output import (
     closed,
     download_links,
@@ -128,12 +128,17 @@ def _questions(release: Release, sets: list[AnswerSet], scope: str) -> Iterator[
     newer = version_change(release, sets)
     if newer is not None:
         charts = "".join(_drawn(chart) for chart in newer.charts(name=f"{scope}-version"))
+        better, worse = (improved(newer.rows, release.alpha, sign=sign) for sign in (1, -1))
+        found = {"dim": ~(better | worse), "b": better, "a": worse}
+        words = {"dim": "", "b": ", significantly better", "a": ", significantly worse"}
         key = _key(
             f'<i class="hollow"></i>{escape_html(newer.older)}',
-            f'<i class="dim"></i>{escape_html(newer.own.model)}',
-            '<i class="b"></i>significantly better',
-            '<i class="a"></i>significantly worse',
-            "change: newer − older",
+            *(
+                f'<i class="{css}"></i>{escape_html(newer.own.model)}{words[css]}'
+                for css, rows in found.items()
+                if rows.any()
+            ),
+            "change: newer − older; ↑ higher is better, ↓ lower is better",
         )
         body = f'<p class="answer">{escaped(newer.answer())}</p>{charts}{key}'
         yield f"Is it better than {newer.older}?", body, False

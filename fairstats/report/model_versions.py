@@ -20,9 +20,9 @@ from fairstats.report.row_chart import Cell, Chart, Row, axis_over, dot, line
 _PAIR = ["attribute", "group_a", "group_b"]
 #: The figures that are compared, as the charts name them.
 COMPARED = {
-    "delta_accuracy": "Accuracy, %",
-    "delta_cfr": "CFR, %",
-    "delta_ad": "AD, points",
+    "delta_accuracy": "Accuracy ↑, %",
+    "delta_cfr": "CFR ↑, %",
+    "delta_ad": "AD ↓, points",
 }
 
 

@@ -52,12 +52,13 @@ def show_replication(release: Release) -> None:
         rows = table[table["published"] == published.name]
         title = escape_markdown(published.title)
         show_markdown(f"## {title}\n\n{counted(rows)}{_variant_sets(rows)}")
-        show_table(
-            replication_table(rows, release, name=published.name),
-            caption=f"{published.title}: each published figure and the recomputed one",
-            css_class="estimates changes",
-            download="replication",
-        )
+        with closed(f"All {len(rows)} figures"):
+            show_table(
+                replication_table(rows, release, name=published.name),
+                caption=f"{published.title}: each published figure and the recomputed one",
+                css_class="estimates changes",
+                download="replication",
+            )
 
 
 def _with_labels(release: Release) -> pd.DataFrame:
