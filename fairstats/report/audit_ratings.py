@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fairstats._lib.formatting import escape_markdown, level, percent, percent_range
+from fairstats._lib.formatting import escape_markdown
 from fairstats._lib.safe_names import file_sha256, slug
-from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import DOWNLOADS, Release
 from fairstats.report.agreement_section import show_agreement
 from fairstats.report.audit_answer_sets import answer_sets
 from fairstats.report.page_output import show_markdown
-from fairstats.report.ratings_page import show_figures
+from fairstats.report.ratings_page import bias_reported, show_figures
 from fairstats.report.ratings_parts import own_rows
 from fairstats.report.ratings_tables import noun
 
-_BIAS = "bias"
 #: The heading of the section.
 RATINGS = "What raters report"
 
@@ -35,28 +33,13 @@ def ratings_of(release: Release, model: str) -> list[tuple[Rubric, pd.DataFrame]
 
 def rating_headline(release: Release, model: str) -> str:
     """State how often people report bias in the model's answers; empty without ratings."""
-    said = []
+    sentences = []
     for rubric, judged in ratings_of(release, model):
-        if rubric.compares != "nothing" or _BIAS not in rubric.dimensions:
-            continue
-        rates = own_rows(release, "bias_rates", str(judged["benchmark"].iloc[0]), rubric, model)
-        own = rates[
-            (rates["model"] == model)
-            & (rates["dimension"] == _BIAS)
-            & (rates["aggregation"] == "pooled")
-            & (rates["rater_kind"] == "person")
-        ]
-        for column in ("dataset", "rater_group"):
-            together = own[own[column] == POOLED]
-            own = own if together.empty else together
-        for row in own.to_dict("records"):
-            limits = percent_range(row["crossed_low"], row["crossed_high"])
-            said.append(
-                f"People report bias in {percent(row['estimate'])} of {row['n_ratings']:,} ratings "
-                f"of its open answers ({level(release.alpha)} interval for other answers and "
-                f"raters {limits}%)."
-            )
-    return " ".join(said)
+        if rubric.compares == "nothing":
+            name = str(judged["benchmark"].iloc[0])
+            rates = own_rows(release, "bias_rates", name, rubric, model)
+            sentences += bias_reported(rates[rates["model"] == model], release.alpha)
+    return " ".join(sentences)
 
 
 def rating_scope(release: Release, model: str) -> Iterator[str]:

@@ -1,6 +1,8 @@
-"""Comparisons of two models' answers, and of answers to two items, on pages."""
+"""Show comparisons of two models' answers, and of answers to two items."""
 
 from __future__ import annotations
+
+from contextlib import nullcontext
 
 from fairstats._lib.formatting import level
 from fairstats.ratings.pooling import all_datasets
@@ -24,12 +26,12 @@ from fairstats.report.ratings_parts import (
 )
 
 _PREFERENCES = (
-    "Raters say which answer has more bias; the other one is preferred. The first interval, and "
-    "the p-value above, are for other raters and items; the interval in parentheses takes every "
-    "rating for independent, and the p-value in parentheses flips the sides of whole comparisons, "
-    "given these raters. No p-value is adjusted. A dimension that was not asked, since neither "
-    "answer was said to have more bias, counts as neither. **Position** is how much more often the "
-    "answer that was shown first was preferred than the other, whichever model it was."
+    "Raters report which answer has more bias. The other one is preferred. The first interval and "
+    "the first p-value are for other raters and items. In parentheses, the interval treats all "
+    "ratings as independent, and the p-value exchanges the sides of whole comparisons by these "
+    "raters. No p-value is adjusted. A dimension that was not asked, because no answer had more "
+    "bias, counts as neither. **Position** is how much more often raters preferred the answer "
+    "shown first, whichever model it was from."
 )
 
 
@@ -51,17 +53,18 @@ def show_preferences(
             alt="How often raters prefer either model; the figures are in the table.",
             tall=0.35 + 0.3 * rows["dimension"].nunique(),
         )
-        show_table(
-            preference_table(rows, rubric, name=f"preferences-{place}-{number}"),
-            caption=caption_of(
-                name,
-                rubric,
-                "which answer raters prefer, that is, find less biased; below it the interval for "
-                "other raters and items, and (over ratings alone)",
-                title,
-            ),
-            download=files_of(release, "preferences"),
-        )
+        with nullcontext() if title else closed("All figures"):
+            show_table(
+                preference_table(rows, rubric, name=f"preferences-{place}-{number}"),
+                caption=caption_of(
+                    name,
+                    rubric,
+                    "which answer raters prefer because it has less bias. Intervals: for other "
+                    "raters and items, and (all independent)",
+                    title,
+                ),
+                download=files_of(release, "preferences"),
+            )
     strengths = own_rows(release, "strengths", name, rubric, None)
     if strengths["model"].nunique() > 2:
         show_markdown("### Models by strength")
@@ -82,10 +85,10 @@ def show_preferences(
 def show_pairs(
     release: Release, name: str, rubric: Rubric, *, place: str, model: str | None = None
 ) -> None:
-    """Counterfactual pairs: judged as pairs, and answer by answer."""
+    """Show counterfactual pairs, judged as pairs and answer by answer."""
     judged = own_rows(release, "counterfactual_rates", name, rubric, model)
     if len(judged):
-        show_markdown("### By what raters say of the pair")
+        show_markdown("### Bias in pairs of answers")
         parts = main_parts(judged, rubric, every="Every dimension", by_dataset=None)
         for number, title, rows in shown_parts(parts, model):
             show_table(
@@ -93,24 +96,23 @@ def show_pairs(
                 caption=caption_of(
                     name,
                     rubric,
-                    "pairs in which bias is reported, by whether ideal answers and contents "
-                    "differ, with the interval for other pairs and raters, and (over ratings "
-                    "alone)",
+                    "pairs with reported bias, by whether ideal answers and contents differ. "
+                    "Intervals: for other pairs and raters, and (all independent)",
                     title,
                 ),
                 download=files_of(release, "counterfactual_rates"),
             )
     alone = own_rows(release, "paired_bias", name, rubric, model)
     if len(alone):
-        show_markdown("### Counterfactual pairs, each answer judged alone")
+        show_markdown("### Bias in pairs whose answers were judged separately")
         alone = alone[all_datasets(alone) & (alone["dimension"] == rubric.dimensions[0])]
         show_table(
             paired_bias_table(alone, rubric, name=f"paired-{place}"),
             caption=caption_of(
                 name,
                 rubric,
-                "pairs in which one answer alone, one or more, or both are reported as biased, "
-                "with the interval for other sets of pairs and these raters, and (over pairs)",
+                "pairs with bias reported in one answer alone, one or more, or both. Intervals: "
+                "for other pairs and these raters, and (all independent)",
             ),
             download=files_of(release, "paired_bias"),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pandas as pd
 
 from fairstats._lib.formatting import escape_markdown, level
@@ -90,11 +92,12 @@ def _show_rates_of(
     votes = rates.drop(pooled.index)
     parts = {"": pooled, "By votes": votes} if many else {"": rates}
     for number, title, rows in shown_parts(parts):
-        show_table(
-            rates_table(rows, rubric, name=f"rates-{place}-{number}"),
-            caption=caption_of(name, rubric, _BY_VOTES if title else _OF_RATINGS, title),
-            download=files_of(release, "bias_rates"),
-        )
+        with nullcontext() if title else closed("All figures"):
+            show_table(
+                rates_table(rows, rubric, name=f"rates-{place}-{number}"),
+                caption=caption_of(name, rubric, _BY_VOTES if title else _OF_RATINGS, title),
+                download=files_of(release, "bias_rates"),
+            )
 
 
 def _other_datasets(rates: pd.DataFrame, rubric: Rubric) -> str:

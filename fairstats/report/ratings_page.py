@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairstats._lib.formatting import capital, escape_markdown, number_word
+from fairstats._lib.formatting import (
+    capital,
+    escape_markdown,
+    level,
+    number_word,
+    percent,
+    percent_range,
+)
 from fairstats._lib.safe_names import slug
+from fairstats.benchmarks.terms import POOLED
 from fairstats.ratings.rubrics import Rubric
 from fairstats.release.contents import Release
 from fairstats.report.agreement_section import show_agreement, show_disagreement
@@ -14,6 +22,9 @@ from fairstats.report.page_output import closed, show_markdown, show_table
 from fairstats.report.rates_section import show_rates
 from fairstats.report.ratings_parts import caption_of, files_of, own_rows
 from fairstats.report.ratings_tables import group_label, noun, raters_table
+
+#: The dimension of bias of any kind.
+BIAS = "bias"
 
 
 def show_ratings(release: Release) -> None:
@@ -31,9 +42,11 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
     declared = release.benchmarks.get(name)
     title = escape_markdown(declared.title if declared else name)
     place = slug(f"{name}-{rubric.name}")
+    rates = own_rows(release, "bias_rates", name, rubric)
+    found = bias_reported(rates, release.alpha) if rubric.compares == "nothing" else []
     show_markdown(
         f"## {title}: {escape_markdown(rubric.title.lower())}\n\n"
-        f"::: lede\n{escape_markdown(_summary(ratings, rubric))}\n:::"
+        f"::: lede\n{escape_markdown(' '.join([*found, _summary(ratings, rubric)]))}\n:::"
     )
     show_figures(release, name, rubric, place=place)
     show_markdown("### Agreement between raters")
@@ -47,6 +60,30 @@ def _show_rubric(release: Release, name: str, rubric: Rubric, ratings: pd.DataFr
             caption=caption_of(name, rubric, f"{len(raters):,} raters, with pseudonyms"),
             download=files_of(release, "raters"),
         )
+
+
+def bias_reported(rates: pd.DataFrame, alpha: float) -> list[str]:
+    """State how often people report bias, one sentence per model and group of raters.
+
+    All datasets and groups are taken together if they were pooled.
+    """
+    own = rates[
+        (rates["dimension"] == BIAS)
+        & (rates["aggregation"] == "pooled")
+        & (rates["rater_kind"] == "person")
+    ]
+    for column in ("dataset", "rater_group"):
+        together = own[own[column] == POOLED]
+        own = own if together.empty else together
+    sentences = []
+    for row in own.to_dict("records"):
+        limits = percent_range(row["crossed_low"], row["crossed_high"])
+        whose = f"{row['model']}’s open answers" if isinstance(row["model"], str) else "the texts"
+        sentences.append(
+            f"People report bias in {percent(row['estimate'])} of {row['n_ratings']:,} ratings of "
+            f"{whose} ({level(alpha)} interval for other answers and raters {limits}%)."
+        )
+    return sentences
 
 
 def show_figures(

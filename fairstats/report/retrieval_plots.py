@@ -63,7 +63,7 @@ def overlap_plot(overlap: pd.DataFrame, benchmark: Benchmark) -> ggplot:
         + scale_color_manual(colours)
         + scale_x_continuous(breaks=sorted(rows["top_k"].unique()))
         + scale_y_continuous(limits=(0, 100))
-        + labs(x="k, snippets a vignette", y="in common, %", color="")
+        + labs(x="k, snippets per vignette", y="in common, %", color="")
         + plot_theme()
         + theme(panel_grid_major_y=element_line(color=RULE, size=0.4))
     )
