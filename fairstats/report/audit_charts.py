@@ -34,8 +34,8 @@ from fairstats.report.row_chart import (
 #: The paired outcomes from left to right, with their colours.
 OUTCOMES = {
     "both_correct": NEUTRAL_LIGHT,
-    "only_a_correct": ACCENT_A,
-    "only_b_correct": ACCENT_B,
+    "only_a_correct": ACCENT_B,
+    "only_b_correct": ACCENT_A,
     "neither_correct": NEUTRAL_DARK,
 }
 # Characters that a panel of letters has room for.
@@ -114,7 +114,7 @@ def show_accuracies(sets: Sequence[AnswerSet], *, name: str) -> None:
 
     def row(answers: AnswerSet, pair: Pair) -> Row:
         marks, texts = tick(axis, 100 * neutral[id(answers)], reach=40), []
-        for metric, y, colour in (("accuracy_a", "35%", ACCENT_A), ("accuracy_b", "67%", ACCENT_B)):
+        for metric, y, colour in (("accuracy_a", "35%", ACCENT_B), ("accuracy_b", "67%", ACCENT_A)):
             figures = [100 * pair.value(metric, column) for column in _LIMITS]
             marks += interval(axis, math.nan, *figures[1:], colour=colour, y=y)
             marks += dot(axis, figures[0], colour=colour, hollow=metric == "accuracy_b", y=y)
@@ -228,7 +228,7 @@ def _letter_cell(axis: Axis, rows: pd.DataFrame, attribute: Attribute) -> Cell:
         share, key = (100 * float(shares.loc[group, name]) for name in ("share", "key_share"))
         if not said:
             marks += tick(axis, key, reach=40)
-        colour = (ACCENT_A, ACCENT_B)[number % 2]
+        colour = (ACCENT_B, ACCENT_A)[number % 2]
         marks += dot(axis, share, colour=colour, hollow=bool(number % 2))
         said.append(f"{label} {share:.1f}%")
     return Cell(marks, ", ".join(said))

@@ -13,6 +13,7 @@ from fairstats.estimates.sensitivity import INTERVAL, MISSING, TEST
 from fairstats.inference.equivalence import EQUIVALENT, INCONCLUSIVE, SHOWN
 from fairstats.report.audit_answer_sets import AnswerSet, Pair, names_of
 from fairstats.report.audit_finding import reasons
+from fairstats.report.findings import ordinal
 
 HIGH, MODERATE, LOW, NO_BASIS = "High", "Moderate", "Low", "No basis"
 # The two intervals cover far too rarely if few pairs are discordant (see the page on methods): no
@@ -219,11 +220,11 @@ def _rank(answers: AnswerSet) -> Iterator[tuple[str, str]]:
     rank, low, high = (int(own.iloc[0][name]) for name in ("rank", "rank_low", "rank_high"))
     grade = HIGH if low == high else MODERATE if 2 * (high - low) < len(ranked) else LOW
     sure = level(answers.release.alpha)
-    place = "" if low == high else f", range {low} to {high}"
+    place = "" if low == high else f", possibly {ordinal(low)} to {ordinal(high)}"
     yield (
         grade,
         (
-            f"The rank: {rank} of {len(ranked)} models, smallest differences first{place} "
+            f"The rank: {ordinal(rank)} of {len(ranked)} models, smallest differences first{place} "
             f"({sure} confidence)."
         ),
     )

@@ -27,11 +27,12 @@ from fairstats.report.page_output import show_html, show_markdown, show_table
 from fairstats.report.tables import breakable
 
 _OPINIONS = ("supported", "supported, with the reservations attached", "not supported")
-_DECLARATIONS = (
-    "I ran `fairstats verify`; every figure matched",
-    "I have no conflict of interest",
-    "conflict of interest declared",
+_VERIFIED = (
+    "`fairstats verify`: every figure matched",
+    "a figure did not match (attached)",
+    "not run",
 )
+_CONFLICTS = ("I have no conflict of interest", "conflict of interest declared")
 _LINES = (
     ("Auditor: name and qualification", "Signature", "Date"),
     ("Second reviewer: name and organisation", "Signature", "Date"),
@@ -176,7 +177,7 @@ def _show_statement() -> None:
             "# Auditor’s statement\n\nI have read this report and its limits. In my judgement the "
             "finding above is:"
         )
-        for options in (_OPINIONS, _DECLARATIONS):
+        for options in (_OPINIONS, _VERIFIED, _CONFLICTS):
             show_markdown(" ".join(pieces("tick", option) for option in options))
         for line in _LINES:
             show_markdown(pieces("signatures", *line))

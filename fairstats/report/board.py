@@ -139,8 +139,10 @@ def shift_chart(figures: BoardFigures, shifts: Shifts, *, name: str) -> Chart:
         The chart's name, unique on the page.
     """
     values = [100 * v for both in shifts.values() for v in both]
+    # Letters are larger on paper, compared with a panel.
+    room = 0.24 if output_format() == "html" else 0.5
     axes = tuple(
-        axis_over(values, key=panel.key, label=panel.label, note=panel.note, room=0.24, lead=0.24)
+        axis_over(values, key=panel.key, label=panel.label, note=panel.note, room=room, lead=room)
         for panel in figures.overview
     )
 

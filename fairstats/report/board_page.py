@@ -23,6 +23,7 @@ from fairstats.report.board import (
 )
 from fairstats.report.board_figures import BoardFigures
 from fairstats.report.board_tables import attribute_table, overview_table
+from fairstats.report.boxes import on_one_page
 from fairstats.report.findings import Findings, findings, pair_note, set_label
 from fairstats.report.page_output import (
     closed,
@@ -138,16 +139,18 @@ def _show_board(figures: BoardFigures, release: Release, *, name: str) -> None:
     title = escape_markdown(found.chart_title)
     if paper:
         title += f" ({escape_markdown(_set_name(board))})"
-    show_markdown(f"## {title}")
-    for measure, (_, chart) in _MEASURES.items():
-        # Paper has room for one; the figures of the others are in the table.
-        if paper and measure != "gap":
-            continue
-        with enclosed(f'<div data-measure="{measure}">', "</div>"):
-            note = _note(measure, figures, found)
-            which = "" if paper else f"{escape_markdown(_set_name(board))}\\. "
-            show_markdown(f"::: small\n{which}{note}\n:::")
-            show_chart(chart(figures, name=f"{name}-{measure}"))
+    # The chart is one picture, so this block is hardly longer than it.
+    with on_one_page():
+        show_markdown(f"## {title}")
+        for measure, (_, chart) in _MEASURES.items():
+            # Paper has room for one; the figures of the others are in the table.
+            if paper and measure != "gap":
+                continue
+            with enclosed(f'<div data-measure="{measure}">', "</div>"):
+                note = _note(measure, figures, found)
+                which = "" if paper else f"{escape_markdown(_set_name(board))}\\. "
+                show_markdown(f"::: small\n{which}{note}\n:::")
+                show_chart(chart(figures, name=f"{name}-{measure}"))
     show_markdown(f"::: small\n{_key(figures, release)}\n:::")
     _show_unranked(board)
     _show_tables(figures, release, name=name)
@@ -292,5 +295,6 @@ def _show_shifts(figures: BoardFigures, *, name: str) -> None:
         f"loses more than the first ({first}) gains in {models}. Blue: first group. Red: second "
         "group. These are differences of published accuracies, without an interval."
     )
-    show_markdown(f"## {escape_markdown(title)}\n\n::: small\n{escape_markdown(text)}\n:::")
-    show_chart(shift_chart(figures, shifts, name=f"{name}-shift"))
+    with on_one_page():
+        show_markdown(f"## {escape_markdown(title)}\n\n::: small\n{escape_markdown(text)}\n:::")
+        show_chart(shift_chart(figures, shifts, name=f"{name}-shift"))

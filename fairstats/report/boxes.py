@@ -31,6 +31,16 @@ def columns() -> Iterator[Callable[[], None]]:
     _show_raw("</div></div>", "]")
 
 
+@contextmanager
+def on_one_page() -> Iterator[None]:
+    """Keep the output of the context on one page, on paper; it must not be longer."""
+    if output_format() == "html":
+        yield
+    else:
+        with box("on-one-page"):
+            yield
+
+
 def pieces(name: str, *texts: str) -> str:
     """Return texts next to each other, as Markdown.
 

@@ -39,6 +39,8 @@ INK, DIM, RULE, ACCENT_A, ACCENT_B, BAND = (
 NEUTRAL_LIGHT, NEUTRAL_DARK = "#c9cfd4", "#8a949e"
 # Inches, above which a plot is not squeezed into the width of a phone.
 _NARROW = 6
+# Rows of a table, up to which it is kept on one page.
+_SHORT = 16
 # The classes of great_tables' cells in the pages' style sheet and script.
 _DRESSED = {
     "gt_right",
@@ -199,6 +201,9 @@ def typst_block(markup: str) -> str:
     typst = typst.replace("align(center)", "align(left)")
     # It makes columns equally wide if a cell has several lines: each is as wide as it needs.
     typst = re.sub(r"columns: \((?:([\d.]+%)(?:, \1)+)\)", _needed, typst)
+    # A short table that a page break splits is hard to read.
+    if markup.count("<tr") <= _SHORT:
+        typst = f"#block(breakable: false)[\n{typst}\n]"
     return _fenced(typst, "typst")
 
 

@@ -21,6 +21,7 @@ from fairstats.report.audit_confidence import confidence, robustness
 from fairstats.report.audit_document import report_model
 from fairstats.report.audit_finding import finding, finding_in_numbers
 from fairstats.report.audit_scope import how_to_use, not_tested
+from fairstats.report.findings import ordinal
 from tests.wrong_words import wrong_words
 
 from .reading import squeezed
@@ -196,7 +197,7 @@ def test_the_rank_is_the_boards(release):
         answers = answer_sets(release, model)[0]
         row = answers.board.ranked.set_index("model").loc[model]
         ((text, level),) = [i for i in levels(answers).items() if i[0].startswith("The rank")]
-        assert f"The rank: {row['rank']} of 2 models" in text
+        assert f"The rank: {ordinal(int(row['rank']))} of 2 models" in text
         assert (level == "High") == (row["rank_low"] == row["rank_high"])
 
 

@@ -113,9 +113,7 @@ def test_quarto_and_the_built_in_renderer_draw_the_same(both):
 
 @quarto_only
 def test_quarto_and_the_built_in_renderer_typeset_the_same_words(both):
-    ours, theirs = (
-        pdf_words(release.pdf, title="Leaderboard") for release in both
-    )
+    ours, theirs = (pdf_words(release.pdf, title="Leaderboard") for release in both)
     assert ours == theirs
     assert len(ours) > 10_000
 
