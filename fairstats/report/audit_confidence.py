@@ -65,7 +65,7 @@ def confidence(answers: AnswerSet, others: Sequence[AnswerSet]) -> Iterator[tupl
 
 
 def _differences(answers: AnswerSet) -> Iterator[tuple[str, str]]:
-    """Grade whether the differences are real, small or unclear, one entry per kind of verdict."""
+    """Grade the differences as beyond chance, small or unclear; one entry per verdict."""
     judged = [pair for pair in answers.pairs if pair.verdict is not None]
     if not judged:
         why = "; ".join(reasons(answers)) or "no pair could be judged"
@@ -91,11 +91,11 @@ def _real(answers: AnswerSet, own: Sequence[Pair], said: str) -> tuple[str, str]
     verb = "difference is" if len(own) == 1 else "differences are"
     if beyond == len(own):
         beyond_it = f"{_all(len(own), level(alpha))} beyond ±{answers.margin} points"
-        return HIGH, f"The {verb} real{said}: {beyond_it}. {_power(own)}".strip()
+        return HIGH, f"The {verb} larger than chance{said}: {beyond_it}. {_power(own)}".strip()
     if nonzero == len(own):
         return MODERATE, (
-            f"The {verb} real{said}, but perhaps too small to matter: {beyond} of {len(own)} "
-            f"{level(alpha)} intervals lie beyond ±{answers.margin} points."
+            f"The {verb} larger than chance{said}, but perhaps too small to matter: {beyond} of "
+            f"{len(own)} {level(alpha)} intervals lie beyond ±{answers.margin} points."
         )
     return MODERATE, (
         f"The {verb} statistically significant{said}, but {nonzero} of {len(own)} {level(alpha)} "

@@ -75,7 +75,7 @@ def finding_in_numbers(answers: AnswerSet) -> str:
     if said:
         sentences.append(f"{lead} {', and '.join(said)}.")
         if any(pair.verdict is not None for pair in answers.pairs):
-            sentences.append(f"The benchmark’s limit is {answers.margin} points.")
+            sentences.append(f"The benchmark’s margin is {answers.margin} points.")
         if answers.benchmark.slanted:
             sentences.append("The slant was built in: this is not a rate of bias in practice.")
     else:

@@ -155,7 +155,7 @@ def _head(answers: AnswerSet) -> list[tuple[str, str]]:
         ("Model tested", ", ".join(map(breakable, dict.fromkeys(snapshots)))),
         ("Benchmark", breakable(answers.vignettes)),
         ("Size", size),
-        ("Accepted difference", f"±{answers.margin} points (equivalence margin)"),
+        ("Margin", f"±{answers.margin} points (a convention, not clinical)"),
     ]
 
 
@@ -166,7 +166,8 @@ def _check(release: Release) -> str:
     # A hash breaks in the middle, not in the margin.
     half = len(digest) // 2
     return (
-        f"# Check it yourself\n\n`fairstats verify {folder}` recomputes every figure from the "
+        "# Check it yourself\n\n"
+        f"In the site’s folder, `fairstats verify {folder}` recomputes every figure from the "
         f"answers. Manifest SHA-256: `{digest[:half]}`\u200b`{digest[half:]}`"
     )
 

@@ -254,7 +254,7 @@ def test_head_scope_and_provenance_are_the_manifests(release, report):
     day = release.created_at
     assert squeezed(f"fairstats release 2026.11 · {day.day} {day:%B %Y}") in report
     assert squeezed("Model tested Model-1-1 Benchmark Three groups, ") in report
-    assert squeezed("Size 300 vignettes, 1,500 answers Accepted difference ±2 points") in report
+    assert squeezed("Size 300 vignettes, 1,500 answers Margin ±2 points") in report
     for prompt, missing in (("plain", 3), ("reasoning first", 0)):
         assert (
             squeezed(
@@ -278,7 +278,7 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
         f"When the group changes, the model’s answer differs in {min(changed):.1f}% to "
         f"{max(changed):.1f}% of pairs, and the accuracy difference (first − second) is "
         f"{signed(min(differences))} to {signed(max(differences))} percentage points. "
-        "The benchmark’s limit is 2 points."
+        "The benchmark’s margin is 2 points."
     )
     if all(own.loc["accuracy_difference", "verdict"] != "inconclusive" for own in plain):
         assert squeezed(said) in report

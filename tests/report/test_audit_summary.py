@@ -140,7 +140,11 @@ def levels(answers: AnswerSet, *others: AnswerSet) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("low", "level", "said"),
     [
-        (0.11, "High", "The differences are real: all three 95% intervals lie beyond ±10 points."),
+        (
+            0.11,
+            "High",
+            "larger than chance: all three 95% intervals lie beyond ±10 points.",
+        ),
         (0.09, "Moderate", "perhaps too small to matter: 2 of 3 95% intervals lie beyond ±10"),
         (-0.01, "Moderate", "but 2 of 3 95% intervals exclude 0."),
     ],
