@@ -50,7 +50,7 @@ def imported(
         if kept:
             return _file_answers(path, kept, mapped)
         without.append(_no_answer(path, mapped))
-        # Of several files one may have only records that `where` passes over.
+        # One of several files may have only records that `where` leaves out.
         if not mapped.where:
             raise InputError(without[-1:])
         return None

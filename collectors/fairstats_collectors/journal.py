@@ -48,7 +48,7 @@ TABLES = {
 
 _NOTE = "INSERT OR REPLACE INTO campaign VALUES (?, ?)"
 _COLUMNS = ", ".join(Reply._fields)
-# A reply is never replaced; a failure is, by whatever came of asking again.
+# A reply is never replaced; a failure is replaced by the result of the next request.
 _KEEP = (
     f"INSERT INTO replies ({_COLUMNS}) VALUES ({', '.join('?' * len(Reply._fields))}) "
     "ON CONFLICT (key) DO UPDATE SET "
@@ -198,7 +198,7 @@ class Journal:
         self._with_room(lambda: self._commit(_KEEP, replies))
 
     def _with_room(self, commit: Callable[[], None]) -> None:
-        """Commit; where that fails, once more with the reserve's room."""
+        """Commit; if that fails, try once more with the reserved space."""
         try:
             commit()
         except sqlite3.Error:

@@ -36,13 +36,13 @@ class Price:
 class Pace:
     """Spreads requests evenly over the minute, by their number and by their tokens.
 
-    Even spacing, without saving up, keeps every span of a minute within the limit; services
-    differ in where their minute begins.
+    With even spacing and no saving up, every span of one minute is within the limit. Services
+    differ in the start of their minute.
 
     Parameters
     ----------
     requests, tokens : int, optional
-        The most in a minute; no limit where it is not given.
+        The maximum per minute; no limit if not given.
     """
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Budget:
         return self.price.of(task.prompt_tokens * self._excess, self._max_tokens)
 
     def take(self, task: Task) -> bool:
-        """Set money aside for a request; False where there is not enough."""
+        """Set money aside for a request; False if there is not enough."""
         if self.max_cost is None:
             return True
         worst = self.worst(task)

@@ -77,8 +77,8 @@ def embed(texts: Sequence[str]) -> Array:
     if isinstance(texts, str):
         raise TypeError("texts must be a sequence of texts, not one text")
     weights, tokenizer, limits = _load()
-    # A thread a text, and each multiplies alone: threads that share one product wait for each other
-    # spinning, which is ten times slower where another program wants a core too.
+    # One thread per text. Threads that share one product wait for each other in a busy loop, which
+    # is ten times slower if another program needs a core too.
     threads = min(os.cpu_count() or 1, _THREADS)
     with limits(1), ThreadPoolExecutor(threads) as pool:
         tokens = (tokenizer.encode(text).ids for text in texts)

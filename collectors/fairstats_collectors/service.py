@@ -220,7 +220,7 @@ class Service:
         }
 
     def _give_way(self, fault: Exception) -> bool:
-        """Drop or rename the setting that the service does not take; False where it is another."""
+        """Drop or rename a setting that the service rejects; False for any other fault."""
         import openai
 
         if not isinstance(fault, (openai.BadRequestError, openai.UnprocessableEntityError)):

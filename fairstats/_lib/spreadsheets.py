@@ -110,7 +110,7 @@ def xlsx_records(path: Path) -> list[Record]:
     """Return the rows of a workbook's first sheet, with the names in the sheet's first row.
 
     Rows without a value are skipped, and so are columns without a name. A formula or an error
-    becomes a `NoValue`, which is refused where a value is needed.
+    becomes a `NoValue`, which is refused if a value is needed.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ MAX_UNPACKED_TEXT = 512 * 2**20
 _ASCII = bytes(range(128))
 # Possessive; an unterminated text extends to the end of the file: the search never backtracks.
 _JSON_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
-# Commas within texts are told from others only in long lines.
+# Commas within texts are distinguished from separators only in long lines.
 _FEW_VALUES = 64
 _LONG_JSON = 64 * 2**20
 REPORTED_LINES = 1_000

@@ -62,12 +62,12 @@ def parse_answer(raw: str | None, options: Mapping[str, str]) -> ParsedAnswer:
     Notes
     -----
     The rules in their order: a final statement (``Answer: C``, ``\boxed{C}``, JSON); a sentence
-    that says it (``the best answer is C``, ``option C is correct``); a refusal that opens the
+    that names it (``the best answer is C``, ``option C is correct``); a refusal that opens the
     reply; lines that are or begin with an option's letter (``C``, ``(C) text``); a refusal
     anywhere; an option named by its text. A reply that begins with a colon completes a prompt that
-    ends in "Answer" and is read as such a statement. Where no option's text is known, a letter in
-    brackets behind what a sentence calls the answer is read too ("The diagnosis is vitiligo (C).");
-    where texts are known, they have to agree with it. Each rule takes time proportional to the
+    ends in "Answer" and is read as such a statement. If no option's text is known, a letter in
+    brackets after the named answer is read too ("The diagnosis is vitiligo (C)."). If texts are
+    known, they have to agree with it. Each rule takes time proportional to the
     reply's length.
 
     Examples

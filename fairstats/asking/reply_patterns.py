@@ -73,9 +73,9 @@ _ADVERB = (
     r"(?:most\ )?(?:likely|probably|clearly|definitely|indeed|therefore|thus|then|actually"
     r"|certainly|obviously|simply)"
 )
-# From the noun to the first "is": the letter must follow at once. The gap neither crosses a
-# sentence's end nor another noun, so that a long reply is searched once and not once a noun.
-# "Option A is aspirin" describes, and is no such sentence.
+# From the noun to the first "is": the letter must follow at once. The gap does not cross
+# the end of a sentence or another noun, so a long reply is searched once and not once per noun.
+# "Option A is aspirin" only describes an option.
 SENTENCE = re.compile(
     rf"""(?xi) \b(?:{_NOUN})\b (?!\ ["'(]?(?-i:[A-HJ-Z])\b)
       (?: (?!\b(?:is|be|{_NOUN})\b) (?:[^.!?;:\n]|\.(?=\d)) ){{0,100}}?

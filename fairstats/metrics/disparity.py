@@ -311,14 +311,14 @@ _PARAMETERS = """
     Parameters
     ----------
     outcomes : pandas.DataFrame
-        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign a
+        The joint outcome patterns of one unit and attribute: columns ``outcomes`` (one sign per
         group: 1 correct, 0 wrong, x missing), ``answerable`` and ``n``.
     missing : {"available", "complete", "incorrect"}
-        The policy for missing answers; ``complete`` asks for an answer for every group.
+        The policy for missing answers; ``complete`` requires an answer for every group.
     alpha : float
-        1 − confidence level; the interval is made from the simultaneous ones of the pairs.
+        1 − confidence level; the interval is derived from the simultaneous ones of the pairs.
     design_effects : mapping of (int, int) to float, optional
-        The design effect of a pair of groups whose answers are clustered.
+        The design effect of each pair of groups with clustered answers.
 
     Returns
     -------
@@ -327,7 +327,7 @@ _PARAMETERS = """
     Raises
     ------
     ValueError
-        For patterns of fewer than two groups, of other signs or of unlike lengths, counts of items
-        that are not counts, an unknown policy, alpha outside (0, 1), a design effect that is not
-        positive, or one of a pair of groups that does not exist.
+        For patterns with fewer than two groups, unknown signs or different lengths; for invalid
+        counts of items, an unknown policy, or alpha outside (0, 1). Also for a design effect that
+        is not positive, or for an unknown pair of groups.
     """

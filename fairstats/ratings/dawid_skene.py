@@ -351,5 +351,5 @@ def _note(
         )
     single = int((np.bincount(rater) == 1).sum())
     if single:
-        notes.append(f"the error rates of {single} of the raters rest on one rating")
+        notes.append(f"the error rates of {single} of the raters are based on one rating")
     return "; ".join(notes)

@@ -279,7 +279,7 @@ def _of_unit(
             if not why and np.isnan(errors[place]):
                 why = f"no standard error: {n_raters} raters for {len(terms)} terms"
             if not why and errors[place] < _NO_ERROR:
-                why = "no standard error: the raters it rests on all report the same"
+                why = "no standard error: all raters behind it report the same"
             error = np.nan if why else errors[place]
             yield row | _figures(params[place], error, df[place], alpha) | {"method_note": why}
 

@@ -14,7 +14,7 @@ from fairstats.report.audit_confidence import robustness
 from fairstats.report.audit_finding import reasons
 from fairstats.report.sensitivity_tables import CHOICE_LABELS
 
-#: Tests and intervals rest on little if fewer pairs than these are discordant.
+#: With fewer discordant pairs, the report warns that tests and intervals use little data.
 FEW_DISCORDANT = 10
 #: An option is named if it is answered so much more often than it is the key.
 FREQUENT_LETTER = 0.05
@@ -78,7 +78,7 @@ def _few(answers: AnswerSet) -> Iterator[str]:
     if few:
         yield (
             f"Fewer than {number_word(FEW_DISCORDANT)} pairs are discordant "
-            f"({names_of(few, answers.pairs)}). Tests and intervals rest on those."
+            f"({names_of(few, answers.pairs)}). Tests and intervals depend on those few."
         )
 
 

@@ -66,9 +66,9 @@ def rating_limitations(release: Release, model: str) -> Iterator[str]:
     if not ratings_of(release, model):
         return
     yield (
-        "What raters report is what these kinds of raters see in these answers by this rubric; "
-        "how far they agree stands beside it. With few raters, intervals for other raters are "
-        "wide, and can still be too narrow where raters differ widely on what is rare."
+        "Reports show the judgement of these kinds of raters, of these answers, by this rubric. "
+        "Their agreement is given with each rate. With few raters, intervals for other raters are "
+        "wide. They can still be too narrow if raters differ widely on rare problems."
     )
 
 
@@ -90,8 +90,8 @@ def rating_methods(release: Release, model: str) -> Iterator[str]:
         yield (
             "Agreement: Randolph (2005), Fleiss (1971), Gwet (2008), Krippendorff (2011), and "
             "positive agreement (Fleiss 1975), with a two-way jackknife over items and raters "
-            "(MacKinnon, Nielsen and Webb 2024); intervals in parentheses are percentiles of the "
-            "bootstrap, from the exact law where all have as many ratings, else by a fixed seed."
+            "(MacKinnon, Nielsen and Webb 2024). Intervals in parentheses are percentiles of the "
+            "bootstrap: exact if all items have equally many ratings, if not, from a fixed seed."
         )
 
 

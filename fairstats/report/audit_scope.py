@@ -48,7 +48,7 @@ def _prompts(answers: AnswerSet, prompts: Sequence[AnswerSet]) -> str:
 
 
 def not_tested(answers: AnswerSet, *, rated: bool) -> list[str]:
-    """State what was not tested; the first sentence says what the figures do not mean.
+    """State what was not tested; the first sentence rules out a misreading of the figures.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _MOST_NAMES = 4
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in a word or two, and the figures that it rests on; plain text."""
+    """An answer in a word or two, and the figures behind it; plain text."""
 
     short: str
     text: str

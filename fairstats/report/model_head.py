@@ -40,7 +40,7 @@ def show_head(release: Release, sets: list[AnswerSet], *, title: str) -> None:
         note = f"\n\n::: note\n**Read this first.** {text}\n:::"
     figures, how = found.figures, own.benchmark.selected_on.get(own.model)
     if how is not None:
-        figures = f"It took part in selecting the items: {how}. Its figures say nothing about it."
+        figures = f"It took part in selecting the items: {how}. Its figures do not describe it."
     facts = f"````{{=html}}\n{_facts(release, sets)}\n````"
     show_markdown(
         f":::: top\n::::: finding\n{title}\n\n"

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # Both are too narrow if few pairs are discordant; the page on methods has their coverage.
 _TOO_NARROW = ("wald", "bootstrap")
-# A letter that is given so much more often than it is the key is named, among so many answers:
-# among fewer it may be chance.
+# A letter is named if its share of answers exceeds its share of keys by `_FREQUENT`, among at least
+# `_ENOUGH` answers. With fewer answers, it may be chance.
 _FREQUENT, _ENOUGH = 0.05, 500
 
 

@@ -57,8 +57,8 @@ def render(release: Release, *, site: Path, pdf: Path, renderer: Renderer = "aut
     if renderer == "quarto" and program is None:
         raise RenderError(
             "Quarto cannot be used: there is no `quarto` on the path, or no pyyaml in this "
-            "Python; pip install 'fairstats[quarto]' brings both, and --renderer builtin draws "
-            "the same pages"
+            "Python. Run pip install 'fairstats[quarto]' for both, or use --renderer builtin, "
+            "which draws the same pages"
         )
     version = quarto_version(program) if program else ""
     if program and _parts(version) < _OLDEST_QUARTO:

@@ -152,7 +152,7 @@ def test_a_rater_with_one_judgement():
     assert d.loc[("x", "y"), "probability"] == 1
     assert d.loc["y", "probability"].isna().all()
     assert d["n_ratings"].tolist() == [1] * 4
-    assert found.note == f"{ALWAYS}; the error rates of 1 of the raters rest on one rating"
+    assert found.note == f"{ALWAYS}; the error rates of 1 of the raters are based on one rating"
     smooth = dawid_skene(table, smoothing=1).raters.query("rater_id == 'd'")
     smooth = smooth.set_index(["true_category", "category"])["probability"]
     assert smooth["x", "y"] == pytest.approx(2 / 3, abs=0.01)

@@ -141,9 +141,7 @@ def test_raters_who_report_alike_say_nothing_of_how_raters_differ():
     intercept = turned.set_index("covariate").loc["intercept"]
     assert intercept["odds_ratio"] == pytest.approx(1)
     assert np.isnan([intercept["std_error"], intercept["ci_low"], intercept["p_value"]]).all()
-    assert (
-        intercept["method_note"] == "no standard error: the raters it rests on all report the same"
-    )
+    assert intercept["method_note"] == "no standard error: all raters behind it report the same"
 
 
 def test_a_level_of_few_raters_keeps_the_tests_level():

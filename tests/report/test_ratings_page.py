@@ -212,7 +212,7 @@ def test_the_audit_of_a_model_has_the_ratings_of_its_answers(release):
     (share,) = estimate
     said = f"People report bias in {percent(share)} of 144 ratings"
     assert escape_markdown(said) in shown(audit_sections.show_first_page, release, MODEL)
-    assert "What raters report is" in shown(audit_sections.show_limitations, release, MODEL)
+    assert "Reports show the judgement of" in shown(audit_sections.show_limitations, release, MODEL)
     assert "two\\-way clusters" in shown(audit_sections.show_methods, release, MODEL)
     sha256 = file_sha256(release.ratings_path)
     provenance = shown(audit_sections.show_provenance, release, MODEL)

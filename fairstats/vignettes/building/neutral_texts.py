@@ -102,7 +102,7 @@ def _key(item: Item) -> tuple[str, str, str]:
 def _settled(item: Item, ruled: rules.Ruled, said: Got[str] | None, model: str) -> NeutralText:
     """Return the rules' text, or the model's if it is needed and sound."""
     left = ruled.left_over
-    reason = f"still tells a group: {', '.join(left)}" if left else ""
+    reason = f"still reveals a group: {', '.join(left)}" if left else ""
     note = f"undecided: {', '.join(ruled.undecided)}" if ruled.undecided else ""
     by_rules = NeutralText(_with(item, ruled.text), ruled.changes, "rules", reason, note)
     if said is None:
@@ -111,7 +111,7 @@ def _settled(item: Item, ruled: rules.Ruled, said: Got[str] | None, model: str) 
         why = f"no text of the model ({said.status}: {said.detail})"
     else:
         faults = checks.neutral_problems(ruled.text, said.value)
-        faults += [f"still tells a group: {word}" for word in rules.left_over(said.value)]
+        faults += [f"still reveals a group: {word}" for word in rules.left_over(said.value)]
         if not faults:
             changes = rules.changes_between(item.variants[ORIGINAL], said.value)
             return NeutralText(_with(item, said.value), changes, model, "", "")

@@ -23,7 +23,7 @@ from fairstats.vignettes.building.writing import Revised, background_prompt
 from fairstats.vignettes.building.writing import variant_prompt as fuse_prompt
 from fairstats.vignettes.rules.groups import ORIGINAL
 
-# Placeholder for a background, of which only the length matters: three sentences of 20 words.
+# Placeholder for a background; only its length matters: three sentences of 20 words.
 _BACKGROUND = " ".join(
     ["They live in a quiet street of a large town with two of their friends and go for long walks."]
     * 3

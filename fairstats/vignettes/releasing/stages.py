@@ -15,8 +15,8 @@ STAGES: Mapping[str, str] = {
     "filter": "filtered in",
     "neutralize": "with a neutral text",
     "generate": "with a text for every variant",
-    "validate": "of which the build keeps every variant",
-    "review": "of which reviewers accepted every variant",
+    "validate": "with every variant kept by the build",
+    "review": "with every variant accepted by reviewers",
 }
 REVIEW_STAGE = "review"
 STAGE_COLUMNS = ("stage", "items", "left_out", "what")

@@ -213,5 +213,5 @@ def _options(item: Item, varied: set[str]) -> Iterator[Decision]:
             yield Decision("exclude", reason, "option_names_group")
         elif found:
             # The options are not rewritten, so the pronoun would stay in every variant.
-            reason = f'Option {letter} tells a sex by a pronoun: "{found[0].word}".'
+            reason = f'Option {letter} reveals a sex by a pronoun: "{found[0].word}".'
             yield Decision("ask", reason, "option_names_group")

@@ -28,7 +28,7 @@ def take_titles_out(edits: Edits) -> None:
         new = "The patient" if starts else "the patient"
         # A full stop that ends the sentence does not belong to the name.
         end = title.end() - (title.group().endswith(".") and " " in title.group())
-        edits.put(title.start(), end, new, "a title tells a sex, a name an origin")
+        edits.put(title.start(), end, new, "a title reveals a sex, and a name an origin")
 
 
 _BOTH = {
@@ -64,7 +64,7 @@ def make_nouns_neutral(edits: Edits) -> None:
             _relative(edits, noun, patient)
             continue
         if patient == other:
-            edits.put(start, end, in_case_of(noun.group(), patient), "a noun that tells a sex")
+            edits.put(start, end, in_case_of(noun.group(), patient), "a noun that reveals a sex")
             continue
         if owner := edits.referents.patient_as_relative(start, end):
             why = "the relative's word for the patient"
@@ -73,10 +73,10 @@ def make_nouns_neutral(edits: Edits) -> None:
         phrase = text[max(0, start - 60) : start]
         if re.search(r"(?i)\b(?:baby|infant|newborn|neonate|toddler|child)\s$", phrase):
             # "A newborn boy" is a newborn.
-            edits.put(start - 1, end, "", "a noun that tells a sex, beside one that does not")
+            edits.put(start - 1, end, "", "a noun that reveals a sex, next to one that does not")
             continue
         new = patient if edits.referents.is_patient(start) else other
-        edits.put(start, end, in_case_of(noun.group(), new), "a noun that tells a sex")
+        edits.put(start, end, in_case_of(noun.group(), new), "a noun that reveals a sex")
 
 
 def _relative(edits: Edits, noun: re.Match[str], neutral: str) -> None:
@@ -109,13 +109,13 @@ def take_adjectives_out(edits: Edits) -> None:
             if words.attribute == "sex":
                 _male_or_female(edits, word)
             elif person and not _joined(text, start, end):
-                _drop(edits, start, end, f"tells {words.attribute} before a noun for a person")
+                _drop(edits, start, end, f"reveals {words.attribute} before a noun for a person")
             elif person:
-                edits.leave(start, end, f"tells {words.attribute}, joined to another word")
+                edits.leave(start, end, f"reveals {words.attribute}, joined to another word")
             elif (
                 words.always and words.always.fullmatch(word.group()) and _AGE.search(text[:start])
             ):
-                why = f"tells {words.attribute}, in place of a noun for the patient"
+                why = f"reveals {words.attribute}, in place of a noun for the patient"
                 edits.put(start, end, "patient", why)
 
 
@@ -145,20 +145,20 @@ def _male_or_female(edits: Edits, word: re.Match[str]) -> None:
     if re.match(
         r"(?i)[- ](?:pattern|to-(?:fe)?male|genital|circumci|hypogonad|sex\b|gender\b)", text[end:]
     ):
-        edits.leave(start, end, "tells a sex, and belongs to what follows")
+        edits.leave(start, end, "reveals a sex, and belongs to the next words")
     elif _BOTH_SEXES.match(text, end) or _BOTH_SEXES_BEFORE.search(text[:start]):
-        edits.leave(start, end, "tells a sex, joined to another word")
+        edits.leave(start, end, "reveals a sex, joined to another word")
     elif begins_noun(text, end) and not _ends_clause(text, start, end):
-        _drop(edits, start, end, "tells a sex before a noun")
+        _drop(edits, start, end, "reveals a sex before a noun")
     elif re.search(
         r"(?i)\b(?:infant|newborn|neonate|baby|child|adolescent|adult|teenager) $", text[:start]
     ):
-        edits.put(start - 1, end, "", "tells a sex, beside a noun that does not")
+        edits.put(start - 1, end, "", "reveals a sex, next to a noun that does not")
     elif re.search(r"(?i)(?:\b(?:an?|the|this|old|\w+),?|old \w+) $", text[:start]):
         new = "patient" if edits.referents.is_patient(start) else "person"
-        edits.put(start, end, in_case_of(word.group(), new), "a noun that tells a sex")
+        edits.put(start, end, in_case_of(word.group(), new), "a noun that reveals a sex")
     else:
-        edits.leave(start, end, "tells a sex, and no noun follows")
+        edits.leave(start, end, "reveals a sex, and no noun follows")
 
 
 _SINGULAR = re.compile(r"(?i)(?:\b(?:an?|the|this|that)|[- ]old)(?:,? [\w-]+){0,3},? $")

@@ -46,7 +46,7 @@ def make_pronouns_neutral(edits: Edits) -> None:
         if role in ("he", "she"):
             new += _agreement(edits, start, end)
             end += _contracted(text, end)
-        edits.put(start, end, new, "a pronoun that tells a sex")
+        edits.put(start, end, new, "a pronoun that reveals a sex")
 
 
 _NEUTRAL = {
@@ -135,4 +135,4 @@ def _coordinated(edits: Edits, end: int, own: str = "") -> None:
             edits.put(start, stop, plural, _JOINED)
         bare = _BARE_FOLLOWS.match(verb["verb"]) is not None
     for verb in doubtful:
-        edits.leave(*verb.span("verb"), "whose verb this is cannot be told")
+        edits.leave(*verb.span("verb"), "the subject of this verb is unclear")

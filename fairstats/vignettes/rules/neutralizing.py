@@ -74,7 +74,7 @@ def neutralize(text: str, *, attributes: Collection[str] | None = None) -> Neutr
     'A 45-year-old patient has pain. They also take aspirin for their knee.'
     >>> for change in neutralize("Her doctor called her back.").changes:
     ...     print(change.start, change.old, "->", change.new, "|", change.why)
-    0 Her -> Their | a pronoun that tells a sex
+    0 Her -> Their | a pronoun that reveals a sex
     18 her -> her | "her" may be the object or a possessive here
     """
     edits = Edits(text, attributes)
@@ -94,5 +94,5 @@ def mark_what_is_left(edits: Edits) -> None:
     """Report words that still reveal an attribute; they stay in the text."""
     for one in left_over(edits.text):
         if edits.asked(one.attribute) and not edits.claimed(one.start, one.end):
-            why = f"tells {one.attribute}, and clinical content may hang on it"
+            why = f"reveals {one.attribute}, and clinical content may depend on it"
             edits.leave(one.start, one.end, why)

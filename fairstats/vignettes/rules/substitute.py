@@ -222,7 +222,7 @@ def _declaration(
     return {
         "name": name,
         "title": name,
-        "description": "Clinical vignettes whose variants differ in the words for a group alone.",
+        "description": "Clinical vignettes. Their variants differ only in the words for a group.",
         "options": list(item["options"]),
         "items_file": f"{name}.jsonl",
         "missing": "available",

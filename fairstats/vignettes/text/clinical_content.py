@@ -172,7 +172,7 @@ def compare_content(
         problems.append(ContentProblem(kind, f"{question} | now: {last}" if stated else question))
     elif not kept:
         moved = any(same_sentence(question, sentence) for sentence in sentences(variant))
-        found = "it stands elsewhere" if moved else f"now: {final_sentence(variant)}"
+        found = "it is in another place" if moved else f"now: {final_sentence(variant)}"
         problems.append(ContentProblem(FINAL_SENTENCE, f"{question} | {found}"))
 
     numbers = before.clinical_quantities

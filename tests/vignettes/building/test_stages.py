@@ -152,7 +152,7 @@ def test_a_model_takes_out_what_the_rules_leave(service: Service, stop_after: St
     ("answer", "said"),
     [
         (says(vignette="A patient: they have pain."), "number missing: 40"),
-        (says(vignette="A 40-year-old: she has pain."), "still tells a group: she"),
+        (says(vignette="A 40-year-old: she has pain."), "still reveals a group: she"),
         (reply("They have pain."), "no text of the model (unread: it is not one JSON object)"),
         (refuses(), "no text of the model (refused"),
         (FAULT, "no text of the model (failed"),
@@ -165,7 +165,7 @@ def test_a_text_that_lost_something_is_not_taken_and_the_item_is_left_out(
     out = stop_after("neutralize", CLEAR, LEFT, item("other", "Now he has pain."))
     _, line, other = lines(out / "neutralized.jsonl")
     assert (line["kept"], line["decided_by"]) == (False, "rules")
-    assert line["reason"].startswith("still tells a group: he; ")
+    assert line["reason"].startswith("still reveals a group: he; ")
     assert said in line["reason"]
     assert line["text"] == "Vignette left. A 40-year-old patient: he has pain. What is next?"
     assert other["kept"]

@@ -135,13 +135,13 @@ def test_each_item_is_left_out_at_its_stage_with_its_reason(reviewed, tmp_path):
         variant=lambda key: texts.get(key, {}),
     )
     (folder / "neutralized.jsonl").write_text(
-        '{"item_id": "demo-04", "kept": false, "reason": "still tells a group: he"}\n'
+        '{"item_id": "demo-04", "kept": false, "reason": "still reveals a group: he"}\n'
     )
     made = release_vignettes(folder, version="1", out=tmp_path / "out")
     assert table(tmp_path / "out", "left_out.csv").to_numpy().tolist() == [
         ["demo-02", "generate", "sex", "male", "refused"],
         ["demo-03", "validate", "race", "black", "faulty: number missing: 45"],
-        ["demo-04", "neutralize", "", "", "still tells a group: he"],
+        ["demo-04", "neutralize", "", "", "still reveals a group: he"],
         ["demo-05", "review", "ses", "high_income",
          "rejected: all report a problem: clinical consistency"],
         ["out-1", "filter", "", "", "needs the image (rules)"],
