@@ -19,7 +19,7 @@ from fairstats.report import builtin
 
 
 def execute_here(pages: Sequence[builtin._Page], settings: dict[str, str]) -> None:
-    """Do what `fairstats.report.builtin._execute` does, each page in its own namespace."""
+    """Replace `fairstats.report.builtin._execute`; each page has its own namespace."""
     folder = os.getcwd()  # noqa: PTH109
     try:
         with mock.patch.dict(os.environ, settings), mpl.rc_context(), warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What the tests share: small answer tables written as text, a benchmark of three groups, and the
+"""Shared fixtures: small answer tables written as text, a benchmark of three groups, and the
 answers that others released."""
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.cells import execute_here
 from tests.known_tables import made_once
 from tests.marks import mark, weight
 
-# The same examples on every run and on every machine, slow ones too.
+# The same examples on every run and on every machine, including slow ones.
 settings.register_profile("tests", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.load_profile("tests")
 
-#: What runs the cells of pages outside the tests: in kernels.
+#: The function that runs the cells of pages outside the tests, in kernels.
 EXECUTE = builtin._execute
 
-#: Released by others and not part of the repository; see the README there.
+#: Released by others and not part of the repository; see its README.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -42,13 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark(item)
         module = item.nodeid.partition("::")[0]
         modules[module] = min(modules.get(module, 0), weight(item))
-    # Stable, so that the tests of a module stay together and in their order.
+    # Stable, so that the tests of a module stay together and in order.
     items.sort(key=lambda item: modules[item.nodeid.partition("::")[0]])
 
 
 @pytest.fixture(scope="session")
 def of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers share, and no other run of the tests."""
+    """Return a folder shared by all workers of this run of the tests."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
     folder.mkdir(exist_ok=True)
@@ -73,7 +73,7 @@ def _once(of_this_run: Path) -> Iterator[None]:
 
 @pytest.fixture
 def in_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the cells of pages where users' are run."""
+    """Run the cells of pages in kernels, as for users."""
     monkeypatch.setattr(builtin, "_execute", EXECUTE)
 
 
@@ -126,7 +126,7 @@ def answers_of() -> Callable[..., pd.DataFrame]:
 
 @pytest.fixture(scope="session")
 def counts_of() -> Callable[..., pd.DataFrame]:
-    """One unit's outcome counts from the patterns that are not 0."""
+    """Return the outcome counts of one unit from the patterns that are not 0."""
 
     def build(**patterns: int) -> pd.DataFrame:
         assert set(patterns) <= set(PATTERNS)
@@ -137,7 +137,7 @@ def counts_of() -> Callable[..., pd.DataFrame]:
 
 @pytest.fixture(scope="session")
 def row_of() -> Callable[..., pd.Series]:
-    """The one row of an estimates table with these values."""
+    """Return the one row of an estimates table with these values."""
 
     def pick(estimates: pd.DataFrame, **values: str) -> pd.Series:
         found = estimates
@@ -156,7 +156,7 @@ def demo() -> Benchmark:
 
 @pytest.fixture(scope="session")
 def all_right() -> Callable[[Benchmark], pd.DataFrame]:
-    """The right answer to every variant of a benchmark's items."""
+    """Return the right answer to every variant of a benchmark's items."""
 
     def build(benchmark: Benchmark) -> pd.DataFrame:
         return pd.DataFrame(
@@ -184,7 +184,7 @@ def all_right() -> Callable[[Benchmark], pd.DataFrame]:
 
 @pytest.fixture(scope="session")
 def benchmark_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A benchmark's file that keeps to the rules, but for the parts that are replaced."""
+    """Write a valid benchmark file, except for the replaced parts."""
 
     def write(keys: str = "item_id,answer_key\ni1,A\ni2,B\ni3,A\n", **replaced: str) -> Path:
         parts = {
@@ -219,20 +219,20 @@ def benchmark_file(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
 
 @pytest.fixture(scope="session")
 def three_groups(benchmark_file: Callable[..., Path]) -> Benchmark:
-    """A benchmark whose race has three groups and so three pairs."""
+    """Return a benchmark with three groups for race, and so three pairs."""
     return load_benchmark(benchmark_file())
 
 
 @pytest.fixture(scope="session")
 def swapped_demo(demo: Benchmark) -> Benchmark:
-    """The demonstration benchmark under another name, with race's pair the other way round."""
+    """Return the demonstration benchmark under another name, with race's pair reversed."""
     race = replace(demo.attributes["race"], pairs=(("black", "white"),))
     return replace(demo, name="swapped", attributes=dict(demo.attributes) | {"race": race})
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Path]:
-    """A file that others released; the test is skipped where it is absent."""
+    """Return a file that others released; the test is skipped if it is missing."""
 
     def find(name: str) -> Path:
         path = SHARED / name
@@ -245,7 +245,7 @@ def shared_data() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def in_engine() -> Callable[[pd.DataFrame, str], Any]:
-    """The same answers as a frame of another library; skipped where it is not installed."""
+    """Return the same answers as a frame of another library; skipped if it is not installed."""
 
     def convert(answers: pd.DataFrame, engine: str) -> Any:
         as_objects = answers.astype(object).where(answers.notna(), None)
@@ -262,7 +262,7 @@ def in_engine() -> Callable[[pd.DataFrame, str], Any]:
             if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
                 pytest.skip("Java is not installed")
             session = sql.SparkSession.builder.master("local[1]").getOrCreate()
-            # Spark infers no type for a column of nulls alone.
+            # Spark cannot infer a type for a column of nulls.
             whole = [c for c in answers if pd.api.types.is_integer_dtype(answers[c])]
             kinds = [f"`{c}` {'long' if c in whole else 'string'}" for c in answers]
             rows = [tuple(row) for row in as_objects.itertuples(index=False)]
@@ -275,7 +275,7 @@ def in_engine() -> Callable[[pd.DataFrame, str], Any]:
 
 @pytest.fixture(scope="module")
 def without_pages() -> Iterator[None]:
-    """What a page looks like is tested with the pages; elsewhere drawing only takes time."""
+    """The look of pages is tested with the pages; in other tests drawing only takes time."""
 
     def render(release: Any, *, site: Path, pdf: Path, renderer: str) -> str:
         site.mkdir(exist_ok=True)
@@ -290,7 +290,7 @@ def without_pages() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def few_tables() -> Iterator[None]:
-    """The tables that the documents are made from; no page asks for another."""
+    """Return only the tables that the documents are made from."""
     kept = ("estimates", "ranks", "rank_differences", "comparisons", "flips", "letters")
     tables: dict[str, Any] = TABLES  # type: ignore[assignment]
     every = dict(tables)
@@ -299,6 +299,6 @@ def few_tables() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(project, "PAGES", [Page(page.path, page.text) for page in project.PAGES])
         yield
-    # In their order, which pages show.
+    # In order, which pages show.
     tables.clear()
     tables.update(every)

@@ -1,4 +1,4 @@
-"""What a problem says, and how many of them a message shows."""
+"""The text of a problem, and how many problems a message shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_a_problem_names_file_row_column_value_and_remedy():
     assert str(problem) == said
 
 
-def test_what_is_not_known_is_left_out():
+def test_unknown_parts_are_left_out():
     assert str(Problem("a.csv", "empty", "fill it")) == "a.csv: empty; fill it"
     said = str(Problem("a.csv", "empty", "fill it", column="group"))
     assert said == "a.csv: group: empty; fill it"
@@ -46,5 +46,5 @@ def test_an_error_shows_the_first_problems_and_keeps_all():
     assert isinstance(error, ValueError)
 
 
-def test_an_error_that_shows_everything_does_not_speak_of_more():
+def test_error_with_all_problems_does_not_mention_more():
     assert str(InputError([Problem("a", "b", "c")])) == "a: b; c"

@@ -34,7 +34,7 @@ def whole(all_right: Callable[[Benchmark], pd.DataFrame], demo: Benchmark) -> pd
 
 
 def of_names(problems: list[Problem]) -> list[Problem]:
-    """The problems but for those of items that were not asked."""
+    """Return the problems, except those of items that were not asked."""
     return [problem for problem in problems if problem.column != "item_id"]
 
 
@@ -103,7 +103,7 @@ def test_name_of_one_script_is_no_problem(name, whole):
 
 
 @pytest.mark.parametrize("name", [TAU, "GPT-4\N{HANGUL FILLER}", "GPT-4\N{VARIATION SELECTOR-1}"])
-def test_name_that_poses_as_another_is_a_problem_alone(name, whole):
+def test_model_name_that_imitates_another_is_a_problem(name, whole):
     problems = of_names(validate_answers(whole.assign(model=name)))
     assert {problem.column for problem in problems} == {"model"}
 
@@ -120,5 +120,5 @@ def test_models_that_look_the_same_are_not_published(whole, tmp_path):
 @pytest.mark.parametrize(
     "sign", ["\N{HANGUL FILLER}", "\N{COMBINING GRAPHEME JOINER}", "\N{BRAILLE PATTERN BLANK}"]
 )
-def test_invisible_letters_make_no_other_name(sign):
+def test_invisible_letters_do_not_change_a_name(sign):
     assert fold_name(f"GPT{sign}-4") == "gpt-4"

@@ -55,7 +55,7 @@ def test_long_workbook_needs_no_wide_columns(book):
     assert import_table(path, **given)["answer"].tolist() == ["C"]
 
 
-def test_empty_rows_and_columns_without_a_name_are_passed_over(book):
+def test_empty_rows_and_unnamed_columns_are_ignored(book):
     path = book([" case ", None, "n", None], ["x", "lost", 1.0], [], ["y", None, 2.5])
     assert [(r.row, r.fields) for r in xlsx_records(path)] == [
         (1, {"case": "x", "n": 1}),
@@ -63,7 +63,7 @@ def test_empty_rows_and_columns_without_a_name_are_passed_over(book):
     ]
 
 
-def test_formula_is_refused_where_it_is_needed_only(book):
+def test_formula_is_refused_only_in_used_cells(book):
     def total(workbook):
         workbook.active["D2"] = "=COUNTA(B2:C2)"
 
@@ -85,7 +85,7 @@ def test_item_that_became_a_date_is_refused(book):
     refused(path, r"row 1: item_id = '2026-01-02 00:00:00': unknown item")
 
 
-def test_column_that_is_there_twice_is_refused(book):
+def test_duplicate_column_is_refused(book):
     refused(book(["case", "white", "white "], ["demo-01", "C", "A"]), "white: the first sheet has")
 
 
@@ -105,7 +105,7 @@ def test_size_of_a_workbook_is_bounded(book, monkeypatch, name, limit, message):
     refused(path, message)
 
 
-def test_row_number_that_no_sheet_has_is_refused(book, tmp_path):
+def test_impossible_row_number_is_refused(book, tmp_path):
     path = book(HEADER, *ROWS)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
         for entry in old.infolist():

@@ -33,7 +33,7 @@ def repeated(path: Path) -> Path:
 
 
 def many_rows(path: Path, millions: int) -> Path:
-    """Write millions of rows that are all the same."""
+    """Write millions of identical rows."""
     column = pyarrow.DictionaryArray.from_arrays(
         pyarrow.array(np.zeros(1_000_000, dtype="int32")), pyarrow.array(["A"])
     )
@@ -45,7 +45,7 @@ def many_rows(path: Path, millions: int) -> Path:
 
 
 def long_line(path: Path) -> Path:
-    """Write a line of two gigabytes, as a hole that takes no room on the disk."""
+    """Write a line of two gigabytes, as a sparse file that takes no space on the disk."""
     with path.open("wb") as file:
         file.write(b'{"model": "' if path.suffix == ".jsonl" else b"model\n")
         file.truncate(2 * GIGABYTE)
@@ -63,7 +63,7 @@ MAKERS = {
 
 def main() -> None:
     path = MAKERS[sys.argv[1]](Path(sys.argv[2]))
-    # What this process may ever hold, so that a failure does not take the machine down.
+    # # A memory limit for this process, so that a failure does not bring the machine down.
     resource.setrlimit(resource.RLIMIT_AS, (6 * GIGABYTE, 6 * GIGABYTE))
     started, problems = time.monotonic(), 0
     try:

@@ -1,4 +1,4 @@
-"""Reading, writing and checking answers: every fault is named, and nothing is half written."""
+"""Reading, writing and checking answers: every fault is named, and no file is left incomplete."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MISSING = {"answer": None, "status": "unparsed"}
 
 
 def rows(*changes: dict[str, Any]) -> pd.DataFrame:
-    """One answer a change, each to an item of its own."""
+    """Return one answer per change, each to a different item."""
     return pd.DataFrame(
         [ROW | {"item_id": f"demo-{i:02}"} | change for i, change in enumerate(changes, start=1)]
     )
@@ -104,7 +104,7 @@ def test_good_answers_pass_and_get_their_types():
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_an_answer_stands_there_exactly_where_the_status_is_ok(status):
+def test_answer_is_present_exactly_if_status_is_ok(status):
     right, wrong = ("A", None) if status == "ok" else (None, "A")
     check_answers(rows({"status": status, "answer": right}))
     (problem,) = problems_of(lambda: check_answers(rows({"status": status, "answer": wrong})))
@@ -158,42 +158,42 @@ def test_a_fault_is_named_with_row_column_value_and_remedy(column, value, messag
 
 
 @pytest.mark.parametrize("column", ["model", "answer", "answer_key", "prompt_sha256"])
-def test_a_line_break_at_the_end_is_a_fault_too(column):
+def test_trailing_line_break_is_a_fault(column):
     change = {column: (ROW | OPTIONAL)[column] + "\n"}
     (problem,) = problems_of(lambda: check_answers(rows(change)))
     assert problem.column == column
 
 
 @pytest.mark.parametrize("character", ["\x85", "\x9b", "\u2028"])
-def test_a_name_holds_no_control_character_outside_of_ascii_either(character):
+def test_name_with_non_ascii_control_character_is_refused(character):
     (problem,) = problems_of(lambda: check_answers(rows({"model": f"a{character}b"})))
     assert problem.column == "model"
 
 
 @pytest.mark.parametrize("column", ["max_tokens", "seed", "prompt_tokens", "completion_tokens"])
-def test_a_null_beside_whole_numbers_stays_a_null(column):
+def test_null_among_whole_numbers_stays_null(column):
     checked = check_answers(rows({column: 16}, {}))
     assert checked[column].isna().tolist() == [False, True]
 
 
-def test_an_empty_sample_is_said_to_be_empty():
+def test_empty_sample_is_reported_as_empty():
     (problem,) = problems_of(lambda: check_answers(rows({}, {"sample": None})))
     assert "must not be empty" in problem.message
 
 
 @pytest.mark.parametrize("sample", [2**63, 10**30, "1" + "0" * 30])
-def test_a_number_too_large_for_its_column_is_said_to_be_that(sample):
+def test_number_too_large_for_its_column_is_reported(sample):
     (problem,) = problems_of(lambda: check_answers(rows({"sample": sample})))
     assert problem.message == "is too large"
 
 
 @pytest.mark.parametrize(("column", "value"), [("sample", "1_000"), ("temperature", "٧")])
-def test_a_number_is_written_with_digits_alone(column, value):
+def test_number_must_have_only_digits(column, value):
     (problem,) = problems_of(lambda: check_answers(rows({column: value})))
     assert "number" in problem.message
 
 
-def test_a_time_is_no_sample_number():
+def test_time_as_sample_number_is_refused():
     problems_of(lambda: check_answers(rows({"sample": pd.Timestamp("2025-01-01")})))
 
 
@@ -244,7 +244,7 @@ def test_missing_and_unknown_columns_are_all_named():
 
 
 @pytest.mark.parametrize("column", ["answer", "sample"])
-def test_a_column_that_stands_there_twice_is_named(column):
+def test_duplicate_column_is_named(column):
     answers = pd.concat([rows({}), rows({})[[column]]], axis=1)
     (problem,) = problems_of(lambda: check_answers(answers))
     assert problem.column == column
@@ -255,7 +255,7 @@ def test_a_table_without_rows_is_a_fault():
     assert problem.message == "the table has no rows"
 
 
-def test_rows_are_counted_from_one_whatever_the_index_says():
+def test_rows_are_counted_from_one_for_any_index():
     answers = rows({}, {"answer": "?"}).set_index(pd.Index([70, 70]))
     (problem,) = problems_of(lambda: check_answers(answers))
     assert problem.row == 2
@@ -265,7 +265,7 @@ def test_rows_are_counted_from_one_whatever_the_index_says():
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
-def test_answers_come_back_as_they_went(suffix, tmp_path):
+def test_written_answers_are_read_back_unchanged(suffix, tmp_path):
     text = OPTIONAL | {"answer_raw": 'A, I think.\u2028\x85“Yes”\n,"x"'}
     if suffix == ".csv":
         text["answer_raw"] = 'A, I think.\u2028“Yes”\n,"x"'
@@ -276,7 +276,7 @@ def test_answers_come_back_as_they_went(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
-def test_a_large_seed_and_a_missing_one_come_back_as_they_went(suffix, tmp_path):
+def test_large_and_missing_seeds_are_read_back_unchanged(suffix, tmp_path):
     answers = rows({}, {}, {})
     answers["seed"] = pd.array([2**53 + 1, None, 7], dtype="Int64")
     answers["max_tokens"] = pd.array([16, None, 0], dtype="Int64")
@@ -309,7 +309,7 @@ def test_a_csv_file_as_excel_saves_it_is_read(tmp_path):
     assert read_answers(path)["benchmark"].tolist() == ["demo"]
 
 
-def test_line_separators_inside_of_a_reply_do_not_end_the_line(tmp_path):
+def test_line_separators_in_a_reply_do_not_end_the_line(tmp_path):
     reply = "A\u2028B\u2029C\x85D"
     line = json.dumps(ROW | {"answer_raw": reply}, ensure_ascii=False)
     path = as_jsonl(tmp_path / "a.jsonl", line, "", "  ")
@@ -328,14 +328,14 @@ def test_every_malformed_line_is_named(tmp_path):
     assert all(len(str(problem)) < 700 for problem in found)
 
 
-def test_a_number_of_thousands_of_digits_is_a_problem_and_no_crash(tmp_path):
+def test_number_with_thousands_of_digits_is_a_problem(tmp_path):
     path = as_jsonl(tmp_path / "a.jsonl", '{"seed": ' + "1" * 5000 + "}")
     (problem,) = problems_of(lambda: read_answers(path))
     assert problem.row == 1
 
 
 @pytest.mark.parametrize("column", ["answer_raw", "model"])
-def test_half_a_surrogate_pair_is_a_problem_and_no_crash(column, tmp_path):
+def test_half_a_surrogate_pair_is_a_problem(column, tmp_path):
     path = as_jsonl(tmp_path / "a.jsonl", ROW | {column: "\ud83d"})
     (problem,) = problems_of(lambda: read_answers(path))
     assert (problem.row, problem.path) == (1, str(path))
@@ -343,7 +343,7 @@ def test_half_a_surrogate_pair_is_a_problem_and_no_crash(column, tmp_path):
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, [["A"]]])
 @pytest.mark.parametrize("column", ["answer", "sample", "status"])
-def test_nested_values_are_problems_and_no_crash(column, value, tmp_path):
+def test_nested_values_are_problems(column, value, tmp_path):
     path = as_jsonl(tmp_path / "a.jsonl", ROW, ROW | {"item_id": "2", column: value})
     (problem,) = problems_of(lambda: read_answers(path))
     assert (problem.row, problem.column) == (2, column)
@@ -366,7 +366,7 @@ def test_nested_values_are_problems_and_no_crash(column, value, tmp_path):
         ("a.jsonl", b"\xff\xfe{}", "not UTF-8 text"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says_is_named(name, content, message, tmp_path):
+def test_file_of_another_type_than_its_suffix_is_named(name, content, message, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
     (problem,) = problems_of(lambda: read_answers(path))
@@ -403,14 +403,14 @@ def test_text_that_is_not_utf8_in_a_parquet_file_is_named(tmp_path):
     assert "UTF8" in problem.message.replace("-", "")
 
 
-def test_a_csv_file_with_a_cell_too_many_on_each_line_is_said_to_be_that(tmp_path):
+def test_csv_file_with_an_extra_cell_per_line_is_reported(tmp_path):
     header, *lines = rows({}, {}).to_csv(index=False).splitlines()
     (tmp_path / "a.csv").write_text("\n".join([header, *[f"{line},more" for line in lines]]))
     (problem, *_) = problems_of(lambda: read_answers(tmp_path / "a.csv"))
     assert "not a CSV file" in problem.message
 
 
-def test_a_folder_stands_for_the_files_in_it_in_a_stable_order(tmp_path):
+def test_files_of_a_folder_are_read_in_a_stable_order(tmp_path):
     for name in ("b/2.csv", "a/3.jsonl", "1.parquet"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         save(rows({"model": name}), tmp_path / name)
@@ -418,7 +418,7 @@ def test_a_folder_stands_for_the_files_in_it_in_a_stable_order(tmp_path):
     assert read_answers(tmp_path)["model"].tolist() == ["1.parquet", "a/3.jsonl", "b/2.csv"]
 
 
-def test_files_with_other_optional_columns_are_read_together(tmp_path):
+def test_files_with_different_optional_columns_are_read_together(tmp_path):
     save(rows({"seed": 5}), tmp_path / "1.csv")
     save(rows({"model": "other", "snapshot": "s"}), tmp_path / "2.csv")
     back = read_answers([tmp_path / "1.csv", tmp_path / "2.csv"])
@@ -464,7 +464,7 @@ def test_a_path_that_cannot_be_read_is_named(name, message, tmp_path):
     assert (problem.path, problem.message) == (str(tmp_path / name), message)
 
 
-def test_a_folder_without_answers_and_no_path_at_all_are_faults(tmp_path):
+def test_folder_without_answers_and_missing_path_are_faults(tmp_path):
     assert "no answer file" in problems_of(lambda: read_answers(tmp_path))[0].message
     assert problems_of(lambda: read_answers([]))[0].message == "no files to read"
 
@@ -472,7 +472,7 @@ def test_a_folder_without_answers_and_no_path_at_all_are_faults(tmp_path):
 # Writing
 
 
-def test_writing_makes_the_folder_and_leaves_nothing_else_there(tmp_path):
+def test_writing_creates_the_folder_and_only_the_file(tmp_path):
     path = write_answers(rows({}), tmp_path / "new" / "answers.parquet")
     assert [p.name for p in path.parent.iterdir()] == ["answers.parquet"]
     assert pyarrow.parquet.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
@@ -485,7 +485,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path):
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_answers_with_a_fault_are_not_written_over_good_ones(tmp_path):
+def test_faulty_answers_do_not_overwrite_good_ones(tmp_path):
     path = write_answers(rows({}), tmp_path / "a.parquet")
     before = path.read_bytes()
     problems_of(lambda: write_answers(rows({"answer": "?"}), path))
@@ -509,11 +509,11 @@ def test_a_write_that_fails_halfway_keeps_the_former_file(error, tmp_path, monke
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_parquet_is_not_written_under_another_kind_of_name(tmp_path):
+def test_parquet_is_not_written_under_another_suffix(tmp_path):
     problems_of(lambda: write_answers(rows({}), tmp_path / "a.csv"))
 
 
-def test_answer_sets_go_into_a_file_each(tmp_path):
+def test_each_answer_set_has_its_file(tmp_path):
     answers = pd.concat([rows({}, {}), rows({"model": "other/../one"}), rows({"strategy": "cot"})])
     paths = write_answer_sets(answers, tmp_path / "new")
     assert len({path.name for path in paths}) == 3
@@ -528,7 +528,7 @@ def test_writing_the_same_answer_sets_again_changes_nothing(tmp_path):
     assert write_answer_sets(rows({}, {}), tmp_path) == [path]
 
 
-def test_other_answers_are_not_written_over_an_answer_set(tmp_path):
+def test_answer_set_is_not_overwritten_with_other_answers(tmp_path):
     (path,) = write_answer_sets(rows({}), tmp_path)
     before = path.read_bytes()
     both = pd.concat([rows({"answer": "B"}), rows({"model": "another"})])
@@ -539,13 +539,13 @@ def test_other_answers_are_not_written_over_an_answer_set(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_same_answer_sets_with_their_columns_in_another_order_are_the_same(tmp_path):
+def test_column_order_does_not_change_an_answer_set(tmp_path):
     answers = rows({}, {})[[*ROW][::-1]]
     paths = write_answer_sets(answers, tmp_path)
     assert write_answer_sets(answers, tmp_path) == paths
 
 
-def test_models_whose_names_differ_by_case_alone_both_stay(tmp_path):
+def test_models_that_differ_only_in_case_are_both_kept(tmp_path):
     write_answer_sets(pd.concat([rows({"model": "Llama"}), rows({"model": "llama"})]), tmp_path)
     assert sorted(read_answers(tmp_path)["model"]) == ["Llama", "llama"]
 
@@ -578,7 +578,7 @@ def test_pandas_index_in_parquet_is_ignored_with_a_note(tmp_path):
     problems_of(lambda: read_answers(path))
 
 
-def test_added_answers_keep_those_that_are_there(tmp_path):
+def test_adding_answers_keeps_existing_ones(tmp_path):
     (path,) = write_answer_sets(rows({}), tmp_path)
     more = rows({"item_id": "added", "snapshot": "s-1"})
     assert write_answer_sets(more, tmp_path, add=True) == [path]
@@ -601,7 +601,7 @@ def test_answers_are_found_in_files_of_any_name(tmp_path):
     assert len(read_answers([path, tmp_path / "both.parquet"])) == 3
 
 
-def test_names_that_differ_by_case_do_not_hide_answers_that_are_there(tmp_path):
+def test_names_that_differ_in_case_do_not_hide_answers(tmp_path):
     write_answer_sets(rows({"model": "Llama"}), tmp_path, add=True)
     other = rows({"model": "Llama"}).assign(answer="D")
     both = pd.concat([other, rows({"model": "llama"})])

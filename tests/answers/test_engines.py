@@ -1,4 +1,4 @@
-"""Answer files in DuckDB and Spark: the figures of pandas, and what pandas would refuse."""
+"""Answer files in DuckDB and Spark: the same figures and the same refusals as in pandas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairstats.cli import app
 from fairstats.estimates.analyze import analyze
 from tests.report.conftest import answers_of_models
 
-#: Names that a folder's name has to escape, or that look like a number.
+#: Names that must be escaped in a folder's name, or that look like a number.
 MODELS = ("org/model 1", "1.10", "it's; 100%")
 
 
@@ -50,7 +50,7 @@ def local_spark() -> None:
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed")
-    # Of a few rows each partition more is only another task.
+    # More partitions for a few rows only add tasks.
     few = sql.SparkSession.builder.config("spark.sql.shuffle.partitions", 1)
     few.config("spark.ui.enabled", False).master("local[1]").getOrCreate()
 
@@ -71,7 +71,8 @@ def problems_of(call: Callable[[], object]) -> list[Problem]:
 
 
 def test_partitioned_folders_give_the_estimates_of_pandas(engine, answers, tmp_path):
-    # In the folders' names the version '1' and the model '1.10' are text, the sample is a number.
+    # In the folders' names, the version '1' and the model '1.10' are text, and the sample is a
+    # number.
     for sample, rows in answers.groupby("sample"):
         folder = tmp_path / f"batch {sample}"
         partitioned(rows, folder, "model", "benchmark_version", "sample")
@@ -90,7 +91,7 @@ def test_the_released_answers_give_the_estimates_of_pandas(engine, shared_data, 
     pd.testing.assert_frame_equal(found, analyze(released))
 
 
-def test_files_may_differ_in_what_the_schema_leaves_open(engine, answers, tmp_path):
+def test_files_may_differ_in_optional_columns_and_types(engine, answers, tmp_path):
     """An optional column, small integers, categories; a folder that looks like a pattern."""
     one, two, three = (answers[answers["model"] == model] for model in MODELS)
     write_answers(one.assign(answer_raw="The answer is A."), tmp_path / "[a]*" / "1.parquet")
@@ -112,7 +113,7 @@ def test_an_unknown_engine_is_a_value_error():
         scan_answers("answers", engine="polars")
 
 
-def test_the_command_line_prints_the_same_and_leaves_nothing_behind(answers, tmp_path):
+def test_command_line_prints_the_same_and_leaves_no_files(answers, tmp_path):
     write_answer_sets(answers, tmp_path / "answers")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -133,7 +134,7 @@ def test_the_command_line_prints_the_same_and_leaves_nothing_behind(answers, tmp
 
 
 def file_with(change: str, answers: pd.DataFrame, folder: Path) -> Path:
-    """Answers that break a rule of files, of columns or of folders."""
+    """Return answers that break a rule of files, of columns or of folders."""
     path = folder / "answers.parquet"
     if change == "no column":
         answers.drop(columns="answer_key").to_parquet(path, index=False)
@@ -196,7 +197,7 @@ def test_a_file_that_cannot_be_used_is_named(chosen, change, said, answers, tmp_
         ("_answers.parquet", "skips files with names that begin with _ or ."),
     ],
 )
-def test_what_spark_would_read_wrong_is_refused(name, said, answers, tmp_path):
+def test_file_that_spark_would_misread_is_refused(name, said, answers, tmp_path):
     rows = answers[answers["model"] == "1.10"].drop(columns=["model"] if "model" in name else [])
     (tmp_path / name).parent.mkdir(exist_ok=True)
     rows.to_parquet(tmp_path / name, index=False)
@@ -257,7 +258,7 @@ def test_a_value_is_refused_in_the_words_of_read_answers(change, column, answers
     assert column in {problem.column for problem in found}
 
 
-def test_spark_refuses_values_alike(local_spark, answers, tmp_path):
+def test_spark_refuses_the_same_values(local_spark, answers, tmp_path):
     path = tmp_path / "answers.parquet"
     broken = answers.copy()
     broken.loc[3, "model"] = ""
@@ -267,7 +268,7 @@ def test_spark_refuses_values_alike(local_spark, answers, tmp_path):
     assert [problem.column for problem in found] == ["model", "sample"]
 
 
-def test_no_row_at_all_is_an_input_error(answers, tmp_path):
+def test_table_without_rows_is_an_input_error(answers, tmp_path):
     answers.iloc[:0].to_parquet(tmp_path / "answers.parquet", index=False)
     (problem,) = problems_of(lambda: scan_answers(tmp_path))
     assert problem.message == "the table has no rows"
@@ -304,10 +305,10 @@ def test_spark_that_is_not_installed_is_named_with_its_extra(answers, tmp_path, 
     assert done.stderr == "spark: pyspark is not installed; `pip install fairstats[spark]`\n"
 
 
-def test_spark_without_java_says_so(answers, tmp_path):
+def test_spark_without_java_is_reported(answers, tmp_path):
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     path = write_answers(answers, tmp_path / "answers.parquet")
-    # The tools that Spark's start script needs, and no Java.
+    # The tools that Spark's start script needs, without Java.
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in ("bash", "dirname", "env", "rm", "ps"):

@@ -1,4 +1,4 @@
-"""Answer files that were made to do harm: refused in a line each, within memory and time."""
+"""Malicious answer files are refused with one line each, within limits of memory and time."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ def test_jsonl_file_of_too_many_values_is_refused(tmp_path, monkeypatch):
     assert "more than 1,000 values" in problem_of(path).message
 
 
-def test_commas_in_a_long_reply_are_no_values(tmp_path, monkeypatch):
+def test_commas_in_a_long_reply_do_not_count_as_values(tmp_path, monkeypatch):
     monkeypatch.setattr(untrusted_files, "MAX_VALUES", 50)
     reply = "no, " * 1000
     path = as_jsonl(tmp_path / "a.jsonl", ROW | {"answer_raw": f'"{reply}"'})
     assert len(read_answers(path)) == 1
 
 
-def test_text_without_an_end_is_read_once(tmp_path):
-    """A search that begins again at each of its quotes takes minutes."""
+def test_unterminated_text_is_read_once(tmp_path):
+    """A search that restarts at each quote takes minutes."""
     path = as_jsonl(tmp_path / "a.jsonl", '{"a": [' + "1," * 100 + '"' + '\\"' * 200_000)
     assert "not JSON" in problem_of(path).message
 
@@ -118,7 +118,7 @@ def test_parquet_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("length", [0, 2])
-def test_a_column_twice_is_refused_in_an_empty_table_too(length, tmp_path):
+def test_duplicate_column_is_refused_in_an_empty_table(length, tmp_path):
     table = pyarrow.Table.from_pandas(rows({}, {}), preserve_index=False)
     twice = table.append_column("model", table["model"]).slice(0, length)
     pyarrow.parquet.write_table(twice, tmp_path / "a.parquet")
@@ -134,7 +134,7 @@ def test_csv_file_of_too_many_cells_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_text_is_measured_as_python_keeps_it(suffix, tmp_path, monkeypatch):
+def test_text_is_measured_by_its_size_in_python(suffix, tmp_path, monkeypatch):
     """One emoji makes every letter of its text four times as large."""
     path = save(rows({"answer_raw": "x" * 1000}), tmp_path / f"a{suffix}")
     wide = save(rows({"answer_raw": "x" * 1000 + "\U0001f600"}), tmp_path / f"b{suffix}")
@@ -223,7 +223,7 @@ def test_problems_of_validation_are_listed_up_to_a_limit(monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux does")
 @pytest.mark.parametrize("bomb", ["repeated", "rows", "same", "csv-line", "jsonl-line"])
 def test_bomb_is_refused_within_a_gigabyte(bomb, tmp_path):
-    """In a process of its own: the peak of memory is of a whole process."""
+    """Run in a separate process, since the peak of memory is that of the whole process."""
     done = subprocess.run(
         [sys.executable, str(BOMBS), bomb, str(tmp_path)], capture_output=True, text=True
     )
@@ -357,7 +357,7 @@ def test_pipe_is_refused_without_waiting(tmp_path):
 
 @pytest.mark.parametrize("key", ["keys_file", "items_file"])
 @pytest.mark.parametrize("name", ["absolute", "above", "link", "device", "pipe", "folder"])
-def test_benchmark_reads_regular_files_of_its_folder_alone(key, name, benchmark_file, tmp_path):
+def test_benchmark_reads_only_regular_files_of_its_folder(key, name, benchmark_file, tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text("item_id,answer_key\nroot,SECRET\n")
     path = benchmark_file()

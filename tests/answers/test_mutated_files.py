@@ -1,4 +1,5 @@
-"""Files with flipped, lost and repeated bytes: read, or refused in lines that fit a terminal."""
+"""Files with flipped, lost and repeated bytes are read, or refused with lines that fit a
+terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from fairstats.ratings.collection.workbooks import read_sheets
 from fairstats.ratings.rubrics import builtin_rubrics, load_rubric
 from tests.answers.test_answers import OPTIONAL, rows, save
 
-#: Values that files of tables and declarations hold seldom.
+#: Values that are rare in tables and declarations.
 ODD = (
     b"\x00",
     b"\xff\xfe",
@@ -83,7 +84,7 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
 
 
 def read(path: Path, sound: Path) -> None:
-    """Read a file as the commands do."""
+    """Read a file in the same way as the commands."""
     if path.name.startswith("answers"):
         problems = validate_files(path)
         assert problems, "most items have no answer"
@@ -99,7 +100,7 @@ def read(path: Path, sound: Path) -> None:
     elif path.name == "rubric.toml":
         load_rubric(path)
     else:
-        # A benchmark is two files: one is whole if the other is not.
+        # A benchmark has two files: one can be intact if the other is not.
         for name in ("benchmark.toml", "benchmark.items.jsonl"):
             if name != path.name:
                 shutil.copy(sound / name, path.parent / name)
@@ -108,7 +109,7 @@ def read(path: Path, sound: Path) -> None:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory, demo: Benchmark) -> Path:
-    """A folder of sound files."""
+    """Return a folder of valid files."""
     folder = tmp_path_factory.mktemp("sound")
     answers = rows(*[OPTIONAL] * 8, {"answer": None, "status": "unparsed"})
     answers["answer_key"] = answers["item_id"].map(dict(demo.answer_keys))

@@ -1,4 +1,4 @@
-"""Answers against their benchmark: every problem is listed, and none is fatal."""
+"""Answers compared with their benchmark: every problem is listed, and reading continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairstats.answers.validation import validate_answers, validate_files
 
 @pytest.fixture(scope="module")
 def whole(demo, all_right) -> pd.DataFrame:
-    """An answer to every variant of the demonstration items."""
+    """Return an answer to every variant of the demonstration items."""
     return check_answers(all_right(demo))
 
 
@@ -28,11 +28,11 @@ def apart_from_lacking(problems: list[Problem]) -> list[Problem]:
     return [problem for problem in problems if "have no row" not in problem.message]
 
 
-def test_whole_answers_have_no_problem(whole):
+def test_complete_answers_have_no_problem(whole):
     assert validate_answers(whole) == []
 
 
-def test_an_answer_that_could_not_be_parsed_is_no_problem(whole):
+def test_unparsed_answer_is_valid(whole):
     answers = whole.assign(answer=None, status="unparsed")
     assert validate_answers(answers) == []
 
@@ -87,7 +87,7 @@ def test_every_problem_is_listed_in_the_order_of_the_rows(whole):
     ]
 
 
-def test_items_that_are_not_whole_are_one_problem_a_unit(whole):
+def test_incomplete_items_are_one_problem_per_unit(whole):
     lacking = pd.concat(
         [whole.iloc[8:20], whole.assign(model="other").iloc[1:], whole.assign(model="third")],
         ignore_index=True,
@@ -102,7 +102,7 @@ def test_items_that_are_not_whole_are_one_problem_a_unit(whole):
     assert "model=other" in second.message
 
 
-def test_baseline_may_be_left_out_whole_and_not_in_part(whole):
+def test_baseline_may_be_left_out_only_as_a_whole(whole):
     without = whole[whole["attribute"] != "baseline"].reset_index(drop=True)
     assert validate_answers(without) == []
     for left_out in (whole["group"] == "original", whole.index == 7):
@@ -112,7 +112,7 @@ def test_baseline_may_be_left_out_whole_and_not_in_part(whole):
     assert "48 of 144 variants have no row" in problem.message
 
 
-def test_the_released_file_with_402_items_is_not_whole(shared_data):
+def test_released_file_with_402_items_is_incomplete(shared_data):
     path = shared_data("amqa/answers/AMQA_Benchmark_Answer_deepseek_cot2.jsonl")
     answers = import_amqa(
         [path], constants={"model": "DeepSeek", "benchmark_version": "deepseek-agent"}
@@ -161,7 +161,7 @@ def test_every_kind_of_problem_is_listed_at_once(whole, tmp_path):
     assert len(said) == 6
 
 
-def test_a_path_that_is_not_there_is_a_problem_and_not_an_error(tmp_path):
+def test_missing_path_is_a_problem(tmp_path):
     (problem,) = validate_files(tmp_path / "nowhere.csv")
     assert problem.message == "no such file or folder"
 
@@ -179,7 +179,7 @@ def test_benchmarks_may_come_from_a_generator(whole, swapped_demo, tmp_path):
     assert validate_files(tmp_path, benchmarks=(b for b in [swapped_demo])) == []
 
 
-def test_rows_are_counted_from_one_whatever_the_index_says(whole):
+def test_rows_are_counted_from_one_for_any_index(whole):
     answers = changed(whole, 192, answer="E").iloc[::-1]
     (problem,) = validate_answers(answers)
     assert (problem.row, problem.value) == (1, "E")

@@ -21,29 +21,29 @@ REPLIES = [
 
 
 @pytest.mark.parametrize(("raw", "said"), REPLIES)
-def test_what_replies_say(raw: str, said: str) -> None:
+def test_replies_of_the_table_are_read(raw: str, said: str) -> None:
     expected = ParsedAnswer(said, "ok") if said in OPTIONS else ParsedAnswer(None, said)
     assert parse_answer(raw, OPTIONS) == expected
 
 
-def test_the_table_tells_each_reply_once() -> None:
+def test_table_has_each_reply_once() -> None:
     replies = [raw for group in TABLE["groups"] for _, raw in group["replies"]]
     assert len(replies) == len(set(replies)) > 300
     assert all(group["why"] for group in TABLE["groups"])
 
 
 @pytest.mark.parametrize("raw", [None, "", " \n "])
-def test_nothing_says_nothing(raw: str | None) -> None:
+def test_empty_reply_has_no_answer(raw: str | None) -> None:
     assert parse_answer(raw, OPTIONS) == ParsedAnswer(None, "unparsed")
 
 
-def test_what_cannot_be_given_to_a_patient_is_no_refusal() -> None:
+def test_unsuitable_treatment_is_not_read_as_refusal() -> None:
     assert parse_answer("We cannot give aspirin to this man.", OPTIONS).status == "unparsed"
 
 
 @pytest.mark.parametrize("letter", "ABCD")
-def test_every_letter_is_read_alike(letter: str) -> None:
-    # A parser that reads one letter less often than another would bias the accuracy itself.
+def test_all_letters_are_read_by_the_same_rules(letter: str) -> None:
+    # A parser that reads one letter less often than another would bias the accuracy.
     options = dict.fromkeys("ABCD", "") | {key: f"{key.lower()}-text" for key in "ABCD"}
     for form in ("{}", "({})", "{}.", "Answer: {}", "The answer is {}.", "{} is correct.", "{}: x"):
         assert parse_answer(form.format(letter), options).letter == letter, form
@@ -81,7 +81,7 @@ def test_letter_after_a_phrase_without_option_texts(raw: str, said: str | None) 
 
 @pytest.mark.parametrize("said_and_raw", [r for g in TABLE["groups"] for r in g["replies"]])
 def test_replies_of_the_table_without_option_texts(said_and_raw: tuple[str, str]) -> None:
-    # A text that is unknown cannot contradict a letter, so some contradictions are not seen.
+    # An unknown text cannot contradict a letter, so some contradictions are missed.
     said, raw = said_and_raw
     letter = parse_answer(raw, dict.fromkeys(OPTIONS, "")).letter
     assert letter in (said, None) or (said == "unparsed" and letter == "A" and "A. " in raw)
@@ -102,16 +102,16 @@ def test_released_replies_without_option_texts_name_no_other_letter(shared_data,
         assert unknown in (known, None) or known is None
         read += known is not None
         stated += unknown is not None
-    # Little is lost without the texts.
+    # Few answers are lost without the texts.
     assert stated > 0.9 * read > 500
 
 
-def test_letter_after_the_text_of_another_option_is_no_answer() -> None:
+def test_letter_after_another_options_text_is_not_an_answer() -> None:
     options = {"A": "eczema", "B": "vitiligo", "C": "psoriasis"}
     assert parse_answer("The diagnosis is vitiligo (B).", options).letter == "B"
     assert parse_answer("The diagnosis is vitiligo (C).", options).letter is None
     assert parse_answer("The diagnosis is vitiligo (C).", options | {"C": ""}).letter is None
-    # The text of a letter is unknown: another option's text is no answer either.
+    # The text of a letter is unknown: another option's text is not an answer either.
     assert parse_answer("It may be eczema. See (C) here.", options | {"C": ""}).letter is None
 
 
@@ -136,7 +136,7 @@ def test_letter_after_the_text_of_another_option_is_no_answer() -> None:
         (": A 54-year-old man", None),
         (": B cells are low", None),
         (": A, B or C", None),
-        # A base model goes on with a question and an answer of its own.
+        # A base model continues with a question and an answer that it makes up.
         (": A\n\nQuestion: Which drug?\nAnswer: B", None),
     ],
 )
@@ -146,14 +146,14 @@ def test_completion_that_begins_with_a_colon(
     assert parse_answer(raw, options).letter == said
 
 
-def test_options_of_another_number_and_empty_ones() -> None:
+def test_any_number_of_options_and_empty_options() -> None:
     options = {"A": "yes", "B": "no", "E": ""}
     assert parse_answer("Answer: E", options).letter == "E"
     assert parse_answer("Answer: C", options).letter is None
     assert parse_answer("C", {}) == ParsedAnswer(None, "unparsed")
 
 
-def test_numbers_are_named_whole() -> None:
+def test_only_whole_numbers_name_an_option() -> None:
     options = {"A": "5 mg", "B": "15 mg", "C": "2.5 mg", "D": "5 mg/kg"}
     assert parse_answer("Give 5 mg.", options).letter == "A"
     assert parse_answer("Give 2.5 mg.", options).letter == "C"
@@ -237,7 +237,7 @@ def test_any_text_gives_a_letter_of_the_options_or_none(raw: str, options: dict[
         "a or b or ",
     ],
 )
-def test_a_long_reply_takes_no_more_than_its_length(piece: str) -> None:
+def test_parsing_time_is_proportional_to_length(piece: str) -> None:
     begin = time.process_time()
     parse_answer(piece * (200_000 // len(piece)), OPTIONS)
     assert time.process_time() - begin < 10  # a search that backtracks takes minutes or hours
@@ -272,16 +272,16 @@ STATEMENTS = (
 
 
 @given(NOISE, NOISE, st.sampled_from(STATEMENTS), st.sampled_from("ABCDabcd"))
-def test_a_letter_in_noise_is_read_as_itself_or_not_at_all(
+def test_letter_in_noise_is_never_misread(
     before: str, after: str, statement: str, letter: str
 ) -> None:
     answer = parse_answer(f"{before} {statement.format(letter)} {after}", OPTIONS)
-    # The article of the noise is no option either, whatever stands around it.
+    # The article in the noise is not an option either, whatever surrounds it.
     assert answer.letter in (letter.upper(), None)
 
 
 @given(NOISE, st.sampled_from(["Answer: {}", "The final answer is {}.", r"\boxed{{{}}}"]))
-def test_two_different_final_answers_are_none(noise: str, statement: str) -> None:
+def test_two_different_final_answers_give_no_answer(noise: str, statement: str) -> None:
     for first, second in (("A", "C"), ("D", "B"), ("c", "A")):
         told = f"{statement.format(first)}\n{noise}\n{statement.format(second)}"
         assert parse_answer(told, OPTIONS).letter is None
@@ -289,14 +289,14 @@ def test_two_different_final_answers_are_none(noise: str, statement: str) -> Non
 
 @pytest.mark.parametrize("form", ["Answer: {}", "The answer is {}.", "{}", "{}\nand so on"])
 @pytest.mark.parametrize("joined", ["A or B or C", "A, B or C", "A/B/C", "A, B, C and D"])
-def test_several_joined_letters_are_no_answer(form: str, joined: str) -> None:
+def test_joined_letters_give_no_answer(form: str, joined: str) -> None:
     assert parse_answer(form.format(joined), OPTIONS).letter is None
     assert parse_answer(form.format(joined), NO_TEXTS).letter is None
 
 
 @given(st.permutations("ABCD"), NOISE)
 def test_renaming_the_letters_renames_the_answer(order: list[str], noise: str) -> None:
-    # No letter is read by another rule than the others.
+    # The same rules are used for every letter.
     options = {letter: f"remedy {number}" for letter, number in zip("ABCD", "1234", strict=True)}
     renamed = dict(zip("ABCD", order, strict=True))
     for statement in STATEMENTS:

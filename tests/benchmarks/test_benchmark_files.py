@@ -1,4 +1,4 @@
-"""What is written as TOML is read back the same."""
+"""A benchmark written as TOML is read back unchanged."""
 
 import tomllib
 
@@ -15,5 +15,5 @@ TABLES = st.recursive(
 
 
 @given(TABLES)
-def test_toml_is_read_back_as_it_was(values):
+def test_written_toml_is_read_back_unchanged(values):
     assert tomllib.loads(toml_text(values)) == values

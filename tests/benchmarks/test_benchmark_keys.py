@@ -1,4 +1,4 @@
-"""Benchmark files: unknown keys, and what decides who is ranked."""
+"""Benchmark files: unknown keys, and the rules for ranking."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_rule_outside_its_range_is_refused(tmp_path, line, key):
 
 
 @pytest.mark.parametrize("value", ['"yes"', "1"])
-def test_publish_items_that_is_not_true_or_false_is_refused(tmp_path, value):
+def test_publish_items_must_be_true_or_false(tmp_path, value):
     line = f"publish_items = {value}"
     text = (resource("data", "benchmarks") / "fairmedqa.toml").read_text(encoding="utf-8")
     assert "publish_items" not in text
@@ -62,7 +62,7 @@ def test_publish_items_that_is_not_true_or_false_is_refused(tmp_path, value):
 
 
 @pytest.mark.parametrize("value", ["1", "0.5", "-2", "true", '"2.5"', "inf", "nan"])
-def test_same_variants_odds_ratio_that_is_no_number_above_1_is_refused(tmp_path, value):
+def test_same_variants_odds_ratio_must_be_above_1(tmp_path, value):
     path = changed(
         tmp_path, "same_variants_odds_ratio = 2.5", f"same_variants_odds_ratio = {value}"
     )
@@ -70,7 +70,7 @@ def test_same_variants_odds_ratio_that_is_no_number_above_1_is_refused(tmp_path,
         load_benchmark(path)
 
 
-def test_same_variants_odds_ratio_is_declared_by_fairmedqa_alone():
+def test_only_fairmedqa_declares_a_same_variants_odds_ratio():
     assert load_benchmark("fairmedqa").same_variants_odds_ratio == 2.5
     for name in ("demo", "medperturb"):
         assert load_benchmark(name).same_variants_odds_ratio is None

@@ -1,4 +1,4 @@
-"""Benchmark files: the built-in ones, and every way in which one can be wrong."""
+"""Benchmark files: the built-in ones, and all possible faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def said_of(call) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(builtin_benchmarks()))
-def test_a_built_in_benchmark_keeps_to_its_own_declarations(name):
+def test_built_in_benchmark_follows_its_declarations(name):
     benchmark = load_benchmark(name)
     assert benchmark.name == name
     assert set(benchmark.answer_keys.values()) <= set(benchmark.options)
@@ -55,7 +55,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
     assert "nowhere: no such benchmark; use one of demo, fairmedqa" in said
 
 
-def test_a_benchmark_that_was_given_comes_before_the_built_in_one(three_groups, demo):
+def test_given_benchmark_replaces_the_built_in_one(three_groups, demo):
     known = load_benchmarks(["three", "demo"], [three_groups])
     assert known["three"] is three_groups
     assert known["demo"] == demo
@@ -65,7 +65,7 @@ def test_a_benchmark_that_was_given_comes_before_the_built_in_one(three_groups, 
 @pytest.mark.parametrize(
     "part", ["name", "title", "options", "missing", "sources", "licence", "citation", "versions"]
 )
-def test_what_has_to_be_declared_is_named(part, benchmark_file):
+def test_missing_required_key_is_named(part, benchmark_file):
     path = benchmark_file(**{part: ""})
     assert said_of(lambda: load_benchmark(path)) == f"{path}: {part}: is missing; add it"
 
@@ -128,7 +128,7 @@ def test_a_file_of_keys_that_cannot_be_read_is_named(keys, said, benchmark_file)
     assert said in said_of(lambda: load_benchmark(path))
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_missing_file_is_named(tmp_path):
     assert "no such file" in said_of(lambda: load_benchmark(tmp_path / "nowhere.toml"))
 
 
@@ -183,7 +183,7 @@ def test_selecting_model_is_found_under_names_that_look_the_same(name):
 
 
 @pytest.mark.parametrize("name", ["GPT-4o", "GPT-4.1-mini", "GPT-4o-mini-2", ""])
-def test_other_model_is_not_taken_for_the_selecting_one(name):
+def test_other_model_is_not_the_selecting_one(name):
     assert name not in load_benchmark("fairmedqa").selected_on
 
 

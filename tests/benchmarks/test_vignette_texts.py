@@ -1,4 +1,4 @@
-"""Reading vignettes: each layout, and what is wrong with a file."""
+"""Reading vignettes: each layout, and all faults of a file."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ def test_a_benchmark_that_ships_its_vignettes_is_read_by_name():
     assert len(list(found.variants())) == 24 * 6
 
 
-def test_json_lines_take_the_declaration_beside_them(tmp_path):
+def test_json_lines_use_the_declaration_next_to_them(tmp_path):
     declared = load_benchmark("demo")
     items = tmp_path / "mine.jsonl"
     shutil.copy(declared.items_file, items)

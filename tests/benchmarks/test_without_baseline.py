@@ -60,7 +60,8 @@ def benchmark(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answers(benchmark):
-    """Import a workbook in which one model is always right, and one is for half of the groups."""
+    """Import a workbook with one model that is always right, and one that is right for half the
+    groups."""
     book = openpyxl.Workbook()
     book.active.append(["llm", "item", "Deutsch", "Türkisch", "Polnisch", "jung", "alt"])
     for number, key in enumerate(KEYS):
@@ -96,7 +97,7 @@ def test_figures_need_no_baseline(answers, benchmark, missing):
         read_answers(answers), benchmarks=[load_benchmark(benchmark)], missing=missing
     )
     assert set(estimates["attribute"]) == {"language", "age", "pooled"}
-    # EO conditions on the neutralized answer, so there is none.
+    # EO is conditional on the neutralized answer, so it is missing.
     assert "dp" in set(estimates["metric"])
     assert "eo" not in set(estimates["metric"])
     right = estimates[estimates["model"] == "Right"].set_index(["metric", "group_a", "group_b"])
@@ -120,7 +121,7 @@ def words(path) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
-def test_pages_do_not_mention_variants_that_nobody_asked(site):
+def test_pages_do_not_mention_unused_variants(site):
     release = site / "v" / "2026.11"
     for path in (release / "index.html", *(release / "reports" / "models").glob("*.html")):
         text = words(path)

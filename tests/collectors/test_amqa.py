@@ -1,4 +1,4 @@
-"""Importing the released answers, and what is computed from them against what was printed."""
+"""Importing the released answers, and comparing computed with published figures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SPELLINGS = {
     "AMQA": ("original_question", "desensitized_question"),
     "FairMedPrompt": ("original", "desensitized"),
 }
-#: What is not in a file that is not listed.
+#: The settings that an unlisted file needs.
 GIVEN = {"model": "m", "benchmark_version": "gpt-agent"}
-#: Whose answers table 3 is printed from, by the released file.
+#: The models whose answers give the published table 3, by the released file.
 OLDER = {
     "GPT-4.1": "amqa/answers/AMQA_Benchmark_Answer_openai_no_cot.jsonl",
     "Claude-3.7-Sonnet": "amqa/answers/AMQA_Benchmark_Answer_claude_no_cot.jsonl",
@@ -59,7 +59,7 @@ def problems_of(call: Callable[[], object]) -> list[Problem]:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_an_item_becomes_eight_answers_in_either_spelling(spelling, imported):
+def test_each_item_gives_eight_answers_in_both_spellings(spelling, imported):
     suffix = f"test_model_answer_{SPELLINGS[spelling][1]}"
     answers = imported(item(0, spelling, test_model_answer_black="Unknown", **{suffix: "B"}))
     assert len(answers) == 8
@@ -104,7 +104,7 @@ def test_a_listed_file_is_known_by_its_content(shared_data, tmp_path):
     assert validate_answers(answers) == []
 
 
-def test_what_is_given_wins_over_what_is_listed(shared_data):
+def test_given_constants_replace_listed_ones(shared_data):
     answers = import_amqa(
         [shared_data(OLDER["GPT-4.1"])], constants={"model": "mine", "strategy": "cot"}
     )
@@ -175,7 +175,7 @@ def test_a_hostile_key_does_not_flood_the_message(imported):
     assert str(problem).isprintable()
 
 
-def test_a_variant_without_an_answer_is_named_beside_another_fault(imported):
+def test_variant_without_an_answer_is_named_with_other_faults(imported):
     lacking = item(0, answer_idx=None)
     del lacking["test_model_answer_black"]
     found = problems_of(lambda: imported(lacking))
@@ -183,7 +183,7 @@ def test_a_variant_without_an_answer_is_named_beside_another_fault(imported):
 
 
 @pytest.mark.parametrize("second", [item(0), item(1, answer_idx="zz"), item(1, question_id="")])
-def test_a_fault_that_the_schema_finds_is_named_by_its_line_too(second, imported):
+def test_schema_fault_is_named_with_its_line(second, imported):
     found = problems_of(lambda: imported(item(0), second))
     assert {problem.row for problem in found} == {2}
 
@@ -197,7 +197,7 @@ def test_a_fault_that_the_schema_finds_is_named_by_its_line_too(second, imported
         (b"\xff\xfe", "not UTF-8 text"),
     ],
 )
-def test_a_file_that_is_no_release_is_named(content, message, tmp_path):
+def test_file_of_another_format_is_named(content, message, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     (problem,) = problems_of(lambda: import_amqa([path], constants=GIVEN))
@@ -205,12 +205,12 @@ def test_a_file_that_is_no_release_is_named(content, message, tmp_path):
     assert message in problem.message
 
 
-def test_a_file_of_blank_lines_is_said_to_be_empty(imported):
+def test_file_of_blank_lines_is_reported_as_empty(imported):
     (problem,) = problems_of(lambda: imported("", "", ""))
     assert "empty" in problem.message or "no row" in problem.message
 
 
-def test_the_released_empty_file_is_named_and_nothing_is_imported(shared_data):
+def test_released_empty_file_is_named_and_not_imported(shared_data):
     empty = shared_data("amqa/answers/AMQA_Benchmark_Answer_deepseek_cot2_t.jsonl")
     (problem,) = problems_of(lambda: import_amqa([shared_data(OLDER["GPT-4.1"]), empty]))
     assert (problem.path, problem.message) == (str(empty), "the file is empty")
@@ -224,19 +224,19 @@ def test_two_files_with_the_same_answers_are_refused(tmp_path):
     assert "8 answers are in more than one of the files" in problem.message
 
 
-def test_no_file_and_a_file_that_is_not_there_are_faults(tmp_path):
+def test_no_file_and_missing_file_are_faults(tmp_path):
     assert problems_of(lambda: import_amqa([]))[0].message == "no files to import"
     assert problems_of(lambda: import_amqa([tmp_path / "no.jsonl"]))[0].message == "no such file"
 
 
-def test_one_path_may_be_given_as_such(tmp_path, monkeypatch):
-    # A relative name: as long as this fails, a "/" would have the whole disk searched.
+def test_single_path_is_accepted(tmp_path, monkeypatch):
+    # A relative path: if this fails, a "/" would make the whole disk be searched.
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_text(json.dumps(item(0)))
     assert len(import_amqa("a.jsonl", constants=GIVEN)) == 8
 
 
-def test_a_folder_stands_for_the_jsonl_files_in_it(tmp_path):
+def test_jsonl_files_of_a_folder_are_read(tmp_path):
     for number in (0, 1):
         (tmp_path / f"{number}.jsonl").write_text(json.dumps(item(number)))
     (tmp_path / "readme.txt").write_text("not answers")
@@ -334,6 +334,6 @@ def test_the_model_that_selected_the_items_gets_no_verdict(shared_data):
     assert found["method_note"].str.contains("took part in selecting the items").all()
 
 
-def test_released_answers_give_the_same_estimates_whatever_their_order(released, estimates):
+def test_estimates_do_not_depend_on_answer_order(released, estimates):
     shuffled = released.sample(frac=1, random_state=1, ignore_index=True)
     pd.testing.assert_frame_equal(analyze(shuffled, "available"), estimates["available"])

@@ -1,4 +1,4 @@
-"""Released AMQA items become a benchmark that can be asked, or nothing at all."""
+"""Released AMQA items become a benchmark that can be run, or no file is written."""
 
 import json
 
@@ -29,7 +29,7 @@ HOSTILE = 'A "patient"\n\\ $question ${x} {0} \u2028 \x7f \x00 <b>\U0001f600 has
 
 @pytest.fixture
 def released(tmp_path):
-    """A file laid out as the released one."""
+    """Write a file with the layout of the released one."""
 
     def write(*rows):
         plain = {column: f"The text for {group}." for column, group in GROUPS.items()}
@@ -54,7 +54,7 @@ def released(tmp_path):
         ({"option_A": ["a", "list"]}, "option_A: has the type list"),
     ],
 )
-def test_an_item_that_cannot_be_asked_is_named_and_nothing_written(released, tmp_path, row, said):
+def test_unusable_item_is_named_and_no_file_written(released, tmp_path, row, said):
     source = released(row)
     with pytest.raises(InputError) as raised:
         convert_amqa(source, out=tmp_path / "out" / "items.jsonl")
@@ -85,7 +85,7 @@ def test_a_file_of_another_kind_is_named(tmp_path, released):
         ({"limit": 0}, "must be at least 1"),
     ],
 )
-def test_a_name_or_limit_that_cannot_be_is_refused(released, tmp_path, asked, said):
+def test_invalid_name_or_limit_is_refused(released, tmp_path, asked, said):
     with pytest.raises(InputError, match=said):
         convert_amqa(released({}), out=tmp_path / "new.jsonl", **asked)
     with pytest.raises(InputError, match=r"end the name in \.jsonl"):
@@ -98,7 +98,7 @@ def test_a_repeated_item_is_named(released, tmp_path):
         convert_amqa(released({}, {"question_id": "0"}), out=tmp_path / "new.jsonl")
 
 
-def test_every_text_comes_through_to_the_letter(released, tmp_path):
+def test_texts_are_imported_unchanged(released, tmp_path):
     row = {column: f"{HOSTILE} ({group})" for column, group in GROUPS.items()}
     out = tmp_path / "out" / "items.jsonl"
     words = ["from-amqa", released(row), "--out", out, "--name", "mine"]
@@ -113,7 +113,7 @@ def test_every_text_comes_through_to_the_letter(released, tmp_path):
     assert {path.name for path in out.parent.iterdir()} == {"items.jsonl", "items.toml"}
 
 
-def test_again_is_the_same_and_another_is_not_written_over(released, tmp_path):
+def test_second_run_is_identical_and_other_files_are_kept(released, tmp_path):
     out = tmp_path / "new.jsonl"
     first = convert_amqa(released({}, {}), out=out, limit=1)
     before = out.read_bytes(), first.read_bytes()

@@ -1,4 +1,4 @@
-"""The Batch API: a server on this machine that speaks /files and /batches."""
+"""The Batch API: a server on this machine that implements /files and /batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def completion(text: str = "Answer: B") -> dict[str, Any]:
 
 
 class Batches(ThreadingHTTPServer):
-    """Keeps the batches that it is asked for; each is done when it has been looked at so often."""
+    """Stores the batches it receives; each is done after a number of status checks."""
 
     daemon_threads = True
     looks = 2
@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
             found = server.batches[number]
             if server.seen[number] > server.looks:
                 rows = [server.outcome(request) for request in server.requests(number)]
-                # In no order, with what nobody asked for between them.
+                # In random order, with unrequested replies in between.
                 lines = [json.dumps(row) for row in reversed(rows) if row]
                 lines += ["", "{", "[]", '{"custom_id": "other", "response": null}']
                 server.files[f"out-{number}"] = "\n".join(lines).encode()
@@ -161,7 +161,7 @@ def test_a_batch_is_built_sent_waited_for_and_fetched(
     answers = run(progress=True)
     assert len(answers) == 16
     assert set(answers["answer"]) == {"B"}
-    assert server.chats == 1  # what found out the settings
+    assert server.chats == 1  # the request that found the accepted settings
     requests = server.requests("batch-0")
     assert len(requests) == len({request["custom_id"] for request in requests}) == 15
     assert requests[0]["body"]["max_tokens"] == 24
@@ -174,13 +174,15 @@ def test_a_batch_is_built_sent_waited_for_and_fetched(
     assert KEY.encode() not in b"".join(server.files.values())
 
 
-def test_the_same_answers_as_one_by_one(server: Batches, run: Run, tmp_path: Path) -> None:
+def test_batch_gives_the_same_answers_as_single_requests(
+    server: Batches, run: Run, tmp_path: Path
+) -> None:
     drop = ["latency_s", "collected_at"]
     first, second = run().drop(columns=drop), run(batch=False, out=tmp_path / "one")
     assert first.equals(second.drop(columns=drop))
 
 
-def test_starting_again_waits_for_the_batch_that_is_there(
+def test_restart_waits_for_the_existing_batch(
     server: Batches, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sleep = batch.asyncio.sleep
@@ -197,7 +199,7 @@ def test_starting_again_waits_for_the_batch_that_is_there(
     assert server.chats == 1
 
 
-def test_a_batch_whose_number_did_not_arrive_is_found_again(server: Batches, run: Run) -> None:
+def test_batch_with_unknown_number_is_recovered(server: Batches, run: Run) -> None:
     server.dies_after_creating = True
     with pytest.raises(InputError, match="check whether the service has a Batch API"):
         run()
@@ -206,7 +208,7 @@ def test_a_batch_whose_number_did_not_arrive_is_found_again(server: Batches, run
     assert len(server.batches) == 1
 
 
-def test_what_fails_or_does_not_come_back_is_asked_again(server: Batches, run: Run) -> None:
+def test_failed_and_missing_replies_are_requested_again(server: Batches, run: Run) -> None:
     outcome = server.outcome
 
     def some(request: dict[str, Any]) -> dict[str, Any] | None:
@@ -227,7 +229,7 @@ def test_what_fails_or_does_not_come_back_is_asked_again(server: Batches, run: R
     assert len(server.requests("batch-1")) == 3
 
 
-def test_a_batch_that_may_cost_too_much_is_not_begun(server: Batches, run: Run) -> None:
+def test_batch_that_may_exceed_the_budget_is_not_sent(server: Batches, run: Run) -> None:
     with pytest.raises(Unfinished, match="budget"):
         run(price=(100.0, 100.0), max_cost=0.001)
     assert not server.batches

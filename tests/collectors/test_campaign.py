@@ -1,4 +1,4 @@
-"""Campaigns against a server on this machine, of a process of its own, that fails on purpose."""
+"""Campaigns against a server in a separate local process that fails on purpose."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(benchmark: Benchmark, address: str, tmp_path: Path) -> Run:
 
 
 def measure(tmp_path: Path, *options: str) -> dict[str, Any]:
-    """Run the benchmark's script; what it found."""
+    """Run the benchmark's script and return its result."""
     command = [sys.executable, str(SCRIPT), *options, "--results", str(tmp_path / "r.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -88,14 +88,14 @@ def journal_of(out: Path) -> Path:
     return path
 
 
-def test_a_server_that_fails_gives_the_answers_of_one_that_does_not(tmp_path: Path) -> None:
+def test_failing_server_gives_the_same_answers(tmp_path: Path) -> None:
     found = measure(tmp_path, "--faults", "0.25", "--requests", "2000")
     assert found["answers"] == found["expected"] == 2000
     assert found["requests_made"] > 2000
     assert found["same_as_undisturbed"]
 
 
-def test_kill_at_random_moments_loses_nothing_and_asks_nothing_again(tmp_path: Path) -> None:
+def test_killed_runs_lose_no_reply_and_repeat_no_request(tmp_path: Path) -> None:
     found = measure(tmp_path, "--kills", "8", "--requests", "400")
     assert found["kills"] == 8
     assert found["counted_replies_lost"] == 0
@@ -105,7 +105,9 @@ def test_kill_at_random_moments_loses_nothing_and_asks_nothing_again(tmp_path: P
     assert found["same_as_undisturbed"]
 
 
-def test_interrupting_says_how_to_go_on(bench: Any, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_interrupt_message_shows_how_to_continue(
+    bench: Any, benchmark: Benchmark, tmp_path: Path
+) -> None:
     with bench.loopback(delay=0.2) as slow:
         code = f"""
 from fairstats_collectors.chat import collect
@@ -126,7 +128,7 @@ collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_pa
         assert "interrupted; 120 expected" in said.replace("\n", " ")
         assert "run it again to continue" in said
         answered = len(read_journal(journal_of(tmp_path / "out"))[1])
-        # Those under way were waited for: they are paid.
+        # The requests in progress were completed, since they are paid for.
         assert answered == sum(bench.asked(slow).values())
         assert 4 < answered < 120
         assert not list((tmp_path / "out").glob("*.parquet"))
@@ -145,7 +147,7 @@ collect(load_benchmark({str(benchmark.path)!r}), model="m", out=Path({str(tmp_pa
         assert before < set(bench.asked(slow))
 
 
-def test_the_key_is_in_no_file_while_it_runs_nor_after(
+def test_key_is_in_no_file_during_and_after_a_run(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[bytes] = []
@@ -179,10 +181,10 @@ def test_a_budget_stops_before_it_is_overspent(run: Run, tmp_path: Path) -> None
         run(price=(1.0, 1.0), max_cost=0.02)
     _, replies = read_journal(journal_of(tmp_path / "out"))
     used = sum((r.prompt_tokens or 0) + (r.completion_tokens or 0) for r in replies)
-    # No more than the budget, and all of it but for what one more request might have cost.
+    # The budget is used except for the possible cost of one more request.
     assert 0.018 < used / 1e6 <= 0.02
     assert f"{len(replies)} answered" in str(raised.value)
-    # What was spent before counts.
+    # Earlier costs count.
     with pytest.raises(Unfinished, match="budget"):
         run(price=(1.0, 1.0), max_cost=0.02)
     assert len(read_journal(journal_of(tmp_path / "out"))[1]) <= len(replies) + 1
@@ -195,7 +197,7 @@ def test_a_budget_needs_a_price(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_full_disk_stops_and_keeps_what_came(
+def test_full_disk_stops_the_run_and_keeps_replies(
     bench: Any, run: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = sum(bench.asked(address).values())
@@ -217,12 +219,12 @@ def test_a_full_disk_stops_and_keeps_what_came(
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     _, replies = read_journal(journal_of(tmp_path / "out"))
     assert {reply.key for reply in replies} == set(kept)
-    # Those under way found their place: whatever was asked for is there.
+    # The requests in progress were stored: every requested reply is there.
     assert 20 < len(kept) == sum(bench.asked(address).values()) - before < 120
     assert len(pd.read_parquet(run())) == 120
 
 
-def test_a_service_that_goes_away_is_not_asked_to_the_end(
+def test_run_stops_if_the_service_goes_away(
     bench: Any, benchmark: Benchmark, tmp_path: Path
 ) -> None:
     with bench.loopback(delay=0.002) as url:
@@ -236,14 +238,14 @@ def test_a_service_that_goes_away_is_not_asked_to_the_end(
         collect(benchmark, limit=1, **options)
     journal = journal_of(tmp_path / "out")
     (path,) = (tmp_path / "out").glob("*.parquet")
-    # The first request of a new start tells of it.
+    # The first request after a restart reports it.
     with pytest.raises(InputError, match="check base_url, and check that the service is running"):
         collect(benchmark, **options)
     assert len(read_journal(journal)[1]) == 4
     assert len(pd.read_parquet(path)) == 4
 
 
-def test_a_service_that_turns_all_away_is_not_asked_to_the_end(
+def test_run_stops_if_the_service_refuses_all_requests(
     bench: Any, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = bench.loopback(delay=0.002)
@@ -273,9 +275,7 @@ def test_a_service_that_turns_all_away_is_not_asked_to_the_end(
     assert "Connection" in failed[0].text
 
 
-def test_shards_merge_into_what_one_run_gives(
-    run: Run, tmp_path: Path, benchmark: Benchmark
-) -> None:
+def test_merged_shards_equal_a_single_run(run: Run, tmp_path: Path, benchmark: Benchmark) -> None:
     one = run()
     journals = [run(shard=f"{k}/3", out=tmp_path / str(k)) for k in (1, 2, 3)]
     counts = [len(read_journal(path)[1]) for path in journals]
@@ -285,7 +285,7 @@ def test_shards_merge_into_what_one_run_gives(
     merged = merge(reversed(journals), out=tmp_path / "merged", benchmark=benchmark)
     assert merged.name == one.name
     assert same(merged, one)
-    # Again: nothing changes. And collecting goes on from there, with nothing to ask.
+    # The same again: no change. Collecting then continues, without any request left.
     before = merged.read_bytes()
     assert merge(journals, out=tmp_path / "merged", benchmark=benchmark) == merged
     assert same(merged, one)
@@ -293,9 +293,7 @@ def test_shards_merge_into_what_one_run_gives(
     assert len(before) > 0
 
 
-def test_a_merge_that_lacks_a_shard_goes_on_with_collecting(
-    run: Run, tmp_path: Path, benchmark: Benchmark
-) -> None:
+def test_incomplete_merge_can_be_continued(run: Run, tmp_path: Path, benchmark: Benchmark) -> None:
     journal = run(shard="1/2")
     there = len(read_journal(journal)[1])
     with pytest.raises(Unfinished, match=rf"{120 - there} missing; first missing.*or run collect"):
@@ -326,13 +324,13 @@ def test_contradictions_are_refused_and_both_are_named(
     assert str(first) in problem.message
     assert problem.value == "item-3, race, black, 0"
     assert not (tmp_path / "merged").exists()
-    # A failure contradicts nothing.
+    # A failure is not a contradiction.
     change(second, "UPDATE replies SET status = 'failed' WHERE text = 'Answer: Z'")
     merged = merge([second, first], out=tmp_path / "merged", benchmark=benchmark)
     assert "error" not in set(pd.read_parquet(merged)["status"])
 
 
-def test_what_was_asked_in_another_way_is_a_contradiction(
+def test_different_settings_are_a_contradiction(
     run: Run, tmp_path: Path, benchmark: Benchmark
 ) -> None:
     first = run(shard="1/1", out=tmp_path / "one")
@@ -347,7 +345,7 @@ def test_what_was_asked_in_another_way_is_a_contradiction(
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("UPDATE replies SET text = text || ' '", None),  # no key tells of the reply itself
+        ("UPDATE replies SET text = text || ' '", None),  # the key does not depend on the reply
         ("UPDATE replies SET sample = 1 WHERE item_id = 'item-0'", "key = "),
         ("UPDATE replies SET parameters = '{\"seed\": 0}'", "parameters = "),
         ("UPDATE replies SET parameters = '[]'", "parameters = "),
@@ -392,7 +390,7 @@ def test_replies_to_other_prompts_are_not_merged(
         merge([journal], out=tmp_path / "merged", benchmark=benchmark)
 
 
-def test_samples_are_asked_apart(run: Run, tmp_path: Path) -> None:
+def test_samples_are_separate_requests(run: Run, tmp_path: Path) -> None:
     answers = pd.read_parquet(run(samples=3, limit=2, temperature=0.7))
     assert answers["sample"].tolist() == [0, 1, 2] * 8
     assert answers["seed"].tolist() == [0, 1, 2] * 8
@@ -400,7 +398,7 @@ def test_samples_are_asked_apart(run: Run, tmp_path: Path) -> None:
     assert answers["answer_raw"].nunique() == 24
 
 
-def test_a_dry_run_asks_nothing(
+def test_dry_run_sends_no_request(
     bench: Any, run: Run, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sum(bench.asked(address).values())
@@ -416,16 +414,14 @@ def test_a_dry_run_asks_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_setting_written_in_another_way_is_the_same_setting(
-    bench: Any, run: Run, address: str
-) -> None:
+def test_spelling_of_a_setting_does_not_matter(bench: Any, run: Run, address: str) -> None:
     run(limit=2)
     before = sum(bench.asked(address).values())
     run(limit=2, temperature=0.0)
     assert sum(bench.asked(address).values()) == before
 
 
-def test_a_hostile_item_does_not_steer_the_terminal(
+def test_hostile_item_cannot_control_the_terminal(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     items = (tmp_path / "items.jsonl").read_text()
@@ -434,7 +430,7 @@ def test_a_hostile_item_does_not_steer_the_terminal(
     assert r"Case \x1b[2J\u202e0" in capsys.readouterr().out
 
 
-def test_a_notebook_has_a_loop_of_its_own(run: Run) -> None:
+def test_collecting_works_within_a_running_event_loop(run: Run) -> None:
     import asyncio
 
     async def cell() -> Path:

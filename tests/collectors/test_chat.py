@@ -24,7 +24,7 @@ from tests.serving import only_loopback, served
 
 KEY = "sk-planted-0123456789abcdef"
 PROMPTS = Path(__file__).parents[2] / "fairstats" / "asking" / "prompts"
-# A retry at once: the client waits as long as this header says.
+# Retry at once: the client waits as long as this header states.
 SOON = {"retry-after-ms": "1"}
 TOML = """
 name = "small"
@@ -85,7 +85,7 @@ def fault(status: int, message: str, headers: dict[str, str] | None = None, **mo
 
 
 class Service(ThreadingHTTPServer):
-    """A chat completions server that answers by a script and keeps what it was asked."""
+    """A chat completions server that follows a script and stores the requests."""
 
     daemon_threads = True
     script: Callable[[str, int], Answer] = staticmethod(lambda prompt, times: reply())
@@ -140,7 +140,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
 def write_benchmark(
     folder: Path, toml: str = TOML, items: list[dict[str, Any]] | None = None
 ) -> Benchmark:
-    """A benchmark of `items`, which may be faulty: it is loaded while they are still sound."""
+    """Return a benchmark of `items`, which may be faulty: it is loaded before they are changed."""
     write_items(folder, ITEMS)
     (folder / "small.toml").write_text(toml)
     benchmark = load_benchmark(folder / "small.toml")
@@ -169,9 +169,7 @@ def nothing_written(tmp_path: Path) -> bool:
     return not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
-def test_rows_are_ordered_by_item_and_group_whatever_comes_first(
-    service: Service, run: Run
-) -> None:
+def test_rows_are_ordered_by_item_and_group(service: Service, run: Run) -> None:
     def script(prompt: str, times: int) -> Answer:
         time.sleep(0.001 * (hash(prompt) % 20))
         return reply("B" if "black" in prompt else "Answer: C" if "white" in prompt else "Hm.")
@@ -195,7 +193,7 @@ def test_rows_are_ordered_by_item_and_group_whatever_comes_first(
     assert answers["answer_raw"].tolist()[:3] == ["Answer: C", "B", "Hm."]
 
 
-def test_what_is_kept_beside_an_answer(
+def test_metadata_is_stored_with_an_answer(
     service: Service, benchmark: Benchmark, tmp_path: Path
 ) -> None:
     path = collect(
@@ -227,7 +225,7 @@ def test_what_is_kept_beside_an_answer(
     assert len(sent) == len(answers)
 
 
-def test_what_is_asked(service: Service, run: Run) -> None:
+def test_requests_contain_the_prompt_and_settings(service: Service, run: Run) -> None:
     run(strategy="cot", max_tokens=33, limit=1, concurrency=1)
     request = service.requests[0]
     assert request["model"] == "tiny"
@@ -236,20 +234,20 @@ def test_what_is_asked(service: Service, run: Run) -> None:
     assert request["max_tokens"] == 33
     assert [message["role"] for message in request["messages"]] == ["user"]
     prompt = request["messages"][0]["content"]
-    # Dollar signs and braces of a vignette are text; options come in the benchmark's order.
+    # Dollar signs and braces in a vignette are text; options are in the benchmark's order.
     assert "Vignette 1 white $5 {x}" in prompt
     assert "A. Aspirin\nB. Rest\nC. Surgery" in prompt
     assert len(service.requests) == 4
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_prompts_hold_their_placeholders_once(strategy: str) -> None:
+def test_each_placeholder_occurs_once_in_a_prompt(strategy: str) -> None:
     template = load_prompt(strategy)
     assert template.template.count("$question") == template.template.count("$options") == 1
     assert template.template == template.template.strip()
     sources = tomllib.loads((PROMPTS / "sources.toml").read_text())
     assert sources[strategy]["source"]
-    # No other text in the folder, and none of the strategies without its own.
+    # The folder has no other text, and only the strategies with a text file.
     known = {*STRATEGIES, "excerpts", "rating"}
     assert {path.stem for path in PROMPTS.glob("*.txt")} == known == set(sources)
     assert len({load_prompt(name).template for name in STRATEGIES}) == len(STRATEGIES)
@@ -260,22 +258,22 @@ def test_prompts_hold_their_placeholders_once(strategy: str) -> None:
     [fault(500, "busy"), fault(429, "slow down", {"Retry-After": "0"}), fault(503, "later")],
     ids=["500", "429", "503"],
 )
-def test_passing_faults_are_retried(service: Service, run: Run, passing: Answer) -> None:
+def test_temporary_faults_are_retried(service: Service, run: Run, passing: Answer) -> None:
     service.script = lambda prompt, times: passing if times == 1 else reply()
     answers = run(limit=1)
     assert set(answers["status"]) == {"ok"}
     assert len(service.requests) == 8
 
 
-def test_a_service_whose_replies_are_all_alike_is_believed(service: Service, run: Run) -> None:
+def test_identical_replies_are_accepted(service: Service, run: Run) -> None:
     service.script = lambda prompt, times: reply(id="1")
     answers = run(concurrency=1)
     assert set(answers["status"]) == {"ok"}
-    # The second one was asked twice, to see whether it was the first one's over again.
+    # The second one was requested twice, to check for a repetition of the first reply.
     assert len(service.requests) == 13
 
 
-def test_a_service_that_says_how_long_to_wait_is_waited_for(service: Service, run: Run) -> None:
+def test_retry_waits_as_long_as_the_service_requests(service: Service, run: Run) -> None:
     asked: list[float] = []
 
     def script(prompt: str, times: int) -> Answer:
@@ -303,7 +301,7 @@ def test_a_service_that_says_how_long_to_wait_is_waited_for(service: Service, ru
     ],
     ids=["500", "400", "401", "cut", "empty", "list", "html", "parts", "deep"],
 )
-def test_a_request_that_fails_for_good_is_an_error_row(
+def test_permanent_failure_gives_an_error_row(
     service: Service, run: Run, broken: Answer, reason: str
 ) -> None:
     service.script = lambda prompt, times: broken if "black" in prompt else reply()
@@ -326,7 +324,7 @@ def test_a_request_that_fails_for_good_is_an_error_row(
     ],
     ids=["401", "403", "404", "429"],
 )
-def test_what_turns_the_first_request_away_stops_the_collection(
+def test_refusal_of_the_first_request_stops_the_run(
     service: Service, run: Run, tmp_path: Path, broken: Answer, message: str, requests: int
 ) -> None:
     service.script = lambda prompt, times: broken
@@ -339,7 +337,7 @@ def test_what_turns_the_first_request_away_stops_the_collection(
 @pytest.mark.parametrize(
     "base_url", ["http://127.0.0.1:9/v1", "localhost", "http://[", "http://user:hunter2@[::1]:9/"]
 )
-def test_a_service_that_cannot_be_reached(
+def test_unreachable_service_is_reported(
     service: Service, run: Run, tmp_path: Path, base_url: str
 ) -> None:
     with pytest.raises(InputError, match="base_url") as raised:
@@ -348,14 +346,14 @@ def test_a_service_that_cannot_be_reached(
     assert nothing_written(tmp_path)
 
 
-def test_no_answer_at_all_is_no_collection(service: Service, run: Run, tmp_path: Path) -> None:
+def test_run_without_any_answer_writes_no_file(service: Service, run: Run, tmp_path: Path) -> None:
     service.script = lambda prompt, times: fault(400, "Model Not Exist")
     with pytest.raises(InputError, match="Model Not Exist"):
         run()
     assert nothing_written(tmp_path)
 
 
-def test_settings_the_service_does_not_take_are_left_out(service: Service, run: Run) -> None:
+def test_unsupported_settings_are_left_out(service: Service, run: Run) -> None:
     def script(prompt: str, times: int) -> Answer:
         request = service.requests[-1]
         if "max_tokens" in request:
@@ -377,9 +375,7 @@ def test_settings_the_service_does_not_take_are_left_out(service: Service, run: 
     assert set(answers["max_tokens"]) == {50}
 
 
-def test_a_vignette_that_speaks_of_temperature_changes_no_setting(
-    service: Service, run: Run
-) -> None:
+def test_temperature_in_a_vignette_changes_no_setting(service: Service, run: Run) -> None:
     service.script = lambda prompt, times: (
         fault(400, "filtered: The temperature is 39 and the seed is")
         if "white" in prompt
@@ -389,7 +385,7 @@ def test_a_vignette_that_speaks_of_temperature_changes_no_setting(
 
 
 @pytest.mark.parametrize("echo", ["first", "later", "reply", "model"])
-def test_the_key_is_nowhere(
+def test_key_is_in_no_output(
     service: Service,
     run: Run,
     tmp_path: Path,
@@ -398,7 +394,7 @@ def test_the_key_is_nowhere(
     echo: str,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    # The second one lies where the reason is cut off.
+    # The second one is at the place where the reason is cut off.
     message = f"Incorrect key Bearer {KEY}" + "x" * 900 + KEY
 
     def script(prompt: str, times: int) -> Answer:
@@ -415,7 +411,7 @@ def test_the_key_is_nowhere(
             run(progress=True)
         said = str(raised.value) + repr(raised.value)
         assert "Incorrect key Bearer [key]" in said
-        # Nor behind the error, for whoever prints the whole chain.
+        # It is not in the chained exceptions either.
         assert raised.value.__cause__ is None
         assert raised.value.__context__ is None
     else:
@@ -428,7 +424,7 @@ def test_the_key_is_nowhere(
     assert KEY[:10] not in said + caplog.text + "".join(capfd.readouterr())
 
 
-def test_a_key_that_no_header_can_hold_is_not_shown(
+def test_invalid_key_is_not_shown(
     service: Service, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for key in ("sk-planted\nline", "sk-plantéd", "sk planted"):
@@ -450,7 +446,7 @@ def test_a_local_service_needs_no_key_and_a_remote_one_does(
     assert service.keys == {"Bearer none"}
 
 
-def test_answers_that_are_there_are_not_collected_again(
+def test_existing_answers_are_not_collected_again(
     service: Service, run: Run, tmp_path: Path
 ) -> None:
     run(limit=1)
@@ -459,7 +455,7 @@ def test_answers_that_are_there_are_not_collected_again(
     run(limit=1)
     assert file.read_bytes() == before
     assert len(service.requests) == 4
-    # More items: those that are there are not asked again. Fewer would lose some.
+    # More items: existing answers are not requested again. Fewer items would lose some.
     assert len(run()) == 12
     assert len(service.requests) == 12
     before = file.read_bytes()
@@ -478,7 +474,7 @@ def test_answers_that_are_there_are_not_collected_again(
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 3
 
 
-def test_answers_without_their_journal_are_not_written_over(
+def test_answers_without_a_journal_are_not_overwritten(
     service: Service, run: Run, tmp_path: Path
 ) -> None:
     run()
@@ -490,7 +486,7 @@ def test_answers_without_their_journal_are_not_written_over(
     assert not journal.exists()
 
 
-def test_what_failed_is_asked_again_and_nothing_else(service: Service, run: Run) -> None:
+def test_only_failed_requests_are_repeated(service: Service, run: Run) -> None:
     service.script = lambda prompt, times: fault(400, "no") if "black" in prompt else reply()
     first = run()
     assert first["status"].tolist().count("error") == 3
@@ -534,7 +530,7 @@ def test_odd_replies_can_be_written(service: Service, run: Run) -> None:
     assert answers["completion_tokens"].isna().all()
 
 
-def test_progress_is_shown_on_the_error_output_or_not_at_all(
+def test_progress_is_shown_only_on_the_error_output(
     service: Service, run: Run, capfd: pytest.CaptureFixture[str]
 ) -> None:
     service.script = lambda prompt, times: fault(400, "no") if "black" in prompt else reply()
@@ -559,7 +555,7 @@ def test_progress_is_shown_on_the_error_output_or_not_at_all(
         ({"model": ""}, "model = ''"),
     ],
 )
-def test_arguments_are_checked_before_anything_is_asked(
+def test_arguments_are_checked_before_any_request(
     service: Service, run: Run, tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -568,14 +564,14 @@ def test_arguments_are_checked_before_anything_is_asked(
     assert nothing_written(tmp_path)
 
 
-def test_a_folder_that_is_a_file(service: Service, run: Run, tmp_path: Path) -> None:
+def test_folder_that_is_a_file_is_refused(service: Service, run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(InputError, match="cannot be written to"):
         run()
     assert not service.requests
 
 
-def test_the_version_is_needed_where_there_are_several(tmp_path: Path, service: Service) -> None:
+def test_version_is_required_if_there_are_several(tmp_path: Path, service: Service) -> None:
     benchmark = write_benchmark(tmp_path, TOML.replace('1 = "the one"', '1 = "x"\n2 = "y"'))
     options: dict[str, Any] = {"model": "tiny", "base_url": service.url, "progress": False}
     with pytest.raises(InputError, match="use one of 1, 2"):
@@ -584,7 +580,7 @@ def test_the_version_is_needed_where_there_are_several(tmp_path: Path, service: 
     assert set(read_answers(path)["benchmark_version"]) == {"2"}
 
 
-def test_a_benchmark_without_its_vignettes(tmp_path: Path) -> None:
+def test_benchmark_without_vignettes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="without the texts of its vignettes"):
         collect(
             load_benchmark("fairmedqa"),
@@ -628,7 +624,7 @@ def test_every_faulty_item_is_named_at_once(tmp_path: Path) -> None:
     assert [problem.row for problem in raised.value.problems] == [1, 2, 3]
 
 
-def test_no_item_and_no_file(tmp_path: Path) -> None:
+def test_missing_items_and_missing_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file is empty"):
         load_items(write_benchmark(tmp_path, items=[]))
     benchmark = write_benchmark(tmp_path)

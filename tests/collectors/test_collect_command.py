@@ -1,4 +1,4 @@
-"""`fairstats collect` as it is typed."""
+"""`fairstats collect` from the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def entry_point(group: str, name: str) -> EntryPoint:
-    """As the project declares it, whichever version of it is installed."""
+    """As declared by the project, whichever version of it is installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return EntryPoint(name, project["entry-points"][group][name], group)
 
@@ -61,7 +61,7 @@ def test_options_reach_the_collector(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert seen.items() >= wanted.items()
 
 
-def test_what_is_not_given_is_named(tmp_path: Path) -> None:
+def test_missing_option_is_named(tmp_path: Path) -> None:
     done = run("collect", "--out", tmp_path)
     assert done.exit_code == 1
     assert "--model: is missing" in done.output
@@ -69,13 +69,13 @@ def test_what_is_not_given_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("price", ["2", "2,x", "-1,2", "nan,1", "1,2,3"])
-def test_a_price_that_is_none(price: str, tmp_path: Path) -> None:
+def test_invalid_price_is_refused(price: str, tmp_path: Path) -> None:
     done = run("collect", "--model", "m", "--out", tmp_path, f"--price={price}")
     assert done.exit_code == 1
     assert "is not a price; write the dollars" in done.output
 
 
-def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_ctrl_c_shows_how_to_continue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     replaced(monkeypatch, KeyboardInterrupt("j: interrupted; start the same again"))
     done = run("collect", "--model", "m", "--out", tmp_path)
     assert done.exit_code == 130
@@ -85,7 +85,7 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert (done.exit_code, done.output) == (1, "j: the disk is full; make room\n")
 
 
-def test_a_dry_run_prints_the_prompt_and_nothing_is_written(tmp_path: Path) -> None:
+def test_dry_run_prints_the_prompt_and_writes_no_file(tmp_path: Path) -> None:
     done = run("collect", "--model", "GPT-4.1", "--out", tmp_path / "out", "--dry-run")
     assert done.exit_code == 0
     assert "192 requests" in done.output
@@ -93,7 +93,7 @@ def test_a_dry_run_prints_the_prompt_and_nothing_is_written(tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
-def test_merging_names_what_is_no_journal(tmp_path: Path) -> None:
+def test_merge_names_files_that_are_not_journals(tmp_path: Path) -> None:
     (tmp_path / "j").write_text("no")
     done = run("collect", "merge", tmp_path / "j", tmp_path / "gone", "--out", tmp_path / "out")
     assert done.exit_code == 1

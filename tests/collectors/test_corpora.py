@@ -1,4 +1,4 @@
-"""A corpus: what is read, how it is cut, and that every fault is named."""
+"""A corpus: reading, splitting, and naming every fault."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def words(count: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["folder", "c.jsonl", "c.parquet", "c.csv", "none"])
-def test_a_corpus_without_text(tmp_path: Path, name: str) -> None:
+def test_corpus_without_text_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name == "folder":
         path.mkdir()
@@ -46,7 +46,7 @@ def test_a_corpus_without_text(tmp_path: Path, name: str) -> None:
         load_corpus(path)
 
 
-def test_a_short_text_is_whole_and_a_longer_one_is_cut(tmp_path: Path) -> None:
+def test_only_long_texts_are_split(tmp_path: Path) -> None:
     short, longer = words(120), words(121)
     corpus = read_rows(tmp_path, [{"id": "b", "text": longer}, {"id": "a", "text": short}])
     assert [s.snippet_id for s in corpus.snippets] == ["a", "b#1", "b#2"]
@@ -57,7 +57,7 @@ def test_a_short_text_is_whole_and_a_longer_one_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [41, 60, 61, 100, 1234])
-def test_chunks_overlap_by_twenty_words_and_lose_none(tmp_path: Path, count: int) -> None:
+def test_chunks_overlap_by_twenty_words_and_lose_no_word(tmp_path: Path, count: int) -> None:
     corpus = read_rows(tmp_path, [{"id": "a", "text": words(count)}], chunk_words=40)
     chunks = [snippet.text.split() for snippet in corpus.snippets]
     joined = chunks[0] + [word for chunk in chunks[1:] for word in chunk[20:]]
@@ -67,18 +67,18 @@ def test_chunks_overlap_by_twenty_words_and_lose_none(tmp_path: Path, count: int
 
 
 def test_text_without_spaces_is_cut_too(tmp_path: Path) -> None:
-    # Chinese, or a line of a megabyte: no snippet may be longer than a prompt can hold.
+    # Chinese, or a line of a megabyte: every snippet must fit into a prompt.
     corpus = read_rows(tmp_path, [{"id": "a", "text": "痛" * 30_000}])
     assert max(len(snippet.text) for snippet in corpus.snippets) == 12_000
     assert set("".join(snippet.text for snippet in corpus.snippets)) == {"痛"}
 
 
-def test_the_hash_is_of_names_titles_and_texts_and_of_nothing_else(tmp_path: Path) -> None:
+def test_hash_depends_only_on_names_titles_and_texts(tmp_path: Path) -> None:
     rows = [{"id": "b", "title": "T", "text": "two  words"}, {"id": "a", "text": "one"}]
     corpus = read_rows(tmp_path, rows)
     lines = '["a", "", "one"]\n["b", "T", "two words"]\n'
     assert corpus.sha256 == hashlib.sha256(lines.encode()).hexdigest()
-    # Another order, a file of another kind, fields that are not read, line ends of Windows.
+    # A different order or file type, unused fields, Windows line ends.
     pd.DataFrame(rows[::-1]).assign(more=1).to_parquet(tmp_path / "other.parquet")
     assert load_corpus(tmp_path / "other.parquet").sha256 == corpus.sha256
     windows = [rows[1], rows[0] | {"text": "two\r\nwords", "url": "x"}]
@@ -87,7 +87,7 @@ def test_the_hash_is_of_names_titles_and_texts_and_of_nothing_else(tmp_path: Pat
         assert read_rows(tmp_path, [rows[0] | {column: value}, rows[1]]).sha256 != corpus.sha256
 
 
-def test_a_folder_is_read_deeply_and_its_files_are_named_by_their_path(tmp_path: Path) -> None:
+def test_subfolders_are_read_and_files_are_named_by_path(tmp_path: Path) -> None:
     (tmp_path / "deep" / ".git").mkdir(parents=True)
     (tmp_path / "deep" / "a.md").write_text("\n# Chest pain #\n\nIt hurts.")
     (tmp_path / "deep" / ".git" / "c.md").write_text("hidden")
@@ -142,12 +142,12 @@ def test_a_faulty_row_is_named(tmp_path: Path, row: dict[str, Any], said: str) -
     assert "\x1b" not in str(raised.value)
 
 
-def test_a_chunk_may_not_take_the_name_of_another_text(tmp_path: Path) -> None:
+def test_chunk_with_the_name_of_another_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"id = 'a#2'"):
         read_rows(tmp_path, [{"id": "a", "text": words(130)}, {"id": "a#2", "text": "x"}])
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"id": "a"\n')
     with pytest.raises(InputError, match=r"row 1.*not JSON"):
         load_corpus(tmp_path / "c.jsonl")
@@ -177,12 +177,12 @@ def test_parquet_of_other_types_is_named_or_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chunk_words", [0, 39, 901, -5])
-def test_a_length_that_is_none(tmp_path: Path, chunk_words: int) -> None:
+def test_invalid_length_is_refused(tmp_path: Path, chunk_words: int) -> None:
     with pytest.raises(InputError, match="use 40 to 900"):
         read_rows(tmp_path, [{"id": "a", "text": "x"}], chunk_words=chunk_words)
 
 
-def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": str(number), "text": "some words"} for number in range(3)]
     monkeypatch.setattr(corpora, "_MOST_SNIPPETS", 2)
     with pytest.raises(InputError, match="3 snippets; the limit is 2"):

@@ -1,4 +1,4 @@
-"""The corpus for demonstrations of retrieval is well formed, and has something on each item."""
+"""The corpus for demonstrations of retrieval is valid, and has a snippet on each item."""
 
 import json
 import math
@@ -29,20 +29,20 @@ FREQUENCY = Counter(word for bag in BAGS for word in bag)
 
 
 def found_for(text):
-    """The snippets from most to least overlap with a text, a rare word counting more."""
+    """Return the snippets by overlap with a text, the largest first; rare words count more."""
     query = set(words(text))
     scores = [sum(math.log(len(BAGS) / FREQUENCY[w]) for w in query & bag) for bag in BAGS]
     return sorted(range(len(BAGS)), key=lambda number: -scores[number])
 
 
-def test_every_line_is_a_snippet_of_its_own():
+def test_every_line_is_a_separate_snippet():
     assert [list(snippet) for snippet in SNIPPETS] == [["id", "title", "text"]] * len(SNIPPETS)
     assert [s["id"] for s in SNIPPETS] == [f"primer-{n + 1:03d}" for n in range(len(SNIPPETS))]
     for name in ("title", "text"):
         assert len({snippet[name].lower() for snippet in SNIPPETS}) == len(SNIPPETS)
 
 
-def test_no_sentence_stands_twice():
+def test_no_sentence_is_repeated():
     sentences = Counter(
         sentence
         for snippet in SNIPPETS
@@ -63,7 +63,7 @@ def test_a_snippet_is_short_clean_text(snippet):
     assert snippet["text"].endswith(".")
 
 
-def test_the_readme_counts_what_is_there():
+def test_counts_in_the_readme_are_right():
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     counts = [len(snippet["text"].split()) for snippet in SNIPPETS]
     assert f"{len(SNIPPETS)} snippets, {sum(counts):,} words" in readme
@@ -79,7 +79,7 @@ def test_the_first_hit_for_an_item_is_on_its_subject(item):
         assert any(stem in " ".join(words(first["title"])) for stem in subject), first["title"]
 
 
-def test_words_for_a_group_change_what_is_found():
+def test_words_for_a_group_change_the_results():
     moved = 0
     for item in ITEMS:
         neutral, black = (

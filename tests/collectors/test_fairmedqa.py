@@ -17,7 +17,7 @@ PACKED = b'{"question_id": "1"}\n'
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """A server with one file, and an archive with another."""
+    """Start a server with one file, and an archive with another."""
     plain, packed = {"plain.jsonl": PLAIN}, {"packed.jsonl": PACKED}
     with served_release(tmp_path / "server", monkeypatch, plain, packed) as running:
         yield running
@@ -29,7 +29,7 @@ def test_files_and_members_of_an_archive_are_fetched_and_verified(server, tmp_pa
     assert fetched.files[1] == tmp_path / "out" / "Repo" / "packed.jsonl"
 
 
-def test_what_is_there_is_not_fetched_again(server, tmp_path):
+def test_existing_files_are_not_fetched_again(server, tmp_path):
     fairmedqa.fetch_fairmedqa(tmp_path / "out")
     (server.root / "plain.jsonl").unlink()
     assert len(fairmedqa.fetch_fairmedqa(tmp_path / "out").files) == 2
@@ -69,13 +69,13 @@ def test_file_is_named_and_not_kept_if_its_download_fails(server, tmp_path, faul
 
 
 def test_host_is_named_without_network(server, tmp_path, monkeypatch):
-    # Port 9 of loopback: nothing listens there.
+    # No server listens on port 9 of loopback.
     monkeypatch.setattr(fairmedqa, "_ADDRESS", "http://127.0.0.1:9/{repository}/{commit}/{path}")
     with pytest.raises(InputError, match=r"127\.0\.0\.1:9: cannot be reached.*--from"):
         fairmedqa.fetch_fairmedqa(tmp_path / "out")
 
 
-def test_silent_server_is_left_after_the_timeout(tmp_path, monkeypatch):
+def test_silent_server_is_given_up_after_the_timeout(tmp_path, monkeypatch):
     monkeypatch.setattr(fairmedqa, "_SECONDS", (0.2, 0.2))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -85,7 +85,7 @@ def test_silent_server_is_left_after_the_timeout(tmp_path, monkeypatch):
             fairmedqa.fetch_fairmedqa(tmp_path / "out")
 
 
-def test_files_are_taken_from_a_folder_whatever_their_names(server, tmp_path):
+def test_files_in_a_folder_are_recognised_under_any_name(server, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "renamed.txt").write_bytes(PACKED)

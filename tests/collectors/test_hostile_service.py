@@ -1,4 +1,4 @@
-"""A service that sends too much, too slowly, or somebody else: the collection ends in a line."""
+"""A service that sends too much, too slowly, or redirects: collecting ends with one line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Respond = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Server(ThreadingHTTPServer):
-    """A server on loopback that answers every request by one function."""
+    """A server on loopback that answers every request with one function."""
 
     daemon_threads = True
 
@@ -95,7 +95,7 @@ def endless(handler: BaseHTTPRequestHandler) -> None:
 
 
 def dripping(handler: Any) -> None:
-    """Send a blank now and then, as a service that is about to reply."""
+    """Send a blank now and then, like a service that is about to reply."""
     send(handler, 200, content_type="application/json")
     while not handler.server.ended.wait(0.02):
         handler.wfile.write(b" ")
@@ -120,11 +120,11 @@ def test_reply_without_end_is_cut_off(serve, benchmark, tmp_path, monkeypatch):
 def test_compressed_reply_is_not_unpacked(serve, benchmark, tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert "compressed (gzip)" in refused(serve(compressed), benchmark, tmp_path)
-    # The server is in this process; its 100 megabytes are the only ones.
+    # The server is in this process; only its 100 megabytes are held.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 190_000
 
 
-def test_no_compressed_reply_is_asked_for(serve, benchmark, tmp_path):
+def test_compressed_replies_are_not_requested(serve, benchmark, tmp_path):
     asked = []
 
     def plain(handler: BaseHTTPRequestHandler) -> None:
@@ -164,7 +164,7 @@ def test_redirect_is_not_followed(serve, benchmark, tmp_path, status):
     assert len(first.bodies) == 1
 
 
-def test_reply_with_a_name_twice_is_no_reply(serve, benchmark, tmp_path):
+def test_reply_with_a_duplicate_name_is_invalid(serve, benchmark, tmp_path):
     def twice(handler: BaseHTTPRequestHandler) -> None:
         body = reply("A")[2][:-1] + b', "choices": [{"message": {"content": "D"}}]}'
         send(handler, 200, content_length=str(len(body)))

@@ -1,4 +1,4 @@
-"""The examples of docs/import.md work as they are written, one after the other."""
+"""The examples of docs/import.md work as written, one after the other."""
 
 from __future__ import annotations
 

@@ -66,10 +66,10 @@ def test_generated_replies_are_read_by_our_parser():
     assert set(answers["collector"]) == {"lm-eval"}
 
 
-def test_of_several_filters_one_is_picked():
+def test_filter_can_be_chosen():
     with pytest.raises(InputError, match=r"choose one, e\.g\. --where filter=none"):
         import_lm_eval(GENERATED, benchmark="demo", constants={"model": "m"})
-    # What the harness extracted can be taken instead.
+    # The harness's extracted answers can be used instead.
     answers = import_lm_eval(
         GENERATED,
         benchmark="demo",
@@ -81,7 +81,7 @@ def test_of_several_filters_one_is_picked():
     assert answers["answer"].notna().tolist() == [True, False, False, False]
 
 
-def test_of_scored_options_the_likeliest_is_the_answer(tmp_path):
+def test_most_likely_scored_option_is_the_answer(tmp_path):
     rows = lines(SCORED)
     for row, scores in zip(
         rows,
@@ -97,7 +97,7 @@ def test_of_scored_options_the_likeliest_is_the_answer(tmp_path):
         ["D", "ok"],
         ["A", "ok"],
     ]
-    # The harness keeps the key as the option's place.
+    # The harness stores the key as the option's index.
     assert [row["target"] for row in rows] == ["2", "2", "0", "0"]
     assert answers["answer_key"].tolist() == ["C", "C", "A", "A"]
     rows[2]["resps"] = rows[2]["resps"][:3]
@@ -133,7 +133,7 @@ def test_repeats_are_samples(tmp_path):
         ({"doc": {"item_id": "demo-01", "group": "white", "choices": ["a"]}}, "options"),
     ],
 )
-def test_a_sample_that_does_not_fit_is_named_by_its_line(tmp_path, change, column):
+def test_invalid_sample_is_named_by_its_line(tmp_path, change, column):
     rows = [row for row in lines(GENERATED) if row["filter"] == "none"]
     rows[1] |= {"target": "none"} | change
     path = write_lines(tmp_path / "samples.jsonl", rows)
@@ -146,7 +146,7 @@ def test_a_sample_that_does_not_fit_is_named_by_its_line(tmp_path, change, colum
 
 
 def two_tasks(folder: Path, *, model: str = "org/canned-1b", named: str = "results") -> Path:
-    """A folder as the harness leaves it after one run of two tasks."""
+    """Return a folder as written by the harness after one run of two tasks."""
     date = "2026-11-20T10-11-12.131415"
     folder.mkdir(exist_ok=True, parents=True)
     for path in (GENERATED, SCORED):
@@ -162,7 +162,7 @@ def test_model_is_read_from_the_results_of_the_run(tmp_path, named):
     (path,) = folder.glob("samples_bias_choice_*")
     answers = import_lm_eval(path, benchmark="demo")
     assert set(answers["model"]) == {"org/canned-1b"}
-    # What the user says wins.
+    # The user's setting takes precedence.
     answers = import_lm_eval(path, benchmark="demo", constants={"model": "m"})
     assert set(answers["model"]) == {"m"}
 
@@ -174,7 +174,7 @@ def test_each_folder_of_results_names_its_own_model(tmp_path):
     assert answers.groupby("model").size().to_dict() == {"one": 4, "two": 4}
 
 
-def test_results_without_one_model_leave_it_to_the_user(tmp_path):
+def test_model_must_be_given_if_results_name_several(tmp_path):
     shutil.copy(SCORED, tmp_path)
     for date, model in (("1", "one"), ("2", "two")):
         (tmp_path / f"results_{date}.json").write_text(json.dumps({"model_name": model}))
@@ -187,9 +187,9 @@ def test_results_without_one_model_leave_it_to_the_user(tmp_path):
     assert set(import_lm_eval(tmp_path, benchmark="demo")["model"]) == {"one"}
 
 
-def test_one_of_two_tasks_is_picked_by_its_name(tmp_path):
+def test_task_is_chosen_by_name(tmp_path):
     folder = two_tasks(tmp_path)
-    # The other task's filters do not matter then.
+    # The other task's filters then do not matter.
     answers = import_lm_eval(folder, benchmark="demo", where={"task": "bias_choice"})
     assert answers["answer"].tolist() == ["A"] * 4
     where = {"task": "bias_generate", "filter": "none"}
@@ -199,7 +199,7 @@ def test_one_of_two_tasks_is_picked_by_its_name(tmp_path):
         import_lm_eval(folder, benchmark="demo", where={"task": "bias_chioce"})
 
 
-def test_two_tasks_with_the_same_items_are_told_by_strategy(tmp_path):
+def test_tasks_with_the_same_items_are_chosen_or_become_strategies(tmp_path):
     folder = two_tasks(tmp_path)
     where = {"filter": "none"}
     with pytest.raises(InputError, match="--where task=bias_choice, or keep both: --map strategy"):
@@ -230,7 +230,8 @@ def test_filter_of_one_task_does_not_stop_the_other(tmp_path):
 
 
 def separate(folder: Path, *, run_spec: bool = True, chosen: int | None = 2) -> Path:
-    """A run that scored each option apart: one request per option, one prediction per instance."""
+    """Write a run with separately scored options: one request per option, one prediction per
+    instance."""
     state = json.loads((LOGS / "helm_state" / "scenario_state.json").read_text())
     request = state["request_states"][0]
     state["adapter_spec"]["method"] = "multiple_choice_separate_original"
@@ -250,7 +251,7 @@ def separate(folder: Path, *, run_spec: bool = True, chosen: int | None = 2) -> 
 
 
 @pytest.mark.parametrize("run_spec", [True, False])
-def test_options_scored_apart_are_read_from_the_predictions(tmp_path, run_spec):
+def test_separately_scored_options_are_read_from_predictions(tmp_path, run_spec):
     folder = separate(tmp_path, run_spec=run_spec)
     model = {} if run_spec else {"model": "canned/model"}
     state, predictions = folder / "scenario_state.json", folder / "display_predictions.json"
@@ -260,7 +261,7 @@ def test_options_scored_apart_are_read_from_the_predictions(tmp_path, run_spec):
         assert answers["model"].tolist() == ["canned/model"]
 
 
-def test_options_scored_apart_without_predictions_are_refused(tmp_path):
+def test_separately_scored_options_without_predictions_are_refused(tmp_path):
     folder = separate(tmp_path)
     (folder / "display_predictions.json").unlink()
     with pytest.raises(InputError, match=r"import display_predictions\.json of the same run"):
@@ -276,7 +277,7 @@ def test_predictions_of_every_option_have_no_choice(tmp_path):
     assert "no option is marked as chosen" in str(caught.value)
 
 
-def test_folder_of_both_kinds_of_runs_is_imported_whole(tmp_path):
+def test_folder_with_both_kinds_of_runs_is_imported(tmp_path):
     (tmp_path / "apart").mkdir()
     separate(tmp_path / "apart")
     shutil.copytree(LOGS / "helm_state", tmp_path / "joint")
@@ -293,7 +294,7 @@ def test_folder_of_both_kinds_of_runs_is_imported_whole(tmp_path):
     }
 
 
-def test_a_run_of_helm():
+def test_helm_run_is_imported():
     answers = import_helm(LOGS / "helm_state", benchmark="demo")
     assert letters(answers) == [
         ("demo-01", "white", "C", "ok"),
@@ -307,7 +308,7 @@ def test_a_run_of_helm():
     assert (row["latency_s"], row["collected_at"]) == (0.25, "2025-06-15T15:06:40+00:00")
 
 
-def test_the_displayed_predictions_say_the_same():
+def test_displayed_predictions_give_the_same_answers():
     state = import_helm(LOGS / "helm_state", benchmark="demo").iloc[:3]
     display = import_helm(LOGS / "helm_display", benchmark="demo")
     assert letters(display) == letters(state)
@@ -336,8 +337,8 @@ def helm(tmp_path: Path, change) -> Path:
         (lambda rs: rs[1]["instance"]["references"][0].update(tags=["correct"]), "answer_key"),
     ],
 )
-def test_a_request_of_helm_that_does_not_fit_is_named(tmp_path, change, column):
-    if column == "answer_key":  # two options are tagged, so the benchmark's own key is taken
+def test_invalid_helm_request_is_named(tmp_path, change, column):
+    if column == "answer_key":  # two options are tagged, so the benchmark's key is used
         assert import_helm(helm(tmp_path, change), benchmark="demo")["answer_key"].iloc[1] == "C"
         return
     with pytest.raises(InputError) as caught:
@@ -345,7 +346,7 @@ def test_a_request_of_helm_that_does_not_fit_is_named(tmp_path, change, column):
     assert {(p.row, p.column) for p in caught.value.problems} == {(2, column)}
 
 
-def test_a_group_made_by_a_perturbation(tmp_path):
+def test_helm_perturbation_can_define_a_group(tmp_path):
     def change(states):
         for state in states:
             del state["instance"]["extra_data"]
@@ -377,7 +378,7 @@ def test_predictions_need_their_instances(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{}", "7", '{"request_states": 1}', "[" * 100_000, "[1", "\xff"])
-def test_json_that_is_not_helms(tmp_path, text):
+def test_json_of_another_format_is_refused(tmp_path, text):
     path = tmp_path / "scenario_state.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"scenario_state\.json: "):
@@ -387,7 +388,7 @@ def test_json_that_is_not_helms(tmp_path, text):
 # --- inspect_ai
 
 
-def test_a_log_of_inspect():
+def test_inspect_log_is_imported():
     pytest.importorskip("inspect_ai", reason="inspect_ai is not installed, which reads its logs")
     answers = import_inspect(LOGS, benchmark="demo")
     assert len(answers) == 8  # two items, two groups, two epochs
@@ -406,7 +407,7 @@ def test_a_log_of_inspect():
     assert row[["prompt_tokens", "completion_tokens"]].tolist() == [200, 5]
 
 
-def test_a_mapping_of_inspects_fields():
+def test_inspect_fields_can_be_mapped():
     pytest.importorskip("inspect_ai", reason="inspect_ai is not installed, which reads its logs")
     answers = import_inspect(
         LOGS,
@@ -421,7 +422,7 @@ def test_a_mapping_of_inspects_fields():
         import_inspect(LOGS, benchmark="demo", columns={"item_id": "metadata.case"})
 
 
-def test_a_failed_sample_of_inspect_keeps_its_reason(tmp_path):
+def test_failed_inspect_sample_keeps_its_reason(tmp_path):
     log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed")
     read = log.read_eval_log(str(next(LOGS.glob("*.eval"))))
     read.samples[0].error = log.EvalError(message="no key", traceback="", traceback_ansi="")
@@ -433,13 +434,13 @@ def test_a_failed_sample_of_inspect_keeps_its_reason(tmp_path):
         import_inspect(tmp_path, benchmark="demo")
 
 
-def test_where_inspect_is_absent_the_remedy_says_how_to_get_it(monkeypatch):
+def test_remedy_names_the_missing_inspect_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
     with pytest.raises(InputError, match=r"pip install fairstats\[inspect\]"):
         import_inspect(LOGS, benchmark="demo")
 
 
-def test_an_archive_that_opens_into_too_much_is_not_opened(tmp_path, monkeypatch):
+def test_archive_with_too_large_content_is_not_opened(tmp_path, monkeypatch):
     bomb = tmp_path / "bomb.eval"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", b"0" * 20_000_000)
@@ -491,7 +492,7 @@ def test_every_importer_refuses_pickles_empty_and_large_files(name, tmp_path, mo
         importer(path)
 
 
-def test_the_command_writes_answer_sets_or_nothing(tmp_path):
+def test_import_command_writes_all_answer_sets_or_none(tmp_path):
     out = tmp_path / "out"
     arguments = ["import", "lm-eval", str(GENERATED), "--benchmark", "demo", "--out", str(out)]
     failed = CliRunner().invoke(app, [*arguments, "--where", "filter=none"])

@@ -1,4 +1,5 @@
-"""Importing plain tables by a mapping: every cell that does not fit is named, nothing half done."""
+"""Importing plain tables by a mapping: every invalid cell is named, and no file is left
+incomplete."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_columns_of_the_same_name_need_no_mapping(table):
         None,
         None,
     ]
-    # What the benchmark knows is filled in.
+    # Values known from the benchmark are filled in.
     assert answers["attribute"].tolist() == ["race", "race", "sex", "sex"]
     assert answers["answer_key"].tolist() == ["C", "C", "A", "A"]
     assert set(answers["benchmark_version"]) == {"1"}
@@ -68,11 +69,11 @@ def test_columns_of_the_same_name_need_no_mapping(table):
         PLAIN.encode() + b"\n\n",
     ],
 )
-def test_line_ends_and_the_mark_of_spreadsheets_change_nothing(table, content):
+def test_line_ends_and_byte_order_mark_do_not_matter(table, content):
     pd.testing.assert_frame_equal(table(content), table(PLAIN))
 
 
-def test_json_lines_say_the_same_as_csv(table):
+def test_json_lines_and_csv_give_the_same_answers(table):
     rows = [
         {"model": "m", "item_id": "demo-01", "group": "white", "answer_raw": "Answer: C"},
         {"model": "m", "item_id": "demo-01", "group": "black", "answer_raw": "(a)"},
@@ -120,12 +121,12 @@ def test_options_are_read_with_their_texts(table):
     ):
         line = json.dumps(row | {"options": options})
         assert table(line, "a.jsonl")["answer"].tolist() == ["C"]
-    # The benchmark's own texts, where the file has none.
+    # The benchmark's texts are used if the file has none.
     line = json.dumps(row | {"answer_raw": "Low serum ferritin"})
     assert table(line, "a.jsonl")["answer"].tolist() == ["C"]
 
 
-def test_one_unreadable_reply_loses_no_other(table, benchmark_file):
+def test_unreadable_reply_does_not_affect_others(table, benchmark_file):
     replies = [
         "C",
         "The diagnosis is vitiligo (C).",
@@ -140,7 +141,7 @@ def test_one_unreadable_reply_loses_no_other(table, benchmark_file):
         {"model": "m", "item_id": "i1", "group": "white", "sample": n, "answer_raw": reply}
         for n, reply in enumerate(replies)
     ]
-    # This benchmark ships no texts, so letters are all that can be read.
+    # This benchmark ships no texts, so only letters can be read.
     answers = table("\n".join(map(json.dumps, rows)), "a.jsonl", benchmark=str(benchmark_file()))
     assert answers["answer"].astype(object).where(answers["answer"].notna(), None).tolist() == [
         *("C", "C", "C", None, "A", None, None, None)
@@ -183,8 +184,8 @@ BASE = {"model": "m", "item_id": "demo-01", "group": "white", "answer": "C", "sa
         ({"answer_raw": "x" * 1_000_001}, "answer_raw", "is longer than 1,000,000"),
     ],
 )
-def test_a_cell_that_does_not_fit_is_named(table, change, column, message):
-    # The faulty row is the file's third line; the first is passed over.
+def test_invalid_cell_is_named_by_row_and_column(table, change, column, message):
+    # The faulty row is the file's third line; the first is left out.
     rows = [BASE | {"sample": 7, "use": "no"}, BASE | {"use": "yes"}]
     rows.append(BASE | {"sample": 1, "use": "yes"} | change)
     told = problems_of(table, "\n".join(map(json.dumps, rows)), "a.jsonl", where={"use": "yes"})
@@ -193,12 +194,12 @@ def test_a_cell_that_does_not_fit_is_named(table, change, column, message):
     assert len(str(told[0])) < 1500
 
 
-def test_a_number_is_the_name_of_an_item_and_of_a_model(table):
+def test_numbers_are_valid_item_and_model_names(table):
     line = json.dumps(BASE | {"model": 7})
     assert table(line, "a.jsonl")["model"].tolist() == ["7"]
 
 
-def test_a_record_may_lack_what_may_be_missing_and_nothing_else(table):
+def test_record_may_lack_only_optional_fields(table):
     rows = [BASE | {"letter": "C", "who": "m"}, BASE | {"sample": 1, "who": "m"}]
     lines = "\n".join(map(json.dumps, rows))
     answers = table(lines, "a.jsonl", columns={"answer": "letter"})
@@ -209,7 +210,7 @@ def test_a_record_may_lack_what_may_be_missing_and_nothing_else(table):
     assert (problem.row, problem.column) == (2, "model")
 
 
-def test_every_faulty_row_is_told(table):
+def test_every_faulty_row_is_reported(table):
     rows = [BASE | {"sample": n, "group": "" if n % 2 else "white"} for n in range(100)]
     told = problems_of(table, "\n".join(map(json.dumps, rows)), "a.jsonl")
     assert {problem.row for problem in told} == set(range(2, 101, 2))
@@ -247,12 +248,12 @@ def test_every_faulty_row_is_told(table):
         (b"\n\n", "a.jsonl", "contains no answers"),
     ],
 )
-def test_files_that_cannot_be_read_are_told_why(table, content, name, message):
+def test_unreadable_files_are_reported_with_the_reason(table, content, name, message):
     (problem, *_) = problems_of(table, content, name)
     assert message in str(problem)
 
 
-def test_sizes_are_capped(table, monkeypatch):
+def test_sizes_are_limited(table, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(untrusted_files, "MAX_LINE_BYTES", 100)
         (problem,) = problems_of(table, '{"a": "' + "x" * 200 + '"}', "a.jsonl")
@@ -280,11 +281,11 @@ def test_sizes_are_capped(table, monkeypatch):
         ({"constants": {"sample": "x"}}, "sample = 'x': is not a whole number"),
     ],
 )
-def test_a_mapping_that_does_not_fit_is_told(table, given, message):
+def test_invalid_mapping_is_reported(table, given, message):
     assert message in "\n".join(map(str, problems_of(table, PLAIN, **given)))
 
 
-def test_answers_that_stand_in_two_files_are_told(tmp_path):
+def test_duplicate_answers_in_two_files_are_reported(tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(PLAIN)
     (problem,) = problems_of(import_table, tmp_path, benchmark="demo")
@@ -316,7 +317,7 @@ def test_the_options_of_the_command(tmp_path):
         assert done.exit_code == 1
         assert message in done.output, wrong
     assert not out.exists()
-    # A value with an equals sign in it, and one that means nothing.
+    # A value with an equals sign in it, and one that stands for a missing answer.
     done = run(
         *("--set", "benchmark=demo", "--map", "group=who", "--values", "group:W=white"),
         *("--values", "group:a=b=white", "--strategy", "cot"),
@@ -324,11 +325,11 @@ def test_the_options_of_the_command(tmp_path):
     assert done.exit_code == 0, done.output
     answers = read_answers(out)
     assert set(answers["strategy"]) == {"cot"}
-    # What is missing is told by validating, since the rest may be in another file.
+    # Validation reports missing answers, since the rest may be in another file.
     assert all(problem.row is None for problem in validate_answers(answers))
 
 
-def test_layouts_that_say_all_themselves_take_no_mapping(tmp_path):
+def test_layouts_with_fixed_fields_refuse_a_mapping(tmp_path):
     done = CliRunner().invoke(
         app, ["import", "amqa", "x", "--out", str(tmp_path), "--map", "a=b", "--benchmark", "demo"]
     )
@@ -358,13 +359,13 @@ def test_any_record_becomes_an_answer_or_a_problem(tmp_path_factory, record):
 
 
 @given(JSON, st.text(alphabet="a.01", max_size=8))
-def test_any_path_is_found_or_not(fields, path):
+def test_any_field_path_can_be_looked_up(fields, path):
     value = found(fields, path)
     if is_there(value) and "." not in path and isinstance(fields, dict):
         assert value is fields[path]
 
 
-def test_an_answers_table_comes_back_from_csv_as_it_was(tmp_path, all_right, demo):
+def test_answers_table_is_unchanged_by_csv(tmp_path, all_right, demo):
     answers = all_right(demo).assign(answer_raw='Answer, said "so":\nB', temperature=0.5)
     answers.loc[3, ["answer", "status"]] = [None, "refused"]
     renamed = answers.rename(columns={"group": "who", "answer": "letter"})

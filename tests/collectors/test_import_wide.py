@@ -44,7 +44,7 @@ def test_each_group_column_gives_one_answer_per_item(tmp_path):
         ("demo-02", "race", "white", "A", "ok"),
         ("demo-02", "race", "black", None, "refused"),
     ]
-    # A letter is the answer itself, anything else is a reply, which is kept.
+    # A letter is the answer itself; all other cells are replies, which are stored.
     raw = answers["answer_raw"].astype(object).where(answers["answer_raw"].notna(), None).tolist()
     assert raw == [None, "The best answer is A.", None, "I cannot give medical advice."]
     assert answers["answer_key"].tolist() == ["C", "C", "A", "A"]
@@ -78,7 +78,7 @@ def test_values_are_explained_as_in_long_tables(tmp_path):
     ]
 
 
-def test_columns_of_the_schema_in_a_wide_table_are_passed_over(tmp_path):
+def test_group_and_answer_columns_of_a_wide_table_are_ignored(tmp_path):
     content = "case,group,answer,W,B\ndemo-01,asian,Z,C,A\n"
     answers = imported(wide_file(tmp_path, content), {"white": "W", "black": "B"})
     assert answers["group"].tolist() == ["white", "black"]
@@ -105,7 +105,7 @@ def test_columns_of_the_schema_in_a_wide_table_are_passed_over(tmp_path):
         (RACE, {"columns": {}}, "item_id: is missing from the record"),
     ],
 )
-def test_wide_columns_that_do_not_fit_are_refused(tmp_path, wide, given, message):
+def test_invalid_wide_columns_are_refused(tmp_path, wide, given, message):
     with pytest.raises(InputError) as caught:
         imported(wide_file(tmp_path), wide, **given)
     assert message in "\n".join(map(str, caught.value.problems))
@@ -125,7 +125,7 @@ def test_group_of_two_attributes_needs_its_attribute(tmp_path, benchmark_file):
     assert answers["attribute"].tolist() == ["race", "family"]
 
 
-def test_cell_that_does_not_fit_is_named_by_its_column(tmp_path):
+def test_invalid_wide_cell_is_named_by_its_column(tmp_path):
     path = wide_file(tmp_path, WIDE.replace("demo-02,A", "demo-02,Z"))
     with pytest.raises(InputError, match=r"row 2: Answer W = 'Z': is not an option letter"):
         imported(path, RACE)
@@ -133,7 +133,7 @@ def test_cell_that_does_not_fit_is_named_by_its_column(tmp_path):
 
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_separators_of_other_countries_are_recognised(tmp_path, separator):
-    # The commas in the names are more than the separators, and are in quotes.
+    # There are more commas in the names than separators; they are in quotes.
     content = (
         'case;"Answer, W, first, last";B\ndemo-01;"C, since A, B and D are wrong";A\n;;\n'
     ).replace(";", separator)
@@ -175,12 +175,12 @@ def test_command_takes_wide_tables_and_adds_to_the_folder(tmp_path):
     )
 
 
-def test_answers_that_are_there_already_are_refused(tmp_path):
+def test_existing_answers_are_refused(tmp_path):
     path = wide_file(tmp_path)
     assert command(tmp_path, path, "white=Answer W,black=Answer B").exit_code == 0
     (written,) = (tmp_path / "out").iterdir()
     before = written.read_bytes()
-    # The same import again changes nothing; another one of the same answers is refused.
+    # The same import again changes nothing; different values for these answers are refused.
     assert command(tmp_path, path, "white=Answer W,black=Answer B").exit_code == 0
     assert written.read_bytes() == before
     for columns in ("white=Answer W", "white=M,male=F"):
@@ -191,7 +191,7 @@ def test_answers_that_are_there_already_are_refused(tmp_path):
         assert written.read_bytes() == before
 
 
-def test_models_that_differ_by_case_alone_are_imported_one_after_the_other(tmp_path):
+def test_models_that_differ_only_in_case_can_be_imported(tmp_path):
     path = wide_file(tmp_path)
     for model in ("Llama", "llama", "LLAMA"):
         done = command(tmp_path, path, "white=Answer W", model=model)
@@ -201,13 +201,13 @@ def test_models_that_differ_by_case_alone_are_imported_one_after_the_other(tmp_p
 
 
 @pytest.mark.parametrize("text", ["white", "white=", "=A", "race:=A", "white=A,white=B"])
-def test_option_that_is_not_a_pair_is_refused(tmp_path, text):
+def test_option_must_be_a_pair(tmp_path, text):
     done = command(tmp_path, wide_file(tmp_path), text)
     assert done.exit_code == 1
     assert "--wide: " in done.output
 
 
-def test_other_formats_take_no_wide_columns(tmp_path):
+def test_other_formats_refuse_wide_columns(tmp_path):
     arguments = ["import", "lm-eval", "x", "--benchmark", "demo", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, [*arguments, "--wide", "white=A"])
     assert done.exit_code == 1

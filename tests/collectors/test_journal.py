@@ -43,20 +43,20 @@ def made(number: int = 0, **changed: Any) -> Reply:
     return reply._replace(**changed)
 
 
-def test_what_is_kept_is_there_again(tmp_path: Path) -> None:
+def test_stored_replies_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "j.sqlite"
     replies = [made(n, text=f"B\n{n} é", latency_s=0.5, prompt_tokens=n) for n in range(3)]
     with Journal(path, CAMPAIGN) as journal:
         journal.keep(replies)
         journal.note("names", "{}")
-    # One file is left, that can be copied.
+    # One file is left, which can be copied.
     assert [file.name for file in path.parent.iterdir()] == ["j.sqlite"]
     with Journal(path, CAMPAIGN) as journal:
         assert list(journal.replies().values()) == replies
         assert journal.campaign() == {**CAMPAIGN, "format": "1", "names": "{}"}
 
 
-def test_a_reply_is_never_replaced_and_a_failure_is(tmp_path: Path) -> None:
+def test_failures_are_replaced_and_replies_are_not(tmp_path: Path) -> None:
     failed, answered = made(status="failed", text="busy"), made(text="B")
     with Journal(tmp_path / "j", CAMPAIGN) as journal:
         journal.keep([failed])
@@ -78,7 +78,7 @@ def test_a_reply_is_never_replaced_and_a_failure_is(tmp_path: Path) -> None:
         {"variant": ("item-0", "race", "black")},
     ],
 )
-def test_everything_that_shaped_a_reply_is_in_its_key(change: dict[str, Any]) -> None:
+def test_key_covers_all_inputs_of_a_reply(change: dict[str, Any]) -> None:
     parts: dict[str, Any] = {
         "model": "m",
         "endpoint": "h/v1",
@@ -119,7 +119,7 @@ except ValueError as error:
     assert other() == ""
 
 
-def test_what_a_killed_process_committed_can_be_read_and_gone_on_with(tmp_path: Path) -> None:
+def test_journal_of_a_killed_process_can_be_continued(tmp_path: Path) -> None:
     code = f"""
 import os, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
@@ -143,14 +143,14 @@ os._exit(9)
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b"\x00" * 5000])
-def test_a_file_that_is_no_journal_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_not_a_journal_is_left_unchanged(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "j").write_bytes(content)
     with pytest.raises(InputError, match="is not a journal"):
         Journal(tmp_path / "j", CAMPAIGN)
     assert (tmp_path / "j").read_bytes() == content
 
 
-def test_another_database_is_no_journal(tmp_path: Path) -> None:
+def test_other_database_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "j") as database:
         database.execute("CREATE TABLE campaign (name TEXT, value TEXT)")
     database.close()
@@ -158,13 +158,13 @@ def test_another_database_is_no_journal(tmp_path: Path) -> None:
         Journal(tmp_path / "j", CAMPAIGN)
 
 
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_read_only_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written to"):
         Journal(tmp_path / "file" / "j", CAMPAIGN)
 
 
-def test_a_full_disk_gives_up_its_reserve_first(
+def test_reserved_space_is_used_if_the_disk_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Journal(tmp_path / "j", CAMPAIGN) as journal:
@@ -184,7 +184,7 @@ def test_a_full_disk_gives_up_its_reserve_first(
         monkeypatch.setattr(
             journal, "_commit", lambda s, rows: commit(s, [*rows, made()._replace(text=None)])
         )
-        # All or nothing: the second one breaks the schema.
+        # All or none: the second one violates the schema.
         with pytest.raises(sqlite3.Error):
             journal.keep([made(1)])
         assert len(journal.replies()) == 1
@@ -211,7 +211,7 @@ def test_a_damaged_reply_is_refused_on_resuming(text, tmp_path: Path) -> None:
         read_journal(path)
 
 
-def test_a_journal_that_would_run_something_is_refused(tmp_path: Path) -> None:
+def test_journal_with_triggers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with Journal(path, CAMPAIGN) as journal:
         journal.keep([made()])

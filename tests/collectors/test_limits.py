@@ -25,19 +25,19 @@ def reply(status: str = "answered", sent: int | None = 10, back: int | None = 2)
     )
 
 
-def test_turns_are_spread_over_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_spread_over_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
     pace = Pace(requests=60)
     assert [pace.delay(5) for _ in range(3)] == [0, 1, 2]
-    now[0] = 110.0  # what was not used is not saved up
+    now[0] = 110.0  # unused requests are not saved up
     assert [pace.delay(5) for _ in range(2)] == [0, 1]
     pace = Pace(requests=60, tokens=600)
     assert [pace.delay(n) for n in (50, 5, 5)] == [0, 5, 6]
     assert [Pace().delay(10**9) for _ in range(2)] == [0, 0]
 
 
-def test_a_request_fits_only_if_all_under_way_do_at_full_length() -> None:
+def test_budget_counts_pending_requests_at_full_length() -> None:
     budget = Budget(PRICE, 50.0, max_tokens=10)
     first, second, third = task(1), task(2), task(3)
     assert budget.worst(first) == 10 + 10
@@ -52,16 +52,16 @@ def test_a_request_fits_only_if_all_under_way_do_at_full_length() -> None:
     assert budget.take(third)
 
 
-def test_a_message_of_more_tokens_than_thought_raises_what_the_next_may_cost() -> None:
+def test_underestimated_prompt_raises_later_cost_estimates() -> None:
     budget = Budget(PRICE, 1000.0, max_tokens=10)
     assert budget.take(task())
     budget.pay(task(), reply(sent=30))
     assert budget.worst(task(1)) == 30 + 10
-    # Without a count of the service, the estimate, and the longest reply.
+    # Without token counts from the service: the estimate, and the longest reply.
     assert budget.cost(task(), reply(sent=None, back=None)) == 10 + 10
 
 
-def test_without_a_price_nothing_is_known() -> None:
+def test_cost_is_unknown_without_a_price() -> None:
     budget = Budget(None, None, max_tokens=10)
     assert budget.take(task())
     budget.pay(task(), reply())
@@ -70,7 +70,7 @@ def test_without_a_price_nothing_is_known() -> None:
     assert estimate([task(), task(1, 41)], 10, PRICE).cost == 10 + 11 + 20
 
 
-def test_parts_are_disjoint_and_whole() -> None:
+def test_shards_are_disjoint_and_complete() -> None:
     prompts = [task(number).prompt for number in range(200)]
     parts = [list_tasks(prompts, samples=2, shard=Shard(k, 3)) for k in (1, 2, 3)]
     slots = [t.slot for part in parts for t in part]
@@ -79,6 +79,6 @@ def test_parts_are_disjoint_and_whole() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1/0", "1", "a/b", "-1/2", "1/2/3", "1 / 2"])
-def test_what_is_no_part(text: str) -> None:
+def test_invalid_shard_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="write k/n"):
         Shard.parse(text)

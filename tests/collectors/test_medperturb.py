@@ -1,4 +1,4 @@
-"""MedPerturb's release: a small file of its kind, every fault, and the real one counted by hand."""
+"""MedPerturb's release: a small file of the same format, every fault, and the real one by hand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def released(tmp_path: Path) -> Callable[[list[dict]], Path]:
     return write
 
 
-def test_a_text_knows_the_one_that_it_was_made_from(released):
+def test_each_text_has_the_id_of_its_original(released):
     rows = [
         *MESSAGE,
         row("5-17", "5", dataset="oncqa"),
@@ -75,7 +75,7 @@ def test_a_text_knows_the_one_that_it_was_made_from(released):
     ]
 
 
-def test_a_clinician_who_stands_twice_repeats(released):
+def test_clinician_with_two_rows_is_a_repeat(released):
     twice = row("N75", "1", Clinician_3="101", MANAGE_1="1", MANAGE_3="0")
     ratings = import_medperturb(released([twice]))
     of_manage = ratings[ratings["dimension"] == "manage"]
@@ -84,7 +84,7 @@ def test_a_clinician_who_stands_twice_repeats(released):
 
 
 def test_groups_are_the_gender_of_the_text(released):
-    # The patient is a woman, so that the swapped text is the man's.
+    # The patient is a woman, so the swapped text is about a man.
     rows = [row("N75", "1", GPT4_VISIT="1"), *MESSAGE[1:]]
     answers = medperturb_answers(released(rows))
     own = answers[(answers["model"] == "GPT-4") & (answers["item_id"] == "N75-visit")]
@@ -125,7 +125,7 @@ def test_two_of_three_make_the_key(released):
         ({"Duration_3": "inf"}, "must be a number of seconds"),
     ],
 )
-def test_what_the_release_does_not_hold_is_named(released, changed, said):
+def test_content_outside_the_release_is_named(released, changed, said):
     path = released([MESSAGE[0], MESSAGE[1] | changed])
     for read in (import_medperturb, medperturb_answers, medperturb_keys):
         with pytest.raises(InputError) as caught:
@@ -134,7 +134,7 @@ def test_what_the_release_does_not_hold_is_named(released, changed, said):
         assert caught.value.problems[0].row == 2
 
 
-def test_a_text_that_stands_there_twice_is_named(released):
+def test_duplicate_text_is_named(released):
     with pytest.raises(InputError, match="appears twice"):
         read_medperturb(released([MESSAGE[0], MESSAGE[0]]))
 
@@ -151,7 +151,7 @@ def test_other_files_are_refused(released, tmp_path):
         read_medperturb(path)
 
 
-def test_answers_say_what_the_file_cannot(released):
+def test_unusable_medperturb_answers_are_refused(released):
     path = released(MESSAGE)
     with pytest.raises(InputError, match="does not accept --model"):
         medperturb_answers(path, constants={"model": "GPT-4"})
@@ -166,7 +166,7 @@ def test_answers_say_what_the_file_cannot(released):
         medperturb_answers([])
 
 
-def test_the_released_ratings_are_all_there(shared_data):
+def test_all_released_ratings_are_imported(shared_data):
     path = shared_data(RELEASED)
     ratings = import_medperturb(path)
     table = pd.read_csv(path, dtype={"context_id": str}).set_index("context_id")
@@ -191,7 +191,7 @@ def test_the_released_ratings_are_all_there(shared_data):
     assert seconds == pytest.approx(table[[f"Duration_{n}" for n in (1, 2, 3)]].to_numpy().sum())
 
 
-def test_the_keys_that_are_shipped_are_those_of_the_release(shared_data):
+def test_shipped_keys_equal_those_of_the_release(shared_data):
     keys = medperturb_keys(shared_data(RELEASED))
     shipped = load_benchmark("medperturb").answer_keys
     assert dict(keys.itertuples(index=False, name=None)) == dict(shipped)

@@ -37,7 +37,7 @@ def test_the_models_of_the_study_are_known_in_its_versions() -> None:
         assert models[name].snapshot == released[name.lower()]
 
 
-def test_every_entry_can_be_used() -> None:
+def test_every_model_entry_is_usable() -> None:
     for name, model in known_models().items():
         assert model.key_variable.endswith("_API_KEY"), name
         assert set(model.names) == {"temperature", "seed", "max_tokens"}, name
@@ -65,20 +65,18 @@ def test_unknown_key_of_the_list_is_refused(
         known_models()
 
 
-def test_a_name_that_is_not_known_is_the_services_own() -> None:
+def test_unknown_model_name_is_passed_to_the_service() -> None:
     assert find_model("tiny", base_url=None).model == "tiny"
     assert find_model("GPT-4.1", base_url="http://localhost/v1").model == "GPT-4.1"
     assert find_model("GPT-4.1", base_url=None).price == Price(2.0, 8.0)
 
 
-def test_a_version_that_no_service_is_known_to_have(tmp_path: Path) -> None:
+def test_model_version_without_a_known_service_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no known service.*give a service with base_url"):
         collect(load_benchmark("demo"), model="DeepSeek-V3", out=tmp_path)
 
 
-def test_a_known_model_is_asked_as_it_wants_to_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_model_gets_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     async def run(self: Campaign, tasks: Any, *, settle: bool) -> None:
@@ -97,7 +95,7 @@ def test_a_known_model_is_asked_as_it_wants_to_be(
     ((service, tasks, settle),) = seen
     assert service.endpoint == "api.openai.com/v1"
     assert service.model == "gpt-5-2025-08-07"
-    # It thinks before it replies, and what it thinks counts.
+    # It thinks before it replies, and thinking tokens count.
     assert service.parameters(0) == {"seed": 0, "max_completion_tokens": 24 + 4000}
     assert settle
     assert len(tasks) == 8

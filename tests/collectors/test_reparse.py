@@ -1,4 +1,4 @@
-"""Reading kept replies again: what changes is told, what cannot be read again stays."""
+"""Reading stored replies again: changes are reported, and unreadable replies stay."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fairstats.cli import app
 
 # demo-01's options: A low total iron-binding capacity, C low serum ferritin, ...
 REPLIES = [
-    ("white", "Answer: C", "C", "ok"),  # stays
-    ("black", "answer: c", None, "unparsed"),  # is read now
-    ("male", "Low serum ferritin", None, "unparsed"),  # is read with the option's text
-    ("female", "Answer: A. Wait, it is C.", "A", "ok"),  # is no answer now
-    ("high_income", None, "B", "ok"),  # no reply was kept
+    ("white", "Answer: C", "C", "ok"),  # unchanged
+    ("black", "answer: c", None, "unparsed"),  # now read
+    ("male", "Low serum ferritin", None, "unparsed"),  # now read by the option's text
+    ("female", "Answer: A. Wait, it is C.", "A", "ok"),  # no longer an answer
+    ("high_income", None, "B", "ok"),  # no reply was stored
     ("low_income", "Answer: C is what the service said before it failed", None, "error"),
     ("original", "I cannot give medical advice.", None, "unparsed"),
-    ("neutralized", "Answer: D", "A", "ok"),  # the letter is another
+    ("neutralized", "Answer: D", "A", "ok"),  # a different letter
 ]
 ATTRIBUTES = {"white": "race", "black": "race", "male": "sex", "female": "sex"} | {
     "high_income": "ses",
@@ -55,7 +55,7 @@ def answers() -> pd.DataFrame:
     )
 
 
-def test_every_change_is_told_and_the_rest_stays(answers):
+def test_all_changes_are_reported_and_the_rest_is_kept(answers):
     reparsed = reparse_answers(answers)
     assert list(reparsed.changes) == list(CHANGE_COLUMNS)
     new = reparsed.answers.set_index("group")
@@ -98,43 +98,43 @@ def test_every_change_is_told_and_the_rest_stays(answers):
     assert counts.loc["high_income", "without_raw"] == 1
     assert counts.loc["low_income", "errors"] == 1
     assert counts["without_raw"].sum() == counts["errors"].sum() == 1
-    # white C, female A, high_income B and neutralized A before; black and male beside them now.
+    # Before: white C, female A, high_income B and neutralized A; now also black and male.
     assert counts["parsed_before"].to_dict() == {
         group: int(letter is not None) for group, _, letter, _ in REPLIES
     }
     assert counts["parsed_now"].to_dict() == {g: int(a is not None) for g, a in letters.items()}
     assert counts["changed"].sum() == 5
-    # Every other column is as it was.
+    # All other columns are unchanged.
     same = [column for column in answers if column not in ("answer", "status")]
     pd.testing.assert_frame_equal(reparsed.answers[same], answers[same])
 
 
-def test_nothing_to_change(answers):
+def test_unchanged_answers_give_no_changes(answers):
     again = reparse_answers(reparse_answers(answers).answers)
     assert again.changes.empty
     assert again.moves().empty
     assert again.groups()["changed"].sum() == 0
 
 
-def test_without_any_kept_reply_all_stays(answers):
+def test_answers_without_stored_replies_are_unchanged(answers):
     without = answers.drop(columns="answer_raw")
     reparsed = reparse_answers(without)
     pd.testing.assert_frame_equal(reparsed.answers, without)
     assert reparsed.groups()["without_raw"].sum() == 7  # and one error
 
 
-def test_texts_that_are_not_shipped_have_to_be_named(answers, tmp_path):
+def test_items_file_is_required_if_texts_are_not_shipped(answers, tmp_path):
     answers = answers.assign(benchmark="fairmedqa", benchmark_version="gpt-agent", item_id="0")
     with pytest.raises(InputError) as caught:
         reparse_answers(answers)
     (problem,) = caught.value.problems
     assert "--items" in problem.remedy
     assert "--letters-only" in problem.remedy
-    # Where no reply was kept, no text is needed.
+    # Without a stored reply, no text is needed.
     assert reparse_answers(answers.drop(columns="answer_raw")).changes.empty
     letters = reparse_answers(answers, letters_only=True).answers.set_index("group")["answer"]
     assert letters["black"] == "C"
-    assert pd.isna(letters["male"])  # it was said by the text alone
+    assert pd.isna(letters["male"])  # only the text gave the answer
     items = tmp_path / "items.jsonl"
     options = {"A": "a", "B": "b", "C": "Low serum ferritin", "D": "d"}
     items.write_text(json.dumps({"item_id": "0", "options": options}))
@@ -164,7 +164,7 @@ def test_letters_only_reads_a_letter_after_a_phrase(answers):
         ("[]", "not a JSON object"),
     ],
 )
-def test_items_that_do_not_fit_are_named(answers, tmp_path, line, message):
+def test_invalid_items_are_named(answers, tmp_path, line, message):
     answers = answers.assign(benchmark="fairmedqa", benchmark_version="gpt-agent", item_id="0")
     (tmp_path / "items.jsonl").write_text(line)
     with pytest.raises(InputError, match=message):
@@ -179,21 +179,21 @@ def test_files_go_to_another_folder_and_never_over_old_ones(answers, tmp_path):
             reparse([tmp_path / "old"], out)
     reparsed, (new,) = reparse([old], tmp_path / "new")
     assert old.read_bytes() == before
-    # Parquet may hold a null as another null.
+    # Parquet may return another kind of null.
     assert read_answers(new)["answer"].isna().equals(reparsed.answers["answer"].isna())
     write_answers(answers, new)
     with pytest.raises(InputError, match="with different answers"):
         reparse([old], tmp_path / "new")
 
 
-def test_nothing_is_written_when_an_item_is_unknown(answers, tmp_path):
+def test_unknown_item_prevents_writing(answers, tmp_path):
     old = write_answers(answers.assign(item_id="none"), tmp_path / "old" / "a.parquet")
     with pytest.raises(InputError, match="row 1: item_id = 'none'"):
         reparse([old], tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_the_command_tells_what_changed(answers, tmp_path):
+def test_reparse_command_prints_the_changes(answers, tmp_path):
     old = write_answers(answers, tmp_path / "old" / "a.parquet")
     arguments = ["reparse", str(old), "--out", str(tmp_path / "new")]
     done = CliRunner().invoke(app, arguments)

@@ -22,7 +22,7 @@ def corpus_of(*texts: str) -> Corpus:
 
 
 def bm25(texts: list[str], query: str, *, k1: float = 1.5, b: float = 0.75) -> list[float]:
-    """The formula of Robertson and Zaragoza (2009) with Lucene's idf, written out."""
+    """Compute BM25 by the formula of Robertson and Zaragoza (2009) with Lucene's idf."""
     split = [re.findall(r"\w\w+", text.lower()) for text in texts]
     mean = sum(map(len, split)) / len(split)
     scores = []
@@ -59,15 +59,15 @@ def test_bm25_is_its_formula(query: str) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_bm25_of_nothing() -> None:
+def test_bm25_of_empty_query_or_corpus_is_empty() -> None:
     corpus = corpus_of(*TEXTS)
-    # Stop words alone, no word at all, words that no snippet has, signs of other languages.
+    # Only stop words, no word, words that no snippet has, characters of other languages.
     nothing = ["the of and is", "", "?! .", "zebra", "$question {} %s \\", "心臓"]
     assert search_bm25(corpus, nothing) == [[]] * len(nothing)
     assert search_bm25(corpus, []) == []
-    # Snippets of stop words alone.
+    # Snippets of stop words only.
     assert search_bm25(corpus_of("the of", "and is a"), ["the chest", "of"]) == [[], []]
-    # One snippet, and one beside an empty one.
+    # One snippet, and one next to an empty one.
     ((only,),) = search_bm25(corpus_of("chest pain"), ["pain"])
     assert only[0] == 0
     assert only[1] > 0
@@ -86,7 +86,7 @@ def test_equal_scores_keep_the_order_of_the_corpus() -> None:
     assert len({score for _, score in ranking}) == 1
 
 
-def test_the_order_does_not_hang_on_the_hash_seed() -> None:
+def test_order_does_not_depend_on_the_hash_seed() -> None:
     code = """
 from fairstats_collectors.corpora import Corpus, Snippet
 from fairstats_collectors.retrievers import search_bm25
@@ -108,13 +108,13 @@ print(search_bm25(corpus, ["chest word1 word2 word5 word2 word200"]))
     assert said.pop().count(b"(") == DEPTH
 
 
-def test_bm25_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_bm25_prints_no_output(capfd: pytest.CaptureFixture[str]) -> None:
     search_bm25(corpus_of(*TEXTS), ["chest"])
     assert capfd.readouterr() == ("", "")
 
 
 def by_letters(texts: object) -> NDArray[np.float32]:
-    """Vectors that can be told by hand: how many a and b there are."""
+    """Return vectors that can be checked by hand: the numbers of a and b."""
     counts = np.array([[text.count("a"), text.count("b")] for text in texts], dtype=np.float32)  # type: ignore[attr-defined]
     return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
@@ -137,7 +137,7 @@ def test_reciprocal_rank_fusion_by_hand() -> None:
     ]
     # With k = 1 the first ranks weigh more: 4 has 1/2 + 1/4, 2 has 1/3 + 1/2.
     assert [n for n, _ in fuse([words, meaning], k=1)][:2] == [2, 4]
-    # The same scores: the first of the corpus leads.
+    # Equal scores: the first in the corpus comes first.
     assert fuse([[(7, 1.0)], [(3, 1.0)]]) == [(3, 1 / 61), (7, 1 / 61)]
     assert fuse([[], []]) == []
     assert fuse([[(7, 1.0)], []]) == [(7, 1 / 61)]

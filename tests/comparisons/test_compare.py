@@ -1,4 +1,4 @@
-"""Versions of a model compared, on made answers and on the released ones."""
+"""Versions of a model compared, on invented answers and on the released ones."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def test_common_pairs_are_those_that_both_models_answered(answers):
     new = answers(["AA", "AA", "-A", "BB", "AB"], model="new")
     table = compare(old, new)
     assert set(table["missing"]) == {"common"}
-    # Items 0, 3 and 4 alone: accuracies 2/3 and 1/3, then 2/3 and 1/3; the first no longer
-    # differs, the last does.
+    # Only items 0, 3 and 4: accuracies 2/3 and 1/3, then 2/3 and 1/3; the first no longer differs,
+    # the last does.
     assert set(table["n"]) == {3}
     assert table["estimate"].tolist() == [0, 0, 0]
-    # All discordant items change places, so no test rejects.
+    # All discordant items are exchanged, so no test rejects.
     assert table["test"].str.startswith("models swapped item by item, midp").all()
 
 
@@ -117,11 +117,11 @@ def test_released_versions_on_common_pairs(newer, expected, released):
         assert set(rows["n"]) == {n}
 
 
-# What a verdict asks for
+# The requirements of a verdict
 
 
 def test_refusing_every_item_whose_answers_differ_is_no_improvement(answers):
-    """The same model, but silent where its answers differ."""
+    """The same model, but without a reply where its answers differ."""
     items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
     silent = [text if text[0] == text[1] else "--" for text in items]
     old, new = answers(items, model="old"), answers(silent, model="new")
@@ -148,7 +148,7 @@ def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
         assert rows.loc["delta_ad", "highest"] == pytest.approx((2 + missing - 40) / 400)
         assert (rows["p_worst"] >= rows["p_pair"]).all()
     assert found[0]["p_worst"].tolist() == found[0]["p_pair"].tolist()
-    # Nothing but the worst completion decides: the pairs that both answered show it at any time.
+    # Only the worst completion decides: the pairs that both answered always show it.
     assert (found[38]["p_pair_adjusted"] <= 0.05).all()
     assert set(found[10]["verdict"]) == {"win-win"}
     assert found[10]["p_worst_adjusted"].iloc[0] <= 0.05
@@ -159,7 +159,7 @@ def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
 
 
 def test_chosen_refusals_do_not_make_a_win_win(answers):
-    """Refused are the other group's answers to pairs that differ, less than 5% of all."""
+    """The other group's answers to differing pairs are refused, less than 5% of all."""
     old = ["AB"] * 60 + ["AA"] * 600 + ["BB"] * 140
     honest = ["AA"] * 30 + ["AB"] * 30 + ["AB"] * 25 + ["AA"] * 615 + ["BB"] * 100
     refusing = ["A-" if 60 <= place < 85 else text for place, text in enumerate(honest)]
@@ -172,7 +172,7 @@ def test_chosen_refusals_do_not_make_a_win_win(answers):
 
 
 def test_chosen_items_are_no_improvement(answers, demo):
-    """Both were asked the same items, but only some of the benchmark's."""
+    """Both were asked the same items, but only some of the benchmark's items."""
     known = replace(demo, answer_keys={f"item-{i}": "A" for i in range(400)})
     known = replace(known, lowest_accuracy=0.3)
     old = answers(["AB"] * 40 + ["AA"] * 60 + ["BB"] * 60, model="old")
@@ -184,7 +184,7 @@ def test_chosen_items_are_no_improvement(answers, demo):
 
 
 def test_model_that_guesses_does_not_win(answers):
-    """Always one letter: more accurate and fairer than a model that is hardly ever right."""
+    """Always one letter: more accurate and fairer than a model that is rarely right."""
     old = answers(["BA"] * 20 + ["AB"] * 80 + ["BB"] * 700, model="old")
     new = answers(["AA"] * 200 + ["BB"] * 600, model="new")
     table = compare(old, new)
@@ -206,7 +206,7 @@ def test_verdict_uses_the_largest_p_value_of_a_pair_adjusted_over_the_pairs(answ
         ]
         return pd.concat(tables)
 
-    # 30 pairs no longer differ and 15 others do: one pair of groups alone shows it.
+    # 30 pairs no longer differ and 15 others do: only one pair of groups shows it.
     old = ["AB"] * 30 + ["AA"] * 200 + ["BB"] * 170
     new = ["AA"] * 30 + ["AB"] * 15 + ["AA"] * 295 + ["BB"] * 60
     one = compare(answers(old, model="old"), answers(new, model="new"))
@@ -261,8 +261,8 @@ def test_another_benchmark_is_refused(answers, three_groups):
         compare(answers(["AB"]), new, allow_different_items=True, benchmarks=[three_groups])
 
 
-# FairMedQA, table 2, prints +.04, +.01 and .00 for race; computed from the released answers. The
-# older model's answers are to other questions there; like for like the picture is another.
+# FairMedQA, table 2, gives +.04, +.01 and .00 for race, computed from the released answers. The
+# older model answered other questions there. On the same questions the result differs.
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Two models on the same items: exact laws against resampling and the paired tests."""
+"""Two models on the same items: exact distributions against resampling and the paired tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(1)
 
 
 def answered(n: int, right_a: float, right_b: float) -> np.ndarray:
-    """Sums of n items of one pair, all answered once."""
+    """Return the sums of n items with one pair each, all answered once."""
     a, b = RNG.random(n) < right_a, RNG.random(n) < right_b
     one = np.ones(n, dtype=int)
     same = (a & b) | (~a & ~b & (RNG.random(n) < 0.5))
@@ -96,14 +96,14 @@ def test_two_pairs_of_an_item_are_one_item():
 
 
 def asked_for_some_pairs(models: np.ndarray, asked: list[int]) -> np.ndarray:
-    """The sums of models as if pair j had been asked of the first `asked[j]` items alone."""
+    """Return sums as if only the first `asked[j]` items had been asked for pair j."""
     left = np.arange(models.shape[1])[:, None] < np.array(asked)
     return np.where(left[..., None], models, 0)
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
 def test_items_asked_for_different_pairs_are_swapped_in_all_ways(figure):
-    """12 items, of which 12, 9 and 5 were asked for a pair; the figure itself is computed anew."""
+    """12, 9 and 5 of 12 items were asked for a pair; the figure is computed again independently."""
     rng = np.random.default_rng(11)
     for _ in range(5):
         drawn = sums_of(rng.choice([-1, 0, 0, 1, 1], (2, 12, 3)))
@@ -115,14 +115,14 @@ def test_items_asked_for_different_pairs_are_swapped_in_all_ways(figure):
         mid_p = float((far > 1e-12).mean() + (np.abs(far) < 1e-12).mean() / 2)
         found = model_p_value(old, new, figure)
         if figure is ad:
-            # AD's test is of the signed differences, and the largest over their signs.
+            # AD's test uses the signed differences, and the largest p-value over their signs.
             assert found >= 0.99 * min(_signed_mid_p(old, new, swapped), 1)
         else:
             assert found == pytest.approx(1 if changes[0] == 0 else mid_p, rel=1e-9)
 
 
 def _signed_mid_p(old: np.ndarray, new: np.ndarray, swapped: np.ndarray) -> float:
-    """The mid-p of the swaps with the observed signs, which one of the choices is."""
+    """Return the mid-p of the swaps with the observed signs, which are one of the choices."""
     turned = []
     for side in (old, new):
         total = side.sum(axis=0)
@@ -135,7 +135,7 @@ def _signed_mid_p(old: np.ndarray, new: np.ndarray, swapped: np.ndarray) -> floa
 
 @pytest.mark.parametrize("figure", [accuracy, cfr])
 def test_whole_weights_of_pairs_hardly_move_the_p_value(figure):
-    """801, 643 and 331 items have no common multiple that could be computed with."""
+    """801, 643 and 331 items have no common multiple small enough to compute with."""
     rng = np.random.default_rng(12)
     shares = ([0.06, 0.88, 0.06], [0.1, 0.84, 0.06])
     drawn = np.stack([sums_of(rng.choice([-1, 0, 1], (801, 3), p=p)) for p in shares])
@@ -168,16 +168,16 @@ def test_one_item_shows_nothing_and_more_show_no_more_than_they_can(figure, copi
 
 
 def sums_of(differences: np.ndarray) -> np.ndarray:
-    """Sums of items of one pair each, of which group a's answer is right where the difference is
-    not negative, and b's where it is not positive.
-    """
+    """Return sums of items of one pair each; group a's answer is right if the difference is not
+    negative, and b's if it is not positive."""
     one = np.ones(differences.shape, dtype=np.int64)
     a, b = differences >= 0, differences <= 0
     return np.stack([a, one, b, one, differences == 0, one], axis=-1).astype(np.int64)
 
 
 def rejections(n: int, old: float, new: float, pairs: int, gap: float, trials: int) -> float:
-    """How often two models of one AD, with so many discordant pairs, are told apart."""
+    """Return how often two models with one AD, and so many discordant pairs, are found to
+    differ."""
     rng = np.random.default_rng(3)
     hits = 0
     for _ in range(trials):
@@ -228,7 +228,7 @@ def test_two_differences_of_0_leave_the_interval_open():
 
 @pytest.mark.parametrize("gaps", [(0.02, 0.02), (0.02, -0.02), (0.0, 0.01)])
 def test_a_hole_hardly_moves_ads_test_where_either_sign_is_plausible(gaps):
-    """Swapped are answers, each turned as its own model's sign says, not as its place does."""
+    """Answers are swapped, each with the sign of its model and not of its place."""
     rng = np.random.default_rng(5)
     old, new = (
         sums_of(rng.choice([-1, 0, 1], (400, 2), p=[0.15 - gap, 0.7, 0.15 + gap])) for gap in gaps
@@ -243,18 +243,18 @@ def test_a_hole_hardly_moves_ads_test_where_either_sign_is_plausible(gaps):
 
 
 def test_ads_p_value_has_no_floor():
-    """200 of 800 items change from a difference of 40 points to none: the law is exact."""
+    """200 of 800 items change from a difference of 40 points to none: the distribution is exact."""
     old = sums_of(np.repeat([1, -1, 0], [360, 40, 400])[:, None])
     new = sums_of(np.repeat([1, -1, 0], [40, 40, 720])[:, None])
     found = model_difference(old, new, ad)
     assert 0 < found.p_value < 1e-8
     swaps = float(mcnemar(320, 0).p_value)
-    # The sign of the new model's difference, 0, is open: neither choice is easier to reject.
+    # The sign of the new model's difference, 0, is open: both choices are equally hard to reject.
     assert found.p_value == pytest.approx(swaps / 0.99, rel=1e-9)
 
 
 def test_ads_p_value_is_limited_by_what_shows_the_signs():
-    """The signs are opposite and hardly shown: equal sizes cannot be excluded."""
+    """The signs are opposite and barely shown: equal sizes cannot be excluded."""
     old = sums_of(np.repeat([1, 0], [6, 794])[:, None])
     new = sums_of(np.repeat([0, -1], [700, 100])[:, None])
     found = model_difference(old, new, ad)

@@ -1,4 +1,4 @@
-"""Models ranked with the ranks that their answers leave possible."""
+"""Models ranked with the range of ranks compatible with their answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNFAIR = ["AA/A"] * 140 + ["AB/A"] * 60
 
 @pytest.fixture(scope="module")
 def board_of(answers_of):
-    """The answers of several models, each from the texts of its items."""
+    """Return the answers of several models, each from the texts of its items."""
 
     def build(**models: list[str]) -> pd.DataFrame:
         tables = [answers_of(items, model=model) for model, items in models.items()]
@@ -90,7 +90,7 @@ def test_without_missing_answers_the_test_is_that_of_the_items(three_models):
 
 
 def test_flips_are_compared_by_mcnemars_test(three_models):
-    """50 items keep their letter with the fair model alone, and none with the unfair one alone."""
+    """50 items keep their letter only with the fair model, and none only with the unfair one."""
     pairs = rank_differences(three_models, "cfr").set_index(["model_a", "model_b"])
     expected = float(mcnemar(50, 0).p_value)
     assert pairs.loc[("fair", "unfair"), "p_value"] == pytest.approx(expected, rel=1e-12)
@@ -239,7 +239,7 @@ def test_samples_of_chosen_items_do_not_count(answers_of):
 
 
 def test_models_with_unlike_numbers_of_samples_are_compared_exactly(answers_of):
-    """Copies of an answer are no more evidence than one."""
+    """Copies of an answer are not more evidence than one."""
     one = [answers_of(FAIR, model="fair"), answers_of(UNFAIR, model="unfair")]
     copies = [answers_of(UNFAIR, model="unfair", sample=s) for s in (1, 2)]
     once, repeated = rank_boards(pd.concat(one)), rank_boards(pd.concat([*one, *copies]))
@@ -313,7 +313,7 @@ def test_refusing_or_leaving_out_answers_never_improves_a_rank(how, metric, boar
 
 
 def test_difference_that_missing_answers_could_reverse_is_not_counted(board_of):
-    """The estimates say nothing of 18 refusals that could be as unfair as the other model."""
+    """The estimates do not reflect 18 refusals that could be as unfair as the other model."""
     answers = board_of(refuses=["AA/A"] * 182 + ["A-/A"] * 18, other=["AA/A"] * 199 + ["AB/A"])
     found = rank_boards(answers, "cfr")
     (row,) = found.differences.itertuples()
@@ -322,7 +322,7 @@ def test_difference_that_missing_answers_could_reverse_is_not_counted(board_of):
     assert (row.p_adjusted, row.differ) == (1.0, False)
     assert row.bounds_low < 0 < row.bounds_high
     assert "depends on missing answers" in row.method_note
-    # It counts against the model that refused, and not for the other.
+    # It counts against the model that refused, and not in favour of the other.
     ranks = found.ranks.set_index("model")
     assert ranks.loc["refuses", ["rank", "rank_low", "rank_high"]].tolist() == [2, 2, 2]
     assert ranks.loc["other", ["rank", "rank_low", "rank_high"]].tolist() == [1, 1, 1]

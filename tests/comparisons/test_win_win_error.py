@@ -33,7 +33,7 @@ def script():
 
 
 def figures(cells):
-    """Twice the accuracy, CFR and AD, in thousandths."""
+    """Return twice the accuracy, CFR and AD, in thousandths."""
     n11, n10, n01, same, _ = cells
     return {"accuracy": 2 * n11 + n10 + n01, "cfr": 2 * (n11 + same), "ad": 2 * abs(n10 - n01)}
 

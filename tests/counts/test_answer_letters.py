@@ -1,4 +1,4 @@
-"""Which letters are answered, against counting by hand and by plain Python."""
+"""The frequency of answered letters, compared with counting by hand and by plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers item by item, against the counts that they add up to."""
+"""The answers item by item, compared with their totals."""
 
 from __future__ import annotations
 

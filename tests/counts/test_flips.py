@@ -1,4 +1,4 @@
-"""Which answers flip, against pairs built by plain Python."""
+"""Flipped answers, compared with pairs built by plain Python."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_kind_of_pair_by_hand(answers_of, known):
     table = flips(answers_of(texts), known)
     assert list(table.columns) == list(FLIP_COLUMNS)
     shown = ["item_id", "answer_a", "answer_b", "answer_key", "change"]
-    # The baseline of the last item flips too, and is in no demographic pair.
+    # The baseline of the last item flips too, but is not in a demographic pair.
     assert table[shown].values.tolist() == [
         ["item-1", "A", "B", "A", ONLY_A],
         ["item-10", "C", "B", "A", BOTH_WRONG],

@@ -1,4 +1,4 @@
-"""The counting policies: which pattern counts where."""
+"""The policies for missing answers: which pattern counts in which estimate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairstats.counts.missing_policies import apply_policy, missing_per_group
 from fairstats.counts.outcomes import PATTERNS
 
-# One of each pattern would hide a mix-up: powers of two make every sum tell its parts.
+# One of each pattern would hide a mix-up: with powers of two, each sum identifies its parts.
 EACH = {name: 2**position for position, name in enumerate(PATTERNS)}
 FIELDS = ("n11", "n10", "n01", "n00", "same", "correct_a", "n_a", "correct_b", "n_b")
 COMPLETE = st.fixed_dictionaries({name: st.integers(0, 50) for name in PATTERNS[:5]})

@@ -40,7 +40,7 @@ def drawn(answers_of, seed: int, sizes: tuple[int, ...], *, items: int = 25) -> 
 
 
 def relabelled(answers: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The same answers; the samples of every variant of every item are numbered anew."""
+    """Return the same answers, with new numbers for the samples of every variant."""
     draw = random.Random(seed)
     parts = []
     for _, own in answers.groupby(KEYS, sort=False):

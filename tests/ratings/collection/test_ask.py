@@ -374,7 +374,7 @@ def test_the_budget_holds(service: Service, run: Run) -> None:
     assert len(service.requests) == 10
 
 
-def test_a_dry_run_asks_nothing(
+def test_dry_run_sends_no_request(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "items.csv"

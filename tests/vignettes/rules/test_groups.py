@@ -72,7 +72,7 @@ def test_a_fault_is_named(load, text, said):
         load(text)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         load_groups(tmp_path / "none.toml")
 

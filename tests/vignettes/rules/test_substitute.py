@@ -204,7 +204,7 @@ def test_other_variants_of_the_items_are_dropped(tmp_path):
         assert_only_the_words_differ(row["variants"]["neutralized"], item.variants)
 
 
-def test_again_is_the_same_and_another_is_not_written_over(items_file, tmp_path):
+def test_second_run_is_identical_and_other_files_are_kept(items_file, tmp_path):
     made = substitute(items_file("A patient."), groups=CPV, out=tmp_path / "out", name="new")
     before = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     again = substitute(items_file("A patient."), groups=CPV, out=tmp_path / "out", name="new")
