@@ -20,7 +20,7 @@ Make = Callable[[ReleaseInputs], pd.DataFrame]
 
 
 def made_once(name: str, make: Make, folder: Path) -> Make:
-    """Return what makes a table of a release, but looks among what was made before."""
+    """Return a function that makes a table of a release, but reuses stored results."""
 
     def made(of: ReleaseInputs) -> pd.DataFrame:
         path = folder / f"{name}-{_digest(of)}.pickle"
@@ -44,7 +44,7 @@ def _digest(of: ReleaseInputs) -> str:
             digest.update(repr([*frame.dtypes.items()]).encode())
             digest.update(frame.to_csv().encode())
         for declared in (*of.benchmarks.values(), *of.rubrics.values()):
-            # The paths of its files decide nothing.
+            # The paths of its files do not matter.
             facts = {k: v for k, v in vars(declared).items() if not isinstance(v, Path)}
             facts = {k: dict(v) if isinstance(v, Mapping) else v for k, v in facts.items()}
             digest.update(repr(facts).encode())

@@ -1,4 +1,4 @@
-"""What a test needs besides Python, by its folder and the fixtures it uses.
+"""The requirements of a test besides Python, from its folder and the fixtures it uses.
 
 ``make check`` leaves out all of these; ``pytest -m draws`` runs those that draw pages, and so on.
 `slow.txt` lists the tests that take long by themselves. To measure them again::
@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-#: Modules, or single tests of them, by what they need.
+#: Modules, or single tests of them, by requirement.
 NEEDED: dict[str, tuple[str, ...]] = {
     # They publish, report or render.
     "draws": (
@@ -62,7 +62,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "vignettes/building/test_resuming.py",
     ),
 }
-#: Fixtures by what their tests need.
+#: Fixtures by the requirement of their tests.
 FIXTURES = {
     "browser": "browser",
     "driver": "browser",
@@ -71,14 +71,14 @@ FIXTURES = {
 }
 
 
-#: Seconds from which on a test is slow.
+#: A test is slow if it takes at least this many seconds.
 SLOW = 0.2
 _LIST = Path(__file__).with_name("slow.txt")
 _SLOW = frozenset(_LIST.read_text(encoding="utf-8").splitlines())
 
 
 def mark(item: pytest.Item) -> None:
-    """Add the marks of what a test needs."""
+    """Add the marks for the requirements of a test."""
     path = PurePath(item.nodeid.partition("::")[0])
     place = item.nodeid.removeprefix("tests/")
     found = {
@@ -98,7 +98,7 @@ def mark(item: pytest.Item) -> None:
 
 
 def weight(item: pytest.Item) -> int:
-    """How early a module begins: what takes long comes first, so that no core waits at the end."""
+    """Return how early a module starts: slow ones come first, so that no core waits at the end."""
     names = {one.name for one in item.iter_markers()}
     return -sum(2**place for place, name in enumerate(_BY_LENGTH) if name in names)
 

@@ -1,4 +1,4 @@
-"""Items and raters as files, and what raters hand in, filled in by rule."""
+"""Items and raters as files, and completed exports of raters, filled in by rule."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def fill_sheet(
 
 
 def form_data(path: Path) -> dict[str, Any]:
-    """What a form has in it."""
+    """Return the content of a form."""
     text = path.read_text(encoding="utf-8")
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     assert found is not None

@@ -139,7 +139,7 @@ def test_duplicate_text_is_named(released):
         read_medperturb(released([MESSAGE[0], MESSAGE[0]]))
 
 
-def test_other_files_are_refused(released, tmp_path):
+def test_files_of_other_formats_are_refused(released, tmp_path):
     with pytest.raises(InputError, match="no such file"):
         import_medperturb(tmp_path / "none.csv")
     lacking = [{name: v for name, v in MESSAGE[0].items() if name != "VISIT_3"}]

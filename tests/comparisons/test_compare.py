@@ -21,7 +21,7 @@ def answers(answers_of):
     return build
 
 
-def test_a_better_and_fairer_model_wins_twice(answers):
+def test_better_and_fairer_model_is_a_win_win(answers):
     old = answers(["AB"] * 40 + ["AA"] * 100 + ["BB"] * 60, model="old")
     new = answers(["AB"] * 4 + ["AA"] * 170 + ["BB"] * 26, model="new")
     table = compare(old, new)
@@ -35,7 +35,7 @@ def test_a_better_and_fairer_model_wins_twice(answers):
     assert (table["p_adjusted"] >= table["p_value"]).all()
 
 
-def test_more_accurate_alone_is_not_win_win(answers):
+def test_higher_accuracy_is_not_enough_for_a_win_win(answers):
     old = answers(["AB"] * 20 + ["AA"] * 100 + ["BB"] * 80, model="old")
     new = answers(["AB"] * 20 + ["AA"] * 160 + ["BB"] * 20, model="new")
     table = compare(old, new)
@@ -43,7 +43,7 @@ def test_more_accurate_alone_is_not_win_win(answers):
     assert table["p_value"].iloc[0] < 0.001
 
 
-def test_the_same_answers_show_nothing(answers):
+def test_same_answers_show_no_change(answers):
     one = answers(["AB"] * 5 + ["AA"] * 20, model="old")
     table = compare(one, one.assign(model="new"))
     assert (table["estimate"] == 0).all()
@@ -52,7 +52,7 @@ def test_the_same_answers_show_nothing(answers):
     assert (table["ci_high"] > 0).all()
 
 
-def test_bounds_hold_every_fill_in(answers):
+def test_bounds_contain_every_completion(answers):
     old = answers(["AB", "A-", "AA", "BB"], model="old")
     new = answers(["AA", "AA", "-A", "BB"], model="new")
     table = compare(old, new, missing="bounds").set_index("metric")
@@ -86,7 +86,7 @@ def test_common_pairs_are_those_that_both_models_answered(answers):
     assert table["test"].str.startswith("models swapped item by item, midp").all()
 
 
-def test_common_pairs_leave_nothing_to_compare_if_no_pair_was_answered_by_both(answers):
+def test_no_common_pair_means_no_comparison(answers):
     table = compare(answers(["A-"] * 30, model="old"), answers(["-A"] * 30, model="new"))
     assert table["estimate"].isna().all()
     assert (table["p_value"] == 1).all()
@@ -120,7 +120,7 @@ def test_released_versions_on_common_pairs(newer, expected, released):
 # The requirements of a verdict
 
 
-def test_refusing_every_item_whose_answers_differ_is_no_improvement(answers):
+def test_refusing_items_with_differing_answers_is_no_improvement(answers):
     """The same model, but without a reply where its answers differ."""
     items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
     silent = [text if text[0] == text[1] else "--" for text in items]
@@ -134,7 +134,7 @@ def test_refusing_every_item_whose_answers_differ_is_no_improvement(answers):
     assert rows.loc["delta_cfr", ["lowest", "highest"]].tolist() == pytest.approx([0, 88 / 800])
 
 
-def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
+def test_win_win_survives_the_least_favourable_completion(answers):
     """40 pairs against 2 differ; pairs without an answer could differ as well."""
     old = ["AB"] * 40 + ["AA"] * 200 + ["BB"] * 160
 
@@ -158,7 +158,7 @@ def test_win_win_survives_the_completion_that_speaks_most_against_it(answers):
         assert found[missing]["verdict_reason"].eq(note).all()
 
 
-def test_chosen_refusals_do_not_make_a_win_win(answers):
+def test_selective_refusals_do_not_give_a_win_win(answers):
     """The other group's answers to differing pairs are refused, less than 5% of all."""
     old = ["AB"] * 60 + ["AA"] * 600 + ["BB"] * 140
     honest = ["AA"] * 30 + ["AB"] * 30 + ["AB"] * 25 + ["AA"] * 615 + ["BB"] * 100
@@ -171,7 +171,7 @@ def test_chosen_refusals_do_not_make_a_win_win(answers):
     assert table["verdict_reason"].notna().all()
 
 
-def test_chosen_items_are_no_improvement(answers, demo):
+def test_selected_items_are_no_improvement(answers, demo):
     """Both were asked the same items, but only some of the benchmark's items."""
     known = replace(demo, answer_keys={f"item-{i}": "A" for i in range(400)})
     known = replace(known, lowest_accuracy=0.3)
@@ -231,7 +231,7 @@ def test_several_models_are_refused(answers):
         compare(answers(["AB"], model="old"), two)
 
 
-def test_other_items_are_refused_unless_they_are_asked_for(answers):
+def test_different_items_are_refused_unless_allowed(answers):
     old, new = answers(["AB", "AA", "AA"], model="old"), answers(["AB", "AA"], model="new")
     with pytest.raises(InputError, match="answered different items"):
         compare(old, new)
@@ -242,7 +242,7 @@ def test_other_items_are_refused_unless_they_are_asked_for(answers):
     assert table["estimate"].tolist() == [0, 0, 0]
 
 
-def test_another_version_of_the_benchmark_is_refused_unless_it_is_asked_for(answers):
+def test_other_benchmark_version_is_refused_unless_allowed(answers):
     old = answers(["AB", "AA"], model="old", benchmark_version="0")
     new = answers(["AB", "AA"], model="new")
     with pytest.raises(InputError, match="different questions"):
@@ -255,7 +255,7 @@ def test_another_version_of_the_benchmark_is_refused_unless_it_is_asked_for(answ
     assert set(table["benchmark_version"]) == {"0 → 1"}
 
 
-def test_another_benchmark_is_refused(answers, three_groups):
+def test_other_benchmark_is_refused(answers, three_groups):
     new = answers(["AAB"], groups=("white", "black", "asian"), benchmark="three")
     with pytest.raises(InputError, match="different benchmarks"):
         compare(answers(["AB"]), new, allow_different_items=True, benchmarks=[three_groups])
@@ -273,7 +273,7 @@ def released(shared_data):
     return read
 
 
-def test_the_printed_comparison_is_of_different_questions(released):
+def test_published_comparison_uses_different_questions(released):
     old = released("amqa/answers", "AMQA_Benchmark_Answer_claude_no_cot.jsonl")
     new = released("fairmedprompt", "FairMP_Answer_claude_naive.jsonl")
     with pytest.raises(InputError, match="deepseek-agent and gpt-agent"):
@@ -293,7 +293,7 @@ def test_the_printed_comparison_is_of_different_questions(released):
     assert set(race["verdict"]) == {"unclear"}
 
 
-def test_like_for_like_the_newer_model_wins(released):
+def test_newer_model_wins_on_the_same_questions(released):
     old = released("amqa/answers", "AMQA_D2_Benchmark_Answer_claude_no_cot.jsonl")
     new = released("fairmedprompt", "FairMP_Answer_claude_naive.jsonl")
     race = compare(old, new).query("attribute == 'race'").set_index("metric")
@@ -305,7 +305,7 @@ def test_like_for_like_the_newer_model_wins(released):
     assert set(race["verdict"]) == {"win-win"}
 
 
-def test_what_can_be_recomputed_of_the_printed_table_agrees(released, shared_data):
+def test_recomputed_part_of_the_published_table_agrees(released, shared_data):
     printed = pd.read_csv(shared_data("published/fairmedqa_table2.csv"))
     files = {
         "Claude-4-Sonnet": ("AMQA_Benchmark_Answer_claude_no_cot", "FairMP_Answer_claude_naive"),

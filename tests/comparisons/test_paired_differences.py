@@ -32,7 +32,7 @@ OLD, NEW = answered(400, 0.8, 0.7), answered(400, 0.85, 0.82)
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
-def test_the_interval_is_that_of_resampling_items(figure):
+def test_interval_equals_that_of_resampled_items(figure):
     found = model_difference(OLD, NEW, figure)
     assert "bootstrap bca, exact" in found.ci_method
     draws = np.random.default_rng(2).integers(0, 400, (20_000, 400))
@@ -57,7 +57,7 @@ def test_cfr_is_compared_by_mcnemars_test():
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
-def test_swapping_the_models_mirrors_everything(figure):
+def test_swapping_the_models_mirrors_the_results(figure):
     one, other = model_difference(OLD, NEW, figure), model_difference(NEW, OLD, figure)
     assert one.estimate == -other.estimate
     assert one.ci_low == pytest.approx(-other.ci_high, abs=1e-12)
@@ -65,7 +65,7 @@ def test_swapping_the_models_mirrors_everything(figure):
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
-def test_a_model_against_itself_shows_nothing(figure):
+def test_model_compared_with_itself_shows_no_change(figure):
     found = model_difference(OLD, OLD, figure)
     assert found.estimate == 0
     assert found.ci_low <= 0 <= found.ci_high
@@ -74,7 +74,7 @@ def test_a_model_against_itself_shows_nothing(figure):
 
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
-def test_with_an_answer_missing_items_are_resampled_by_the_seed(figure):
+def test_items_are_resampled_with_a_seed_if_an_answer_is_missing(figure):
     holes = OLD.copy()
     holes[0, 0] = [0, 0, 1, 1, 0, 0]
     one, other = (model_difference(holes, NEW, figure, n_resamples=4000) for _ in range(2))
@@ -88,7 +88,7 @@ def test_with_an_answer_missing_items_are_resampled_by_the_seed(figure):
     assert one.p_value == pytest.approx(exact.p_value, abs=0.03)
 
 
-def test_two_pairs_of_an_item_are_one_item():
+def test_two_pairs_of_an_item_count_as_one_item():
     twice = [np.concatenate([table, table], axis=1) for table in (OLD, NEW)]
     one, two = model_difference(OLD, NEW, accuracy), model_difference(*twice, accuracy)
     assert (one.ci_low, one.ci_high) == pytest.approx((two.ci_low, two.ci_high))
@@ -147,7 +147,7 @@ def test_whole_weights_of_pairs_hardly_move_the_p_value(figure):
     assert model_p_value(old, new, figure) == pytest.approx(p, abs=4 * np.sqrt(p / 40_000))
 
 
-def test_a_model_without_an_answer_cannot_be_compared():
+def test_model_without_answers_cannot_be_compared():
     found = model_difference(OLD, np.zeros_like(OLD), accuracy)
     assert np.isnan(found.estimate)
     assert (found.ci_low, found.ci_high, found.p_value) == (-1, 1, 1)
@@ -155,7 +155,7 @@ def test_a_model_without_an_answer_cannot_be_compared():
 
 @pytest.mark.parametrize("figure", [accuracy, cfr, ad])
 @pytest.mark.parametrize("copies", [1, 2])
-def test_one_item_shows_nothing_and_more_show_no_more_than_they_can(figure, copies):
+def test_p_value_is_limited_by_the_number_of_items(figure, copies):
     fair = np.array([[[1, 1, 1, 1, 1, 1]]])
     unfair = np.array([[[1, 1, 0, 1, 0, 1]]])
     for n in (1, 4):
@@ -206,7 +206,7 @@ def test_a_larger_ad_is_shown():
     assert model_difference(old, new, ad).ci_low > 0
 
 
-def test_a_handful_of_items_is_judged_by_its_own_number():
+def test_few_items_are_judged_by_their_number():
     old = sums_of(np.zeros((800, 1), dtype=int))
     for k, mid_p in ((3, 0.125), (4, 0.0625), (6, 0.015625)):
         new = sums_of(np.repeat([1, 0], [k, 800 - k])[:, None])
@@ -227,7 +227,7 @@ def test_two_differences_of_0_leave_the_interval_open():
 
 
 @pytest.mark.parametrize("gaps", [(0.02, 0.02), (0.02, -0.02), (0.0, 0.01)])
-def test_a_hole_hardly_moves_ads_test_where_either_sign_is_plausible(gaps):
+def test_missing_answer_barely_moves_ads_test_if_signs_are_unclear(gaps):
     """Answers are swapped, each with the sign of its model and not of its place."""
     rng = np.random.default_rng(5)
     old, new = (
@@ -242,7 +242,7 @@ def test_a_hole_hardly_moves_ads_test_where_either_sign_is_plausible(gaps):
     assert found.p_value == pytest.approx(exact.p_value, abs=0.03)
 
 
-def test_ads_p_value_has_no_floor():
+def test_ads_p_value_can_be_arbitrarily_small():
     """200 of 800 items change from a difference of 40 points to none: the distribution is exact."""
     old = sums_of(np.repeat([1, -1, 0], [360, 40, 400])[:, None])
     new = sums_of(np.repeat([1, -1, 0], [40, 40, 720])[:, None])
@@ -253,7 +253,7 @@ def test_ads_p_value_has_no_floor():
     assert found.p_value == pytest.approx(swaps / 0.99, rel=1e-9)
 
 
-def test_ads_p_value_is_limited_by_what_shows_the_signs():
+def test_ads_p_value_is_limited_by_evidence_for_the_signs():
     """The signs are opposite and barely shown: equal sizes cannot be excluded."""
     old = sums_of(np.repeat([1, 0], [6, 794])[:, None])
     new = sums_of(np.repeat([0, -1], [700, 100])[:, None])
@@ -281,7 +281,7 @@ def test_interval_excludes_zero_only_if_the_test_rejects(figure, n, share):
         assert found.ci_method.startswith("none")
 
 
-def test_random_swaps_name_their_floor():
+def test_random_swaps_report_their_smallest_p_value():
     holes = OLD.copy()
     holes[0, 0] = [0, 0, 1, 1, 0, 0]
     worse = holes.copy()

@@ -76,7 +76,7 @@ def test_differences_have_one_row_per_pair_of_models(metric, three_models):
     pd.testing.assert_frame_equal(rank_differences(three_models, metric), pairs)
 
 
-def test_without_missing_answers_the_test_is_that_of_the_items(three_models):
+def test_without_missing_answers_the_test_swaps_items(three_models):
     sums = item_sums(item_patterns(three_models), "available")
     columns = ["correct_a", "n_a", "correct_b", "n_b", "same", "n"]
     arrays = {}
@@ -110,7 +110,7 @@ def test_boards_are_ranked_separately(answers_of):
     assert set(table["adjust_method"]) == {"holm over 1 tests"}
 
 
-def test_one_model_alone_is_first_and_last(answers_of):
+def test_single_model_is_first_and_last(answers_of):
     found = rank_boards(answers_of(FAIR))
     assert found.ranks[["rank", "rank_low", "rank_high"]].iloc[0].tolist() == [1, 1, 1]
     assert found.differences.empty
@@ -172,7 +172,7 @@ def test_board_without_a_ranked_model_has_rows_and_no_comparison(board_of):
     assert found.ranks.dtypes["rank"] == "Int64"
 
 
-def test_model_asked_for_the_baseline_alone_has_no_rank(answers_of):
+def test_model_with_only_the_baseline_has_no_rank(answers_of):
     table = rank_models(answers_of(["../AA"] * 40))
     assert table["rank"].isna().all()
     assert table["method_note"].item() == "no pair of groups has answers"
@@ -181,7 +181,7 @@ def test_model_asked_for_the_baseline_alone_has_no_rank(answers_of):
 # --- Items
 
 
-def test_chosen_items_of_a_model_cannot_beat_all_of_them(answers_of):
+def test_selected_items_cannot_beat_all_items(answers_of):
     """527 of 801 items without a difference, against the same model with all 801."""
     whole = ["AA/A"] * 527 + ["AB/A"] * 274
     answers = pd.concat([answers_of(whole, model="whole"), answers_of(whole[:527], model="chosen")])
@@ -226,7 +226,7 @@ def test_items_asked_only_of_a_model_without_a_rank_do_not_count(answers_of):
     assert rank_models(answers)["n"].iloc[0] == 200
 
 
-def test_samples_of_chosen_items_do_not_count(answers_of):
+def test_extra_samples_of_selected_items_do_not_count(answers_of):
     """Repeating the items without a difference would lower AD and raise CFR."""
     once = answers_of(UNFAIR, model="repeats")
     again = [answers_of(UNFAIR[:140], model="repeats", sample=s) for s in (1, 2, 3)]
@@ -238,7 +238,7 @@ def test_samples_of_chosen_items_do_not_count(answers_of):
     assert "1 of up to 4 samples per item used" in of(table, "repeats")["method_note"]
 
 
-def test_models_with_unlike_numbers_of_samples_are_compared_exactly(answers_of):
+def test_models_with_different_sample_numbers_are_compared_exactly(answers_of):
     """Copies of an answer are not more evidence than one."""
     one = [answers_of(FAIR, model="fair"), answers_of(UNFAIR, model="unfair")]
     copies = [answers_of(UNFAIR, model="unfair", sample=s) for s in (1, 2)]

@@ -69,7 +69,7 @@ def test_answers_of_models_to_one_item_depend_on_each_other(script):
     assert np.corrcoef(right[:, 0, 0], right[:, 0, 1])[0, 1] > 0.2
 
 
-def test_a_pattern_adds_what_item_sums_adds(script):
+def test_pattern_sums_equal_item_sums(script):
     one_of_each = pd.DataFrame(np.eye(len(PATTERNS), dtype=int), columns=list(PATTERNS))
     one_of_each = one_of_each.assign(
         **dict.fromkeys(PAIR_COLUMNS, "x"), item_id=list(PATTERNS), copies=1

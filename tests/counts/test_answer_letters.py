@@ -53,7 +53,7 @@ def test_letters_and_keys_counted_by_hand(answers_of, known):
         np.testing.assert_allclose(found.to_numpy(dtype=float), rows)
 
 
-def test_a_group_without_an_answer_has_no_share_of_letters(answers_of, known):
+def test_group_without_answers_has_no_letter_shares(answers_of, known):
     table = table_of(answers_of(["-A", "-A"]), known).set_index(["group", "letter"])
     white = table.loc["white"]
     assert white.loc[list("ABCD"), "share"].isna().all()
@@ -62,7 +62,7 @@ def test_a_group_without_an_answer_has_no_share_of_letters(answers_of, known):
     assert table.loc[("black", "A"), "share"] == 1
 
 
-def test_a_group_that_was_not_asked_has_no_row(answers_of, known):
+def test_unasked_group_has_no_row(answers_of, known):
     table = table_of(answers_of(["A."]), known)
     assert table["group"].unique().tolist() == ["white"]
     assert len(table) == 5
@@ -75,7 +75,7 @@ def test_samples_count_the_key_as_often_as_the_item_was_asked(answers_of, known)
     assert table.loc[("black", "A"), ["key_count", "key_share"]].tolist() == [4, 1]
 
 
-def test_no_answer_is_an_empty_table_of_the_same_types(answers_of, known):
+def test_no_answers_give_an_empty_table_of_the_same_types(answers_of, known):
     answers = answers_of(["AB"])
     empty = table_of(answers.iloc[:0], known)
     assert len(empty) == 0
@@ -121,7 +121,7 @@ def test_released_letters_are_those_in_the_files(shared_data, known):
     np.testing.assert_allclose(sums, 1)
 
 
-def test_the_parser_that_takes_an_article_for_an_answer_shows(shared_data, known):
+def test_letter_shares_reveal_a_parser_that_reads_articles(shared_data, known):
     answers = import_amqa([shared_data(name) for name in RELEASED])
     letter_a = table_of(answers, known).query("letter == 'A'")
     more = (

@@ -43,7 +43,7 @@ def test_patterns_have_a_row_per_sample(sampled):
 
 
 @pytest.mark.parametrize("policy", ["available", "complete", "incorrect"])
-def test_sums_add_up_to_what_the_policy_counts(sampled, policy):
+def test_sums_add_up_to_the_counts_of_the_policy(sampled, policy):
     sums = item_sums(item_patterns(sampled), policy)
     totals = sums.groupby(list(PAIR_COLUMNS))[[*SUMS, "difference"]].sum()
     counts = count_outcomes(sampled)
@@ -81,7 +81,7 @@ def test_every_engine_gives_the_same_items(engine, sampled, in_engine):
     pd.testing.assert_frame_equal(other.astype({"sample": "int64"}), one)
 
 
-def test_an_answer_that_stands_there_twice_is_refused(answers_of):
+def test_duplicate_answer_is_refused(answers_of):
     twice = pd.concat([answers_of(["AB"]), answers_of(["AB"])])
     with pytest.raises(InputError, match="more than once"):
         item_patterns(twice)

@@ -50,7 +50,7 @@ def test_every_kind_of_pair_by_hand(answers_of, known):
 
 
 @pytest.mark.parametrize("texts", [["AA", "BB"], ["A-", "--"], ["A."], [".A/AB"]])
-def test_without_a_flip_the_table_is_empty_and_has_its_types(texts, answers_of, known):
+def test_table_without_flips_is_empty_and_typed(texts, answers_of, known):
     answers = answers_of(texts)
     some = flips(answers_of(["AB"]), known)
     for table in (flips(answers, known), flips(answers.iloc[:0], known)):
@@ -61,7 +61,7 @@ def test_without_a_flip_the_table_is_empty_and_has_its_types(texts, answers_of, 
     pd.testing.assert_series_equal(items.dtypes, flipping_items(some).dtypes)
 
 
-def test_each_declared_pair_of_three_groups_stands_in_its_order(answers_of, three_groups):
+def test_pairs_of_three_groups_are_in_declared_order(answers_of, three_groups):
     groups = tuple(three_groups.attributes["race"].groups)
     answers = answers_of(["ABC", "AAB"], groups=groups, benchmark="three").assign(answer_key="A")
     answers["item_id"] = answers["item_id"].replace({"item-0": "i1", "item-1": "i3"})
@@ -83,7 +83,7 @@ def test_a_is_the_group_that_the_pair_names_first(answers_of, swapped_demo):
     assert (row["group_a"], row["answer_a"], row["change"]) == ("black", "B", ONLY_B)
 
 
-def test_samples_are_pairs_of_their_own(answers_of, known):
+def test_samples_form_separate_pairs(answers_of, known):
     first, second = answers_of(["AB", "AA", "AA"]), answers_of(["AC", "AA", "BA"])
     table = flips(pd.concat([second.assign(sample=1), first]), known)
     assert table[["item_id", "sample", "answer_b"]].values.tolist() == [
@@ -159,7 +159,7 @@ def test_released_flips_are_those_in_the_files(released, known):
     assert order[[*unit, "item_id"]].drop_duplicates().shape[0] == len(flipping_items(table))
 
 
-def test_released_flips_are_the_rest_of_cfr_and_the_cells_of_mcnemar(released, known):
+def test_released_flips_agree_with_cfr_and_mcnemar(released, known):
     table = flips(released, known)
     keys = ["benchmark_version", "model", "attribute"]
     estimates = analyze(released, "available", benchmarks=known)

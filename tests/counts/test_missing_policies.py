@@ -53,7 +53,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("policy", EXPECTED)
-def test_every_pattern_counts_where_the_policy_says(policy, counts_of):
+def test_patterns_count_as_the_policy_defines(policy, counts_of):
     paired = apply_policy(counts_of(**EACH), policy)
     expected = EXPECTED[policy] | {"n11": EACH["n11"], "same": total("n11", "n00_same")}
     assert {name: int(getattr(paired, name)[0]) for name in FIELDS} == expected
@@ -66,7 +66,7 @@ def test_missing_answers_are_counted_per_group(counts_of):
 
 
 @given(patterns=COMPLETE)
-def test_the_policies_agree_where_nothing_is_missing(counts_of, patterns):
+def test_policies_agree_without_missing_answers(counts_of, patterns):
     one, *others = (apply_policy(counts_of(**patterns), policy) for policy in EXPECTED)
     for other in others:
         assert all(getattr(one, name) == getattr(other, name) for name in FIELDS)
@@ -81,11 +81,11 @@ def test_no_policy_counts_more_correct_answers_than_answers(counts_of, patterns)
         assert paired.same <= paired.n
 
 
-def test_units_stay_apart():
+def test_units_are_kept_separate():
     counts = pd.DataFrame([EACH, dict.fromkeys(PATTERNS, 0)])
     assert apply_policy(counts, "incorrect").n.tolist() == [total(*PATTERNS), 0]
 
 
-def test_another_policy_is_refused_with_the_known_ones(counts_of):
+def test_unknown_policy_is_refused_with_the_known_ones(counts_of):
     with pytest.raises(ValueError, match=r"'ignore'.*available, complete or incorrect"):
         apply_policy(counts_of(), "ignore")

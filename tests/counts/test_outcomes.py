@@ -77,7 +77,7 @@ def test_counts_are_those_of_counting_by_hand(answers_of):
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
-def test_every_engine_counts_alike(engine, two_models, in_engine):
+def test_all_engines_count_the_same(engine, two_models, in_engine):
     found = count_outcomes(in_engine(two_models, engine))
     pd.testing.assert_frame_equal(found, count_outcomes(two_models))
 
@@ -89,13 +89,13 @@ def test_every_engine_counts_a_table_without_any_answer(engine, two_models, in_e
     assert counts["nxx"].tolist() == expected[list(PATTERNS)].sum(axis=1).tolist()
 
 
-def test_a_missing_letter_is_neither_the_same_nor_another(answers_of):
+def test_missing_letter_is_not_equal_and_not_different(answers_of):
     folded = fold_answers(answers_of(["A-", "-B", "--"])).outcomes
     assert folded["same"].tolist() == ["x", "x", "x"]
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
-def test_every_engine_folds_alike(engine, two_models, in_engine):
+def test_all_engines_fold_the_same(engine, two_models, in_engine):
     expected, found = fold_answers(two_models), fold_answers(in_engine(two_models, engine))
     pd.testing.assert_frame_equal(found.outcomes, expected.outcomes)
     pd.testing.assert_frame_equal(found.letters, expected.letters)
@@ -142,7 +142,7 @@ def test_every_sample_of_one_group_is_paired_with_every_sample_of_the_other(answ
     assert counts[["n11", "n10", "copies"]].iloc[0].tolist() == [2, 2, 2]
 
 
-def test_units_are_counted_apart(answers_of):
+def test_units_are_counted_separately(answers_of):
     tables = [answers_of(["AB"], **{column: "demo"}) for column in UNIT_COLUMNS]
     counts = count_outcomes(pd.concat(tables))
     assert len(counts) == 4
@@ -154,7 +154,7 @@ def test_an_attribute_without_answers_has_no_row(answers_of):
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "pyspark"])
-def test_an_answer_that_stands_there_twice_is_refused(engine, answers_of, in_engine):
+def test_duplicate_answer_is_refused(engine, answers_of, in_engine):
     answers = pd.concat([answers_of(["AB", "AA"]), answers_of(["A."])], ignore_index=True)
     with pytest.raises(
         InputError, match=r"1 items have the same answer more than once .*model=model"
@@ -162,7 +162,7 @@ def test_an_answer_that_stands_there_twice_is_refused(engine, answers_of, in_eng
         count_outcomes(in_engine(answers, engine))
 
 
-def test_a_neutralized_answer_that_stands_there_twice_is_refused(answers_of):
+def test_duplicate_neutralized_answer_is_refused(answers_of):
     twice = pd.concat([answers_of(["AB/A"]), answers_of(["../A"])], ignore_index=True)
     with pytest.raises(InputError, match="more than once"):
         count_outcomes(twice)
@@ -176,7 +176,7 @@ def test_a_neutralized_answer_that_stands_there_twice_is_refused(answers_of):
         ({"group": "wite"}, "group = 'wite': unknown group; demo declares white, black for race"),
     ],
 )
-def test_what_the_benchmark_does_not_declare_is_named_with_what_it_does(unit, said, answers_of):
+def test_undeclared_value_is_named_with_the_declared_ones(unit, said, answers_of):
     with pytest.raises(InputError) as caught:
         count_outcomes(answers_of(["AB"]).assign(**unit))
     assert said in str(caught.value)
@@ -209,7 +209,7 @@ def test_a_benchmark_named_like_a_file_is_not_opened(answers_of, benchmark_file)
         count_outcomes(answers)
 
 
-def test_categories_count_like_text(answers_of):
+def test_categories_count_as_text(answers_of):
     answers = answers_of(["AB", "AA", "B-"])
     columns = ["benchmark", "model", "attribute", "group", "item_id", "answer", "answer_key"]
     found = count_outcomes(answers.astype(dict.fromkeys(columns, "category")))

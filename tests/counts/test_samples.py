@@ -191,7 +191,7 @@ def test_repeating_every_answer_changes_no_figure_but_the_intervals(answers_of):
     pd.testing.assert_series_equal(one, other, rtol=1e-12)
 
 
-def test_repeating_every_answer_brings_no_certainty(answers_of, row_of):
+def test_repeated_answers_do_not_add_certainty(answers_of, row_of):
     once = drawn(answers_of, 11, (1,), items=60)
     copies = pd.concat([once.assign(sample=sample) for sample in range(4)], ignore_index=True)
     one, other = (
@@ -270,7 +270,7 @@ def sampled(answers_of, races: dict[int, list[str]]) -> pd.DataFrame:
     return pd.concat([*parts, sex], ignore_index=True)
 
 
-def test_more_samples_of_chosen_items_withhold_the_verdict(answers_of):
+def test_extra_samples_of_selected_items_withhold_the_verdict(answers_of):
     # 20 of 100 items favour one group; 99 more samples of the others would hide it.
     texts = ["AB"] * 20 + ["AA"] * 80
     once = verdicts_of(sampled(answers_of, {0: texts}))

@@ -50,8 +50,8 @@ DEGENERATE = {
     "perfect balance": ["AB/A", "BA/A"],
 }
 ITEM = st.builds("{}{}/{}".format, *[st.sampled_from("AABC-")] * 2, st.sampled_from("AB-"))
-# An example is a whole analysis, so that it has many tables, as models of the one analysis, and
-# there are few examples and no search for the smallest that fails.
+# One example is a whole analysis, so it has many tables as models of one analysis. There are few
+# examples, and failing ones are not reduced.
 TABLES = st.lists(st.lists(ITEM, min_size=1, max_size=25), min_size=4, max_size=7)
 ONE_SIDED = st.lists(
     st.lists(st.sampled_from(["A-/A", "B-/A", "-B/A", "AB/A", "AA/A"]), min_size=1, max_size=50),
@@ -62,7 +62,7 @@ FEW = settings(max_examples=3, phases=[Phase.explicit, Phase.generate])
 
 
 def check_sound(estimates: pd.DataFrame) -> None:
-    """What holds for every estimates table."""
+    """Check the properties of every estimates table."""
     assert list(estimates.columns) == list(ESTIMATE_COLUMNS)
     finite = estimates[estimates["metric"] != "odds_ratio"]
     numbers = finite[["estimate", "ci_low", "ci_high", "statistic", "p_value", "p_adjusted"]]
@@ -102,7 +102,7 @@ def models(answers_of, tables: list[list[str]], **unit: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def degenerate(answers_of) -> dict[str, pd.DataFrame]:
-    """The estimates of every degenerate case, the cases being models, by policy."""
+    """Return the estimates of every degenerate case by policy; the cases are models."""
     answers = pd.concat(
         [answers_of(items, model=case) for case, items in DEGENERATE.items()], ignore_index=True
     )
@@ -125,7 +125,7 @@ def test_degenerate_answers_give_finite_bounds(case, degenerate):
     check_sound(degenerate["bounds"].query("model == @case"))
 
 
-def test_the_fair_model_is_never_shown_to_be_unfair(answers_of):
+def test_fair_model_never_has_a_disparity(answers_of):
     fair = ("no discordant pair", "all correct", "all wrong", "nothing parsed")
     answers = models(answers_of, [DEGENERATE[case] * 40 for case in fair])
     for policy in COUNTING:
@@ -155,7 +155,7 @@ NAN = {
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_an_estimate_is_nan_only_where_no_answer_exists(case, degenerate):
+def test_estimate_is_nan_only_without_answers(case, degenerate):
     race = degenerate["available"].query("model == @case and attribute == 'race'")
     found = set(race.loc[race["estimate"].isna(), "metric"]) - {"bowker", "stuart_maxwell"}
     assert found == NAN[case] - {"bowker", "stuart_maxwell"}
@@ -164,7 +164,7 @@ def test_an_estimate_is_nan_only_where_no_answer_exists(case, degenerate):
     assert judged == ("accuracy_difference" not in NAN[case])
 
 
-def test_nothing_parsed_leaves_the_whole_scale_open(degenerate, row_of):
+def test_without_parsed_answers_intervals_cover_the_whole_scale(degenerate, row_of):
     estimates = degenerate["available"].query("model == 'nothing parsed'")
     for metric in ("cfr", "ad", "accuracy_difference", "cohens_h"):
         row = row_of(estimates, metric=metric, attribute="race")
@@ -182,7 +182,7 @@ def test_one_group_missing_shows_as_a_difference_in_missing_answers(answers_of, 
     assert row["p_value"] < 0.001
 
 
-def test_without_answers_to_an_attribute_there_is_no_row_of_it(answers_of):
+def test_attribute_without_answers_has_no_row(answers_of):
     estimates = analyze(answers_of(["../A", "../B"]))
     assert set(estimates["attribute"]) == {"baseline"}
     assert estimates["p_adjusted"].isna().all()
@@ -190,7 +190,7 @@ def test_without_answers_to_an_attribute_there_is_no_row_of_it(answers_of):
 
 
 @pytest.mark.parametrize("policy", COUNTING)
-def test_three_groups_are_sound_too(policy, answers_of, three_groups):
+def test_three_groups_give_valid_estimates(policy, answers_of, three_groups):
     tables = [
         ["AAA/A"],
         ["A-B/A", "AB-/B"],
@@ -212,7 +212,7 @@ def test_three_groups_are_sound_too(policy, answers_of, three_groups):
         assert own.loc[own["group_a"].isna(), "metric"].tolist() == ["cochran_q", "dp", "eo"]
 
 
-def test_three_groups_are_the_figures_of_their_pairs(answers_of, three_groups, row_of):
+def test_figures_of_three_groups_follow_from_their_pairs(answers_of, three_groups, row_of):
     items = ["AAB/A", "ABA/A", "BAA/B", "ABB/A", "AAA/A"]
     groups = tuple(three_groups.attributes["race"].groups)
     answers = answers_of(items, groups=groups, benchmark="three")
@@ -230,7 +230,7 @@ def test_three_groups_are_the_figures_of_their_pairs(answers_of, three_groups, r
 # Figures
 
 
-def test_figures_of_a_small_table_are_those_of_counting_by_hand(answers_of, row_of):
+def test_figures_of_a_small_table_agree_with_counting_by_hand(answers_of, row_of):
     items = ["AA/A", "AA/A", "AB/A", "AB/B", "BA/A", "BB/A", "BC/-", "A-/A", "-B/A", "--/A"]
     by_hand = {
         "available": {
@@ -313,7 +313,7 @@ def test_each_benchmark_keeps_its_own_policy(answers_of, benchmark_file):
     assert set(analyze(answers, "complete", benchmarks=[strict])["missing"]) == {"complete"}
 
 
-def test_verdicts_are_on_the_signed_differences_of_demographic_pairs_alone(answers_of):
+def test_verdicts_are_only_on_signed_demographic_differences(answers_of):
     shown = answers_of(["AB/A"] * 30 + ["AA/A"] * 30, model="shown")
     equal = answers_of(["AA/A"] * 300, model="equal")
     open_ = answers_of(["AB/A", "AA/A"], model="open")
@@ -328,7 +328,7 @@ def test_verdicts_are_on_the_signed_differences_of_demographic_pairs_alone(answe
 
 
 def test_a_difference_far_outside_of_the_margin_is_not_called_equivalent(answers_of, row_of):
-    """Beside 300 equal pairs, a is right on 300 other items and b wrong on another 300."""
+    """With 300 equal pairs, a is right on 300 other items and b is wrong on another 300."""
     estimates = analyze(answers_of(["AA"] * 300 + ["A-"] * 300 + ["-B"] * 300), "available")
     row = row_of(estimates, metric="accuracy_difference")
     assert row["estimate"] == pytest.approx(0.5)
@@ -347,7 +347,7 @@ def test_alpha_that_leaves_no_interval_for_equivalence_is_refused(alpha, answers
         analyze(answers_of(["AB"]), alpha=alpha)
 
 
-def test_an_unknown_policy_is_refused_with_the_known_ones(answers_of):
+def test_unknown_policy_is_refused_with_the_known_ones(answers_of):
     with pytest.raises(ValueError, match=r"'ignore'.*available, complete, incorrect, bounds"):
         analyze(answers_of(["AB"]), "ignore")
 
@@ -357,7 +357,7 @@ def test_an_unknown_benchmark_is_an_input_error(answers_of):
         analyze(answers_of(["AB"], benchmark="nowhere"))
 
 
-def test_bounds_are_ranges_and_points_where_nothing_is_missing(answers_of, row_of):
+def test_bounds_are_points_without_missing_answers(answers_of, row_of):
     estimates = analyze(answers_of(["AA", "AB", "B-"]), "bounds")
     check_sound(estimates)
     cfr = row_of(estimates, metric="cfr")
@@ -382,7 +382,7 @@ def test_the_unit_of_an_estimate_names_its_snapshots(answers_of):
     assert analyze(answers_of(["AB"]))["snapshot"].isna().all()
 
 
-def test_samples_that_repeat_the_first_add_nothing(answers_of, row_of):
+def test_identical_samples_add_no_information(answers_of, row_of):
     items = ["AB/A"] * 30 + ["BA/A"] * 10 + ["AA/A"] * 60 + ["BC/A"] * 20
     once = answers_of(items)
     thrice = pd.concat([once.assign(sample=sample) for sample in range(3)])
@@ -415,7 +415,7 @@ def test_independent_samples_are_worth_nearly_as_many_items(answers_of, row_of):
     ]
     row = row_of(analyze(pd.concat(samples)), metric="accuracy_difference")
     effect = float(row["ci_method"].rpartition(" ")[2]) if "effect" in row["ci_method"] else 1.0
-    # Of four samples there are 16 pairs: four for each answer.
+    # Four samples give 16 pairs: four for each answer.
     assert 1 <= effect / 4 < 1.3
 
 
@@ -429,7 +429,8 @@ def test_pooled_attributes_are_clusters_of_an_item(answers_of, row_of):
     assert (pooled["group_a"], pooled["group_b"]) == ("privileged", "unprivileged")
     assert pooled["estimate"] == pytest.approx(alone["estimate"])
     assert (pooled["n"], pooled["n10"], pooled["n01"]) == (200, 60, 20)
-    # The two attributes say the same of every item: together they say no more than one.
+    # The two attributes have the same answers to every item: together they are no more evidence
+    # than one.
     limits = ["ci_low", "ci_high"]
     assert pooled[limits].tolist() == pytest.approx(alone[limits].tolist(), abs=2e-3)
     tests = estimates.query("metric == 'mcnemar' and attribute == 'pooled'")
@@ -440,12 +441,12 @@ def test_pooled_attributes_are_clusters_of_an_item(answers_of, row_of):
     assert set(family["adjust_method"]) == {"holm over 2 tests of the board demo, 1, plain"}
 
 
-def test_one_attribute_alone_is_not_pooled(answers_of):
+def test_single_attribute_is_not_pooled(answers_of):
     assert "pooled" not in set(analyze(answers_of(["AB", "AA"]))["attribute"])
 
 
-def test_letters_can_move_where_accuracy_does_not(answers_of, row_of):
-    # Wrong answers move from B to C, and never back; nobody gains or loses an item.
+def test_letters_can_change_without_a_change_in_accuracy(answers_of, row_of):
+    # Wrong answers change from B to C, and never back; the number of right answers is unchanged.
     answers = answers_of(["BC"] * 20 + ["AA"] * 30)
     estimates = analyze(answers)
     assert row_of(estimates, metric="accuracy_difference")["estimate"] == 0
@@ -481,7 +482,7 @@ pairs = [["male", "female"]]"""
 
 @pytest.fixture
 def crossed(benchmark_file):
-    """A benchmark whose race_sex crosses race and sex."""
+    """Return a benchmark with race_sex, which crosses race and sex."""
     file = benchmark_file(name='name = "crossed"', sex=SEX, race_sex=crossing())
     return load_benchmark(file)
 
@@ -507,7 +508,7 @@ def crossed(benchmark_file):
         ),
     ],
 )
-def test_a_crossing_that_is_none_is_refused(part, text, message, benchmark_file):
+def test_invalid_crossing_is_refused(part, text, message, benchmark_file):
     file = benchmark_file(sex=SEX, race_sex=crossing(**{part: text}))
     with pytest.raises(InputError, match=message):
         load_benchmark(file)
@@ -520,13 +521,13 @@ def test_the_name_of_the_pooled_attributes_is_taken(benchmark_file):
 
 
 def test_crossings_have_their_interaction(answers_of, row_of, crossed):
-    # Black women alone lose 30 of 100 items, and gain 6.
+    # Only black women lose 30 of 100 items, and they gain 6.
     items = ["AAAB"] * 30 + ["BBBA"] * 6 + ["AAAA"] * 64
     groups = ("wm", "bm", "wf", "bf")
     answers = answers_of(items, groups=groups, attribute="race_sex", benchmark="crossed")
     estimates = analyze(answers, benchmarks=[crossed])
     row = row_of(estimates, metric="interaction")
-    # (wm − bm) − (wf − bf) is −1 where black women alone are wrong.
+    # (wm − bm) − (wf − bf) is −1 if only black women are wrong.
     assert row["estimate"] == pytest.approx(-0.24)
     assert (row["group_a"], row["group_b"]) == ("white - black | male", "white - black | female")
     assert -0.4 < row["ci_low"] < row["estimate"] < row["ci_high"] < -0.1
@@ -560,9 +561,7 @@ def test_one_sided_missing_answers_leave_the_estimate_inside_of_its_interval(ans
 
 @FEW
 @given(tables=TABLES, policy=st.sampled_from(COUNTING))
-def test_swapping_the_groups_of_a_pair_flips_signs_and_nothing_else(
-    answers_of, swapped_demo, tables, policy
-):
+def test_swapping_the_groups_of_a_pair_only_flips_signs(answers_of, swapped_demo, tables, policy):
     race = "attribute == 'race'"
     one = analyze(models(answers_of, tables), policy).query(race)
     swapped = models(answers_of, tables, benchmark="swapped")
@@ -590,7 +589,7 @@ def test_swapping_the_groups_of_a_pair_flips_signs_and_nothing_else(
     mirrored.loc[signed, "ci_high"] = -other.loc[signed, "ci_low"]
     for column in ("adjust_method", "method_note"):
         mirrored[column] = mirrored[column].str.replace("swapped", "demo")
-    # The reason gives the bounds of a difference, whose signs are turned.
+    # The reason gives the bounds of a difference with reversed signs.
     bounds = r"could be .*"
     mirrored, one = (
         table.assign(verdict_reason=table["verdict_reason"].str.replace(bounds, "", regex=True))
@@ -607,7 +606,7 @@ def test_swapping_the_groups_of_a_pair_flips_signs_and_nothing_else(
 
 @FEW
 @given(tables=TABLES, seed=st.integers(0, 99))
-def test_the_order_of_the_rows_changes_nothing(answers_of, tables, seed):
+def test_row_order_does_not_matter(answers_of, tables, seed):
     answers = models(answers_of, tables)
     shuffled = answers.sample(frac=1, random_state=seed)
     pd.testing.assert_frame_equal(analyze(shuffled), analyze(answers))
@@ -615,7 +614,7 @@ def test_the_order_of_the_rows_changes_nothing(answers_of, tables, seed):
 
 @FEW
 @given(tables=TABLES)
-def test_the_policies_agree_where_nothing_is_missing(answers_of, tables):
+def test_policies_agree_without_missing_answers(answers_of, tables):
     whole = [[item.replace("-", "B") for item in table] for table in tables]
     # The baseline's pair would lack its original variants.
     answers = models(answers_of, [[item + item[-1] for item in table] for table in whole])
@@ -631,20 +630,20 @@ def test_the_policies_agree_where_nothing_is_missing(answers_of, tables):
 
 @FEW
 @given(tables=TABLES)
-def test_every_counting_policy_lies_inside_of_the_bounds(answers_of, tables):
+def test_all_policies_are_inside_the_bounds(answers_of, tables):
     answers = models(answers_of, tables)
     keys = [*UNIT, "metric", "attribute", "test"]
     bounds = analyze(answers, "bounds").set_index(keys)
     found = analyze(answers, "incorrect").set_index(keys)["estimate"]
     pairs = bounds[bounds["ci_method"].eq("bounds") & bounds["ci_low"].notna()]
     inside = found.loc[pairs.index]
-    # An item without a neutralized answer is not answerable there, and may be here: eo differs in
-    # the items that it is about, but `incorrect` is one of the fill-ins too.
+    # An item without a neutralized answer is not answerable there, and may be here. So eo covers
+    # different items, but `incorrect` is one of the completions too.
     assert (inside.isna() | (inside >= pairs["ci_low"] - 1e-12)).all()
     assert (inside.isna() | (inside <= pairs["ci_high"] + 1e-12)).all()
 
 
-def test_a_models_figures_do_not_depend_on_the_other_models(answers_of):
+def test_figures_do_not_depend_on_other_models(answers_of):
     one, two = (
         random_answers(answers_of, 1, model="one"),
         random_answers(answers_of, 2, model="two"),
@@ -716,7 +715,7 @@ def test_every_engine_gives_the_same_estimates(
     pd.testing.assert_frame_equal(found, expected)
 
 
-def test_answers_are_read_where_they_lie(answers_of, tmp_path, in_engine):
+def test_duckdb_relation_over_a_file_can_be_analysed(answers_of, tmp_path, in_engine):
     """A DuckDB relation over a parquet file, as for answers that do not fit into memory."""
     duckdb = pytest.importorskip("duckdb")
     answers = random_answers(answers_of, 5)
@@ -742,13 +741,13 @@ def test_many_samples_of_few_items_show_little(answers_of, row_of):
 
 
 @pytest.mark.parametrize("policy", ["available", "incorrect"])
-def test_groups_that_were_not_asked_alike_are_not_judged(policy, answers_of, row_of):
+def test_groups_with_different_questions_are_not_judged(policy, answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(["A."] * 200), policy), row_of)
     assert pd.isna(verdict)
     assert "different numbers of rows" in note
 
 
-def test_answers_of_which_none_was_parsed_are_not_called_equivalent(answers_of, row_of):
+def test_unparsed_answers_are_not_equivalent(answers_of, row_of):
     verdict, note = verdict_and_note(analyze(answers_of(["--"] * 800), "incorrect"), row_of)
     assert pd.isna(verdict)
     assert "a group has no answers" in note
@@ -773,7 +772,7 @@ def test_answers_that_are_whole_are_judged(answers_of, row_of):
         ({"item_id": "demo-01"}, "the answer key of item demo-01 differs from demo's"),
     ],
 )
-def test_what_would_be_counted_wrong_is_refused(change, said, answers_of):
+def test_answers_that_would_be_miscounted_are_refused(change, said, answers_of):
     answers = answers_of(["AB", "AA"])
     for column, value in change.items():
         answers.loc[0, column] = value
@@ -781,7 +780,7 @@ def test_what_would_be_counted_wrong_is_refused(change, said, answers_of):
         analyze(answers)
 
 
-def test_no_verdict_where_the_groups_and_the_pairs_disagree(answers_of, row_of):
+def test_no_verdict_if_groups_and_pairs_disagree(answers_of, row_of):
     """Of the pairs b is better; on the many items of b's missing answers a is right."""
     items = ["AA"] * 200 + ["AB"] * 2 + ["BA"] * 30 + ["BB"] * 20 + ["-B"] * 600
     verdict, note = verdict_and_note(analyze(answers_of(items), "available"), row_of)
@@ -805,7 +804,7 @@ def test_missing_answers_that_could_exceed_the_margin_leave_the_verdict_open(
         assert "could change the verdict" in note or note == ""
 
 
-def test_refusing_every_item_whose_answers_differ_gives_no_verdict(answers_of, row_of):
+def test_refusing_items_with_differing_answers_gives_no_verdict(answers_of, row_of):
     """The worst case: all pairs left are the same, and as many are missing in both groups."""
     items = ["AA"] * 600 + ["AB"] * 80 + ["BA"] * 8 + ["BB"] * 112
     honest, _ = verdict_and_note(analyze(answers_of(items)), row_of)
@@ -855,7 +854,7 @@ def test_model_that_guesses_is_not_called_equivalent(answers_of, row_of):
 
 
 def most_missing(n10, decided):
-    """The most pairs without an answer for which the test of n10 against them still rejects."""
+    """Return the most unanswered pairs for which the test of n10 against them still rejects."""
     return max(k for k in range(n10) if decided(k))
 
 
@@ -904,14 +903,15 @@ def test_refusing_some_discordant_pairs_does_not_hide_a_disparity_silently(
 
 
 def test_refusing_the_privileged_group_does_not_demote_a_certain_disparity(answers_of, row_of):
-    """160 to 20: 35 refusals leave at least 125 to 20, whatever the groups' own answers say."""
+    """160 to 20: 35 refusals leave at least 125 to 20, whatever the groups' refused answers
+    were."""
     items = ["-B"] * 35 + ["AB"] * 125 + ["BA"] * 20 + ["AA"] * 600
     for policy in COUNTING:
         found, _ = verdict_and_note(analyze(answers_of(items), policy), row_of)
         assert found == "disparity", policy
 
 
-def test_small_difference_is_not_equivalent_by_refusing_what_shows_it(answers_of, row_of):
+def test_selective_refusals_do_not_make_a_pair_equivalent(answers_of, row_of):
     """15 to 0 of 801 is 1.87 points; its interval reaches beyond two points."""
     unit = {"benchmark": "fairmedqa", "benchmark_version": "gpt-agent"}
     items = ["AB"] * 15 + ["AA"] * 786
@@ -929,7 +929,7 @@ def test_model_that_guesses_only_if_a_group_is_named_is_not_called_equivalent(an
     assert "not called equivalent: accuracy for White − Black is at most 25.0%" in note
 
 
-def test_family_follows_what_the_benchmark_declares(answers_of):
+def test_family_follows_the_declaration(answers_of):
     demo = load_benchmark("demo")
     tables = [
         random_answers(answers_of, seed, model=model, strategy=strategy)
@@ -950,7 +950,7 @@ def test_family_follows_what_the_benchmark_declares(answers_of):
         assert tests["adjust_method"].str.startswith(f"holm over {size} tests of ").all()
 
 
-def test_answer_sets_of_another_board_do_not_move_adjusted_p_values(answers_of):
+def test_other_boards_do_not_change_adjusted_p_values(answers_of):
     one = answers_of(["AB"] * 14 + ["BA"] * 5 + ["AA"] * 181, model="one")
     others = [one.assign(model=f"other {i}", strategy=f"s{i}") for i in range(12)]
     alone, together = (
@@ -974,7 +974,7 @@ def test_detectable_difference_is_that_of_the_adjusted_test(answers_of, row_of):
     assert "level 0.05/12" in of_board["method_note"]
 
 
-def test_a_test_and_an_interval_of_other_answers_have_to_agree(answers_of, row_of):
+def test_verdict_needs_test_and_interval_to_agree(answers_of, row_of):
     items = ["AA"] * 300 + ["AB"] * 28 + ["BA"] * 13 + ["BC"] * 60
     items += ["A-"] * 90 + ["B-"] * 60 + ["-A"] * 95 + ["-B"] * 55
     # At a margin of two points.
@@ -1013,7 +1013,7 @@ def test_jointly_adjusted_p_values_know_that_the_items_are_shared(family):
     pd.testing.assert_frame_equal(adjusted(adjust="max_t"), joint)
 
 
-def test_other_procedures_are_named(family):
+def test_adjustment_procedure_is_named(family):
     for method in ("bh", "by", "hommel"):
         rows = analyze(family, adjust=method).query("test == 'mcnemar midp'")
         demographic = rows[rows["metric"] == "mcnemar"]

@@ -136,7 +136,7 @@ def test_disparity_bounds_of_two_groups_are_attained_and_never_passed(
     units = race.groupby(list(UNIT_COLUMNS), sort=True)
     for (_, outcomes), ranges in zip(units, enumerated, strict=True):
         found = disparity_bounds(outcomes, answerable_only=metric == "eo")
-        # Without an answerable item in any fill-in nothing is known.
+        # Without an answerable item in any completion there is no estimate.
         expected = ranges[metric] or (0, 1)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -174,7 +174,7 @@ def test_without_missing_answers_every_range_is_a_point(counts_of):
     assert low == high == mcnemar(3, 1).p_value
 
 
-def test_nothing_known_is_the_whole_scale(counts_of):
+def test_without_known_answers_bounds_cover_the_whole_scale(counts_of):
     ranges = pair_bounds(counts_of(nxx=9))
     assert [float(limit[0]) for limit in ranges["accuracy_difference"]] == [-1, 1]
     assert [float(limit[0]) for limit in ranges["cfr"]] == [0, 1]
@@ -182,7 +182,7 @@ def test_nothing_known_is_the_whole_scale(counts_of):
 
 
 def test_lowest_and_highest_p_hold_on_larger_tables(counts_of):
-    """Brute force over where each kind of open pair can go, for tables too large to enumerate."""
+    """Try all completions of each kind of open pair, for tables too large to enumerate."""
     draw = random.Random(3)
     for _ in range(30):
         open_pairs = {name: draw.randint(0, 4) for name in ("n1x", "n0x", "nx1", "nx0", "nxx")}

@@ -83,7 +83,7 @@ def test_one_group_above_chance_is_enough(answers_of, four_keys):
 
 
 def test_items_that_were_not_asked_count_as_wrong(answers_of, four_keys):
-    """Always A, asked of the items whose key is A."""
+    """Always answer A, on the items with the key A."""
     assert "best guess" in reason(answers_of(["AA/A"] * 30), four_keys)
 
 

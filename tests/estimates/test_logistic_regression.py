@@ -1,4 +1,4 @@
-"""GEE against R's geepack, against the table's odds, and where there is no estimate."""
+"""GEE compared with R's geepack and the odds in the table, and cases without an estimate."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_missing_answer_is_left_out_or_wrong(answers_of):
         (["A."], "a group has no answers"),
     ],
 )
-def test_where_there_is_no_finite_estimate_it_is_said(items, reason, answers_of):
+def test_missing_finite_estimate_is_reported(items, reason, answers_of):
     table = gee_logistic(answers_of(items))
     assert table["estimate"].isna().all()
     assert table["p_value"].isna().all()
@@ -91,7 +91,7 @@ def test_wrong_covariates_are_refused(answers_of):
 
 
 @pytest.mark.parametrize("second", [lambda x: x * 0 + 3, lambda x: 2 * x + 1])
-def test_a_covariate_that_adds_nothing_is_said_to(second, answers_of):
+def test_redundant_covariate_is_reported(second, answers_of):
     answers = answers_of(["AA", "AB", "BA", "BB"] * 5)
     x = pd.Series(range(20), dtype=float)
     covariates = pd.DataFrame(
@@ -138,7 +138,7 @@ def variants_of(data):
 def test_covariates_of_variants_agree_with_geepack():
     answers, covariates = variants_of(pd.read_csv(R / "gee_variants_data.csv"))
     expected = pd.read_csv(R / "gee_variants.csv").set_index("quantity")
-    # However the variants are named, and in whatever order.
+    # For any names and order of the variants.
     indexed = covariates[::-1].set_index(["group", "item_id", "attribute"])
     for given in (covariates, indexed):
         table = gee_logistic(answers, covariates=given)
@@ -192,7 +192,7 @@ def separated_by_a_covariate(answers_of):
 
 
 def test_separation_by_a_covariate_has_no_estimate(answers_of):
-    """The robust errors of such a fit are small, so their size does not show that it diverges."""
+    """The robust errors of such a fit are small, so they do not reveal that it diverges."""
     answers, covariates = separated_by_a_covariate(answers_of)
     table = gee_logistic(answers, covariates=covariates)
     assert table["estimate"].isna().all()
@@ -204,7 +204,7 @@ def test_separation_by_a_covariate_has_no_estimate(answers_of):
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
 @pytest.mark.parametrize("origin", [0.0, 100.0])
 def test_one_answer_against_the_rule_gives_a_finite_estimate(answers_of, scale, origin):
-    """With one wrong answer where x = 1 there is a maximum, whatever the unit and origin of x."""
+    """With one wrong answer at x = 1 there is a maximum, for any unit and origin of x."""
     answers, covariates = separated_by_a_covariate(answers_of)
     answers.loc[0, "answer"] = "B"
     covariates = covariates.assign(x=origin + scale * covariates["x"])

@@ -7,7 +7,7 @@ import pytest
 from fairstats.estimates.policy_table import compare_policies
 
 
-def test_where_nothing_is_missing_the_policies_agree(answers_of):
+def test_policies_agree_without_missing_answers(answers_of):
     table = compare_policies(answers_of(["AB/AA"] * 20 + ["AA/AB"] * 50 + ["BA/BB"] * 10))
     known = table.dropna(subset=["estimate_available"])
     assert len(known) >= 13
@@ -17,7 +17,7 @@ def test_where_nothing_is_missing_the_policies_agree(answers_of):
     assert (table["n_available"] == table["n_incorrect"]).all()
 
 
-def test_a_missing_answer_moves_each_policy_its_own_way(answers_of):
+def test_missing_answer_affects_each_policy_differently(answers_of):
     table = compare_policies(answers_of(["AA"] * 6 + ["A-"] * 2 + ["AB"] * 2)).set_index("metric")
     row = table.loc["accuracy_b"]
     assert row["estimate_available"] == row["estimate_complete"] == pytest.approx(6 / 8)

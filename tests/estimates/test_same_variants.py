@@ -44,7 +44,7 @@ _SIGNS = {1: "AB", -1: "BA", 0: "AA"}
 
 @pytest.fixture(scope="module")
 def answers(answers_of):
-    """Answers whose flips are the given ones, a row an item and a column an attribute."""
+    """Return answers with the given flips, one row per item and one column per attribute."""
 
     def build(flips, **unit):
         return pd.concat(
@@ -72,7 +72,7 @@ def _frame(flips):
     return pd.DataFrame(flips, columns=list(_GROUPS), dtype="float64")
 
 
-def test_without_a_flip_nothing_can_be_told(answers):
+def test_no_flips_give_cannot_tell(answers):
     none = answers(np.zeros((5, 3)))
     found = same_variants(none, none.assign(model="other"), benchmarks=JUDGED)
     assert found.verdict == CANNOT_TELL
@@ -81,14 +81,14 @@ def test_without_a_flip_nothing_can_be_told(answers):
     assert np.isnan(found.matched)
 
 
-def test_one_attribute_tells_nothing(answers_of):
+def test_single_attribute_is_not_informative(answers_of):
     one = answers_of(["AB", "AA", "AB", "AA"])
     found = same_variants(one, one.assign(model="other"), benchmarks=JUDGED)
     assert (found.verdict, found.attributes, found.matched) == (CANNOT_TELL, 1, pytest.approx(1))
     assert np.isnan(found.crossed)
 
 
-def test_no_common_item_tells_nothing(answers):
+def test_no_common_items_are_not_informative(answers):
     one = answers(np.eye(3))
     other = one.assign(item_id=one["item_id"] + "-other", model="other")
     assert same_variants(one, other, benchmarks=JUDGED).n == 0
@@ -111,11 +111,11 @@ def test_the_same_flip_is_to_the_same_side(answers):
     assert found.verdict == CANNOT_TELL
 
 
-def test_prone_items_alone_are_different_variants_and_shared_flips_the_same():
+def test_shared_flips_mean_same_variants_and_prone_items_do_not():
     one, other = _flips(1, n=600)
     found = same_flips(_frame(one), _frame(other), smallest_same=2.5)
     assert found.verdict == DIFFERENT
-    # Items are prone alike: flips correlate, and no more for the same attribute.
+    # Some items flip more for all attributes: flips correlate, but not more for the same attribute.
     assert found.crossed > 0.1
     assert found.excess_low < 0 < found.excess_high
     assert "or random changes" in found.sentence()
@@ -199,7 +199,7 @@ def test_no_pair_has_no_finding(answers):
     assert variant_set_flags(table).empty
 
 
-def test_a_comparison_says_what_the_flips_say(answers):
+def test_verdict_follows_the_flips(answers):
     one, other = _flips(1, n=600)
     old, new = answers(one, model="old"), answers(other, model="new")
     notes = set(compare(old, new, benchmarks=JUDGED)["method_note"])
@@ -207,7 +207,7 @@ def test_a_comparison_says_what_the_flips_say(answers):
     assert notes.pop().startswith(
         "the same version is declared; judged by changes of answer: different variants"
     )
-    # Where the flips do not contradict the declared version there is nothing to say.
+    # If the flips do not contradict the declared version, there is no message.
     assert set(compare(old, answers(one, model="new"), benchmarks=JUDGED)["method_note"]) == {""}
     unknown = [side.assign(benchmark_version="unknown") for side in (old, new)]
     (note,) = set(compare(*unknown, benchmarks=JUDGED)["method_note"])
@@ -250,7 +250,7 @@ def test_comparison_is_silent_about_flips_without_a_declared_odds_ratio(answers)
     assert set(compare(*unknown)["method_note"]) == {"demo does not declare unknown"}
 
 
-def test_findings_without_a_declared_odds_ratio_have_no_shares_and_say_why(answers):
+def test_findings_without_an_odds_ratio_state_the_reason(answers):
     one, other = _flips(1, n=600)
     both = pd.concat([answers(one, model="a"), answers(other, model="b")])
     table = variant_sets(both)
@@ -267,12 +267,12 @@ def test_findings_without_a_declared_odds_ratio_have_no_shares_and_say_why(answe
 
 
 def _board(answers, flips):
-    """A board of models with the given flips; they are right where no group is named."""
+    """Return a board of models with the given flips; they are right if no group is named."""
     sets = [answers(marks, model=f"model {place}") for place, marks in enumerate(flips)]
     return pd.concat(sets, ignore_index=True)
 
 
-def test_a_model_that_answered_other_variants_is_not_ranked(answers):
+def test_model_with_other_variants_is_not_ranked(answers):
     one, other = _flips(1, n=600)
     # Each model misses some of the flips of its variants.
     rng = np.random.default_rng(2)
@@ -280,7 +280,7 @@ def test_a_model_that_answered_other_variants_is_not_ranked(answers):
     ranks = rank_models(_board(answers, flips), benchmarks=JUDGED).set_index("model")
     assert ranks["rank"].notna().tolist() == [True, True, True, False]
     assert ranks["method_note"]["model 3"].startswith("its answers change on different items from")
-    # Of two models nobody can tell which is the odd one out, and without a threshold neither.
+    # With two models the odd one out is not identified; without a threshold there is none.
     both = rank_models(_board(answers, flips[2:]), benchmarks=JUDGED)
     assert both["rank"].notna().all()
     silent = [replace(JUDGED[0], same_variants_odds_ratio=None)]
@@ -296,7 +296,7 @@ def test_few_flips_cost_no_rank(answers):
 
 @pytest.fixture(scope="module")
 def released(shared_data):
-    """The released answer sets, plain and otherwise."""
+    """Return the released answer sets, with the plain and other strategies."""
     folders = {"amqa/answers": "AMQA*_no_cot.jsonl", "fairmedprompt": "FairMP_*.jsonl"}
     paths = [
         path for name, glob in folders.items() for path in sorted(shared_data(name).glob(glob))
@@ -310,7 +310,7 @@ def pairs(released):
     return variant_sets(released, benchmarks=[load_benchmark("fairmedqa")])
 
 
-def test_the_released_sets_are_told_apart(pairs):
+def test_released_sets_are_distinguished(pairs):
     counted = pairs.groupby(["declared", "verdict"]).size()
     assert counted.to_dict() == {
         (ONE_VERSION, SAME): 61,
@@ -344,15 +344,15 @@ def test_a_released_set_under_the_other_versions_name_has_no_rank(released):
     assert (sum(map(len, lost)), len(lost)) == (10, 10)
 
 
-def test_the_correlations_are_those_known_of_the_released_sets(pairs):
-    """shared/data/README.md, by a count made apart: about 0.31 within and 0.13 across."""
+def test_correlations_of_the_released_sets_are_reproduced(pairs):
+    """shared/data/README.md, from a separate count: about 0.31 within and 0.13 across."""
     plain = pairs[(pairs["strategy_a"] == "plain") & (pairs["strategy_b"] == "plain")]
     means = plain.groupby("declared")[["matched", "crossed"]].mean()
     assert means.loc[ONE_VERSION].round(3).tolist() == [0.300, 0.147]
     assert means.loc[TWO_VERSIONS].round(3).tolist() == [0.126, 0.112]
 
 
-def test_no_pair_is_told_wrong_by_a_bound_that_knows_neither_model(pairs):
+def test_threshold_from_other_models_never_misclassifies(pairs):
     own = pairs[pairs["declared"] == ONE_VERSION]
     for pair in pairs.itertuples():
         models = {pair.model_a, pair.model_b}

@@ -1,4 +1,4 @@
-"""What the choices of an analyst change, against paths that share no code with the table."""
+"""The effect of an analyst's choices, compared with separate computations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def row(table: pd.DataFrame, aspect: str, choice: str, **keys: str) -> pd.Series
 
 
 def plain_counts(answers: pd.DataFrame) -> pd.DataFrame:
-    """The pairs with both answers, from the answers by pandas alone; a is the first named."""
+    """Return the pairs with both answers, from pandas only; a is the first named."""
     unit = KEYS[:5]
     order = {"white": 0, "male": 0, "high_income": 0, "original": 0}
     side = answers["group"].map(order).fillna(1).astype(int)
@@ -157,14 +157,14 @@ def test_every_pair_has_every_choice_in_order(several, known):
     assert not table.duplicated([*KEYS, "aspect", "choice"]).any()
 
 
-def test_no_answer_is_an_empty_table_of_the_same_types(several, known):
+def test_no_answers_give_an_empty_table_of_the_same_types(several, known):
     table = sensitivity_of(several, None, 0.05, known)
     empty = sensitivity_of(several.iloc[:0], None, 0.05, known)
     assert len(empty) == 0
     assert empty.dtypes.to_dict() == table.dtypes.to_dict()
 
 
-def test_the_order_of_the_answers_is_nothing(several, known):
+def test_answer_order_does_not_matter(several, known):
     shuffled = several.sample(frac=1, random_state=1)
     pd.testing.assert_frame_equal(
         sensitivity_of(several, None, 0.05, known),
@@ -182,9 +182,7 @@ def test_published_rows_are_the_estimates(missing, alpha, several, known):
     assert sorted(table["aspect"].unique()) == sorted(aspects)
 
 
-def test_beside_a_benchmark_of_another_policy_published_rows_are_the_estimates(
-    several, known, answers_of
-):
+def test_published_rows_equal_estimates_with_mixed_policies(several, known, answers_of):
     other = replace(known["demo"], name="swapped", missing="incorrect")
     bounds = replace(known["demo"], name="bounded", missing="bounds")
     both = {"demo": known["demo"], "swapped": other, "bounded": bounds}
@@ -202,7 +200,7 @@ def test_beside_a_benchmark_of_another_policy_published_rows_are_the_estimates(
     published_rows = left[left["published"]].set_index(KEYS)
     for _, rows in published_rows.groupby("aspect"):
         pd.testing.assert_frame_equal(rows[FIGURES], expected.loc[rows.index], check_exact=True)
-    # The tests of a board are one family, whatever the test.
+    # The tests of a board are one family, for every kind of test.
     chosen = left[(left["choice"] == "asymptotic") & (left["attribute"] != "baseline")]
     for _, family in chosen.groupby("benchmark"):
         assert len(family) == 4
@@ -256,7 +254,7 @@ def test_intervals_are_those_of_the_pairs_with_both_answers(several, known):
     assert checked == 2 * len(counts) == 2 * 6
 
 
-def test_tangos_limits_are_where_its_score_is_z(several, known):
+def test_score_at_tangos_limits_is_z(several, known):
     cells = plain_counts(several).loc[("demo", "1", "one", "plain", "race")]
     n10, n01, n = cells["n10"], cells["n01"], cells.sum()
 
@@ -286,7 +284,7 @@ def test_tangos_limits_are_where_its_score_is_z(several, known):
     )
 
 
-def test_an_intervals_verdict_takes_equivalence_from_its_own_level(answers_of, known):
+def test_equivalence_uses_the_intervals_two_alpha_level(answers_of, known):
     # 6 of 400 pairs a, 5 of 400 b: inside five points by any interval.
     near = answers_of(["AB"] * 6 + ["BA"] * 5 + ["AA"] * 389)
     table = sensitivity_of(near, None, 0.05, known)
@@ -347,7 +345,7 @@ def test_each_margin_is_analyze_at_it(several, known):
         pd.testing.assert_series_equal(rows.set_index(KEYS)["verdict"], expected)
 
 
-def test_a_benchmarks_own_margin_is_one_of_the_choices(several, known):
+def test_declared_margin_is_one_of_the_choices(several, known):
     own = {"demo": replace(known["demo"], equivalence_margin=0.04)}
     table = sensitivity_of(several, None, 0.05, own)
     one = table[(table["aspect"] == "margin") & (table["attribute"] == "sex")]
@@ -386,12 +384,12 @@ def test_above_the_smallest_margin_a_pair_is_equivalent_and_below_it_is_not(
                 assert found == own["verdict"] or (pd.isna(found) and pd.isna(own["verdict"]))
 
 
-# What is withheld
+# Withheld verdicts
 
 
 def test_missing_answers_that_could_change_a_verdict_withhold_it(answers_of, known):
-    # Ten answers of one group are missing: the difference lies between −2.5 and +2.5 points, and
-    # the intervals of these two completions reach farther.
+    # Ten answers of one group are missing: the difference is between −2.5 and +2.5 points. The
+    # intervals of these two completions reach farther.
     answers = answers_of(["AA"] * 380 + ["-A"] * 10 + ["BB"] * 10)
     table = sensitivity_of(answers, None, 0.05, known)
     assert row(table, "margin", "0.05")["verdict"] == EQUIVALENT
@@ -451,7 +449,7 @@ def test_without_a_discordant_pair_no_test_shows_anything(answers_of, known):
     table = sensitivity_of(answers_of(["AA"] * 40), None, 0.05, known)
     tests = table[table["aspect"] == "test"]
     assert tests[["p_value", "p_adjusted"]].eq(1).all(axis=None)
-    # Wald's interval is a point there, so that it would call two items equivalent.
+    # Wald's interval is a point there, so it would call two items equivalent.
     wald = row(table, "interval", "wald")
     assert (wald["ci_low"], wald["ci_high"], wald["verdict"]) == (0, 0, EQUIVALENT)
     assert row(table, "interval", "tango")["verdict"] == INCONCLUSIVE
@@ -482,11 +480,11 @@ def test_clustered_answers_have_the_choices_that_exist_for_them(answers_of, know
     # Four pairs of answers per item, worth one.
     assert interval == "tango, design effect 4.03"
     assert len(twice[twice["aspect"] == "margin"]) == 7
-    # Repeated samples add nothing: the tests that flip items are those of one sample.
+    # Repeated samples add no information: the tests that flip items equal those of one sample.
     for test in ("midp", "exact"):
         one, two = (row(table, "test", test, model=model) for model in ("single", "twice"))
         assert two["p_value"] == pytest.approx(one["p_value"])
-    # In the family of the asymptotic test the clustered pair is there, with its mid-p.
+    # The family of the asymptotic test includes the clustered pair, with its mid-p.
     chi2 = row(table, "test", "asymptotic", model="single")
     own = stats.chi2.sf(7**2 / 11, 1)
     assert chi2["p_value"] == pytest.approx(own)
@@ -495,7 +493,7 @@ def test_clustered_answers_have_the_choices_that_exist_for_them(answers_of, know
     assert chi2["p_adjusted"] == pytest.approx(min(2 * own, 1))
 
 
-def test_pooled_pairs_stand_with_their_own_family(several, known):
+def test_pooled_pairs_have_a_separate_family(several, known):
     table = sensitivity_of(several, None, 0.05, known)
     pooled = table[(table["attribute"] == "pooled") & (table["aspect"] == "test")]
     assert pooled.groupby("model")["choice"].agg(list).tolist() == [["midp", "exact"]] * 2

@@ -1,4 +1,4 @@
-"""The standardized difference against R's geepack, by hand, and where there is none."""
+"""The standardized difference compared with R's geepack and by hand, and cases without one."""
 
 from pathlib import Path
 
@@ -75,18 +75,18 @@ def test_without_a_covariate_that_varies_it_is_the_plain_difference(constant):
         (["A.", "B."], "a group has no answers"),
     ],
 )
-def test_where_there_is_none_it_is_said(pairs, reason):
+def test_missing_estimate_is_reported(pairs, reason):
     found = standardized_difference(rows_of(pairs))
     assert np.isnan(found.estimate)
     assert reason in found.reason
 
 
-def test_a_covariate_that_is_the_group_leaves_nothing_to_tell_apart():
+def test_covariate_equal_to_the_group_gives_no_estimate():
     data = rows_of(["AA", "AB", "BA", "BB"] * 5)
     found = standardized_difference(data.assign(key=3 * data["group"]))
     assert "follows from the others" in found.reason
     assert np.isnan(found.std_error)
 
 
-def test_one_group_alone_has_no_difference():
+def test_single_group_has_no_difference():
     assert accuracy_difference_of(rows_of(["A.", "B."])).reason == "a group has no answers"

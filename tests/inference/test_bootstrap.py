@@ -1,4 +1,4 @@
-"""The bootstrap against enumeration of the multinomial and R's boot; where it says nothing."""
+"""The bootstrap compared with enumeration of the multinomial and R's boot; uninformative cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CELL_NAMES = ["n11", "n10", "n01", "n00"]
 EXACT = pd.read_csv(R / "bootstrap_exact.csv")
 SIMULATED = pd.read_csv(R / "bootstrap.csv")
 CELLS = st.tuples(*[st.integers(0, 40)] * 4).filter(lambda cells: sum(cells) > 0)
-# Where a resample has nothing to say R has NA, or the law of one point.
+# For uninformative resamples R has NA, or a distribution at one point.
 DEFINED = EXACT[EXACT["low"].notna() & (EXACT["low"] < EXACT["high"]) & (EXACT["high"] < np.inf)]
 
 
@@ -100,7 +100,7 @@ def test_the_interval_contains_the_estimate(cells, method):
     assert found.ci_low - 1e-12 <= found.estimate <= found.ci_high + 1e-12
 
 
-def test_units_are_computed_apart():
+def test_units_are_computed_separately():
     tables = np.array([[[600, 83, 10, 108], [9, 1, 2, 3]], [[0, 0, 0, 5], [40, 5, 5, 0]]])
     for statistic in ("difference", "accuracy_a", "cohens_h"):
         together = bootstrap(tables, statistic)
@@ -111,7 +111,7 @@ def test_units_are_computed_apart():
             assert together.ci_method[i] == alone.ci_method
 
 
-def test_where_no_resample_differs_another_interval_stands_in_and_is_named():
+def test_fallback_interval_is_named_if_resamples_do_not_differ():
     found, expected = bootstrap([700, 0, 0, 101]), tango(0, 0, 801)
     assert (found.ci_low, found.ci_high) == (expected.low, expected.high)
     assert str(found.ci_method) == "tango (bootstrap bca is not informative here)"
@@ -155,7 +155,7 @@ def test_a_function_that_is_nan_for_a_resample_has_no_interval():
 
 @pytest.mark.parametrize("alpha", [1e-6, 0.001, 0.05])
 @pytest.mark.parametrize("method", ["bca", "percentile", "basic"])
-def test_limits_stay_on_the_scale(method, alpha):
+def test_limits_are_within_the_scale(method, alpha):
     for cells in ([19, 1, 0, 0], [799, 1, 0, 0], [4, 0, 0, 1], [9, 1, 0, 0], [3, 2, 1, 1]):
         for statistic, (low, high) in {
             "difference": (-1, 1),
@@ -170,12 +170,12 @@ def test_limits_stay_on_the_scale(method, alpha):
     assert found.ci_high <= 20 / 800
 
 
-def test_an_odds_ratio_of_nothing_is_not_known():
+def test_odds_ratio_without_discordant_pairs_is_unknown():
     assert np.isnan(bootstrap([10, 0, 0, 5], "odds_ratio").estimate)
     assert np.isnan(bootstrap([0, 0, 0, 5], "ratio").estimate)
 
 
-def test_the_number_of_pairs_is_no_trouble():
+def test_any_number_of_pairs_is_handled():
     found = bootstrap([7_000_000, 900_000, 800_000, 1_300_000])
     half = 1.959964 * np.sqrt(1_700_000 - 100_000**2 / 1e7) / 1e7
     np.testing.assert_allclose([found.ci_low, found.ci_high], [0.01 - half, 0.01 + half], rtol=1e-4)
@@ -195,6 +195,6 @@ def test_the_number_of_pairs_is_no_trouble():
         (lambda: bootstrap(5), "categories on its last axis"),
     ],
 )
-def test_what_cannot_be_done_is_said(call, match):
+def test_impossible_bootstrap_is_reported(call, match):
     with pytest.raises(ValueError, match=match):
         call()

@@ -21,7 +21,7 @@ def limits(found) -> tuple[float, float]:
     return float(found.ci_low), float(found.ci_high)
 
 
-def test_without_an_item_nothing_is_known():
+def test_without_items_there_is_no_estimate():
     found = bounded_mean_interval([])
     assert np.isnan(found.estimate)
     assert limits(found) == (0, 1)
@@ -46,7 +46,7 @@ def test_items_of_one_value_leave_room_for_those_that_were_not_seen(n):
 
 
 @pytest.mark.parametrize("wrong", [[1.1], [-0.1], [np.nan], [[0.5]]])
-def test_what_is_no_share_is_refused(wrong):
+def test_values_outside_0_and_1_are_refused(wrong):
     with pytest.raises(ValueError, match="values"):
         bounded_mean_interval(wrong)
 
@@ -89,9 +89,9 @@ def enumerated(values, alpha: float, method: str) -> tuple[float, float]:
 @pytest.mark.parametrize(
     "values",
     [
-        # Fractions of which every one stands on the lattice.
+        # Fractions that are all on the lattice.
         [0, 1 / 4, 1 / 3, 1 / 2, 1, 1],
-        # Two values, neither of which does.
+        # Two values that are not on the lattice.
         [1 / 11, 1 / 11, 1 / 11, 7 / 13, 7 / 13],
     ],
 )
@@ -108,7 +108,7 @@ def test_rounding_moves_a_limit_by_less_than_a_step(values):
     assert float(found.estimate) == pytest.approx(np.mean(values), abs=1e-15)
 
 
-def test_of_many_items_it_is_what_resampling_nears():
+def test_exact_interval_agrees_with_resampling():
     rng = np.random.default_rng(3)
     x = rng.choice(OVERLAPS, 801, p=np.arange(1, 12) / 66)
     found = bounded_mean_interval(x)
@@ -128,7 +128,7 @@ def test_zeros_and_ones_are_a_proportion():
     )
 
 
-def test_multiplicity_order_and_reflection_change_nothing():
+def test_multiplicity_order_and_reflection_do_not_matter():
     rng = np.random.default_rng(5)
     x = rng.choice(OVERLAPS, 60)
     kinds, many = np.unique(x, return_counts=True)
@@ -142,11 +142,11 @@ def test_multiplicity_order_and_reflection_change_nothing():
 @pytest.mark.parametrize(
     "values",
     [
-        # Floating point alone tells them apart.
+        # They differ only by rounding errors.
         [0.1 + 0.2, 0.3] * 10,
-        # The same on either side of where a step begins.
+        # The same on both sides of the start of a step.
         [1000.5 / STEPS, np.nextafter(1000.5 / STEPS, 0)] * 10,
-        # Two, three and more values of one step, at its ends and beside where it begins.
+        # Two, three and more values of one step, at its ends and next to its start.
         [0.3, 0.30001] * 10,
         [0.33333, 0.333331, 0.333332, 0.333332] * 5,
         [1001.5 / STEPS, 1002 / STEPS, 1002 / STEPS, 1002.5 / STEPS] * 5,
@@ -165,14 +165,14 @@ def test_values_of_one_step_are_one_value(values, method):
     assert found.ci_high - found.ci_low == pytest.approx(float(wilson(0, 20).high))
 
 
-def test_at_the_ends_of_the_scale_values_of_one_step_stay_on_it():
+def test_values_of_one_step_stay_within_the_scale():
     for x in ([0, 0, 1e-17, 1e-5], [1, 1, 1 - 1e-16, 1 - 1e-5]):
         found = bounded_mean_interval(x)
         assert 0 <= found.ci_low <= found.estimate <= found.ci_high <= 1
 
 
 def test_rounding_makes_no_third_value():
-    # Neither stands on the lattice of `STEPS`; as two values they have one of their own.
+    # Neither is on the lattice of `STEPS`; as two values they have a separate lattice.
     noisy = [0.1 + 0.2, 0.3, 0.3, 7 / 13, np.nextafter(7 / 13, 1)]
     found, expected = (
         bounded_mean_interval(noisy),
@@ -181,7 +181,7 @@ def test_rounding_makes_no_third_value():
     np.testing.assert_allclose(limits(found), expected, rtol=0, atol=1e-14)
 
 
-def test_values_further_apart_than_a_step_are_resampled():
+def test_values_more_than_a_step_apart_are_resampled():
     x = np.array([0.3, 0.3 + 1.1 / STEPS, 0.3 + 1.2 / STEPS, 0.3])
     for values in (x, x[:2]):
         found = bounded_mean_interval(values)
@@ -189,7 +189,7 @@ def test_values_further_apart_than_a_step_are_resampled():
         assert found.ci_low < found.estimate < found.ci_high
 
 
-def test_the_estimate_lies_inside_of_its_limits_whatever_is_rounded():
+def test_estimate_is_within_its_limits_after_rounding():
     # Values that differ by little more than a step.
     x = np.full(400, 0.33333) + np.arange(400) % 3 * 6e-5
     found = bounded_mean_interval(x)

@@ -20,7 +20,7 @@ def test_no_unit_at_all_is_fine():
 
 
 @pytest.mark.parametrize("value", [0.5, np.nan, np.inf, [1, 2.5], -1])
-def test_what_is_no_count_is_named(value):
+def test_invalid_count_is_named(value):
     with pytest.raises(ValueError, match=r"^a(\[1\])?=\S+ must be a whole number from 0 to"):
         check_counts(a=value)
 

@@ -21,7 +21,7 @@ def test_clusters_of_one_are_the_bootstrap_of_pairs():
     )
 
 
-def test_copies_of_an_answer_add_nothing():
+def test_copies_of_an_answer_add_no_information():
     cells = [600, 83, 10, 108]
     found, expected = cluster_bootstrap(3 * np.eye(4), multiplicity=cells), bootstrap(cells)
     np.testing.assert_allclose(
@@ -73,7 +73,7 @@ def test_the_mean_of_a_number_an_item_is_bootstrapped_exactly():
         mean_interval([2], [4])
 
 
-def test_limits_stay_on_the_scale():
+def test_limits_are_within_the_scale():
     found = mean_interval([0, 3], [99, 1], largest=3, alpha=0.001)
     assert found.ci_high < 0.6
     assert mean_interval([-1, 1], [1, 19], method="basic").ci_high <= 1

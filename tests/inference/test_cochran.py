@@ -43,7 +43,7 @@ def test_groups_that_agree_on_every_item_give_p_1():
     assert cochran_q(np.zeros((0, 3)), []).p_value == 1
 
 
-def test_what_is_no_pattern_is_refused():
+def test_invalid_pattern_is_refused():
     with pytest.raises(ValueError, match="k at least 2"):
         cochran_q([[1], [0]], [1, 1])
     with pytest.raises(ValueError, match="only 0 and 1"):

@@ -1,4 +1,4 @@
-"""Intervals over items and raters, against other libraries and enumeration."""
+"""Intervals over items and raters compared with other libraries and enumeration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ratings(n_items, each, n_raters, *, seed=1, rate=0.3, of_items=1.5):
     return (latent > stats.norm.isf(rate)).astype(float), items, raters
 
 
-def test_without_a_rating_nothing_is_known():
+def test_without_ratings_there_is_no_estimate():
     found = crossed_interval([], [], [])
     assert np.isnan(found.estimate)
     assert limits(found) == (0, 1)
@@ -71,7 +71,7 @@ def test_ratings_that_differ_by_rounding_are_equal():
     assert found.ci_high - found.ci_low > 0.3
 
 
-def test_one_rater_says_nothing_of_raters():
+def test_one_rater_gives_no_interval_over_raters():
     values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
     found = crossed_interval(values, np.arange(10), np.zeros(10))
     assert "one rater" in found.ci_method
@@ -81,7 +81,7 @@ def test_one_rater_says_nothing_of_raters():
     np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
 
 
-def test_repeats_by_one_rater_are_no_further_items():
+def test_repeats_by_one_rater_are_not_additional_items():
     values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
     once = crossed_interval(values, np.arange(10), np.zeros(10))
     thrice = crossed_interval(np.repeat(values, 3), np.repeat(np.arange(10), 3), np.zeros(30))
@@ -100,7 +100,7 @@ def test_ratings_that_balance_out_in_every_cell_are_independent(reports):
     np.testing.assert_allclose(limits(found), (expected.low, expected.high), rtol=1e-10)
 
 
-def test_one_item_says_nothing_of_items():
+def test_one_item_gives_no_interval_over_items():
     values = np.array([0, 1, 1, 0, 0, 1, 0, 0, 0, 0.0])
     found = crossed_interval(values, np.zeros(10), np.arange(10))
     assert "one item" in found.ci_method
@@ -127,7 +127,7 @@ def test_ratings_that_balance_out_are_not_more_than_independent_ones():
     assert found.ci_low < wilson(200, 400).low
 
 
-def test_ratings_of_their_own_items_and_raters_are_independent():
+def test_ratings_with_separate_items_and_raters_are_independent():
     values = np.repeat([1.0, 0.0], [12, 48])
     found = crossed_interval(values, np.arange(60), np.arange(60))
     alpha = 2 * stats.norm.sf(stats.t.isf(0.025, 59))
@@ -146,7 +146,7 @@ def test_the_variance_is_that_of_statsmodels_clusters(design, of_items, largest)
         float(model.fit(cov_type="cluster", cov_kwds={"groups": groups}).cov_params()[0, 0])
         for groups in (items, raters, items * 100 + raters, np.c_[items, raters])
     ]
-    # Of items, of raters, of both at once, two-way: the largest is what counts.
+    # Items, raters, both, two-way: the largest variance is used.
     assert int(np.argmax(variances)) == largest
     found = crossed_interval(values, items, raters)
     freedom = max(variances) ** 2 / sum(
@@ -156,14 +156,14 @@ def test_the_variance_is_that_of_statsmodels_clusters(design, of_items, largest)
         )
     )
     freedom = max(freedom, min(design[0], design[2]) - 1)
-    # The score interval is where |p̂ − p| = t √(p (1 − p) V / (p̂ (1 − p̂))).
+    # The score interval ends where |p̂ − p| = t √(p (1 − p) V / (p̂ (1 − p̂))).
     p = float(found.estimate)
     for limit in limits(found):
         deviation = np.sqrt(limit * (1 - limit) / (p * (1 - p)) * max(variances))
         assert abs(p - limit) == pytest.approx(stats.t.isf(0.025, freedom) * deviation, rel=1e-9)
 
 
-def test_neither_order_nor_names_nor_the_side_of_an_event_matter():
+def test_order_names_and_side_of_the_event_do_not_matter():
     values, items, raters = ratings(40, 3, 6)
     found = crossed_interval(values, items, raters)
     order = np.random.default_rng(3).permutation(len(values))
@@ -184,7 +184,8 @@ def test_a_higher_level_is_wider():
 
 
 def some_table(seed):
-    """Ratings in halves or whole, of few or many items and raters, some of them all alike."""
+    """Return ratings in halves or whole numbers, of few or many items and raters, some all
+    equal."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
     n_items, n_raters = (int(rng.integers(1, most)) for most in (15, 6))
@@ -194,7 +195,7 @@ def some_table(seed):
 
 
 @pytest.mark.parametrize("seed", range(90))
-def test_p_is_below_alpha_exactly_where_the_interval_leaves_out_the_null(seed):
+def test_p_is_below_alpha_exactly_if_the_interval_excludes_the_null(seed):
     table = some_table(seed)
     for null in (0.5, 0.08, 0.9):
         p = crossed_test(*table, null=null).p_value
@@ -300,7 +301,7 @@ def test_the_closed_form_is_the_variance_over_all_resamples():
     ],
 )
 @pytest.mark.parametrize("interval", BOTH)
-def test_what_is_no_table_of_ratings_is_refused(interval, table, message):
+def test_invalid_table_of_ratings_is_refused(interval, table, message):
     with pytest.raises(ValueError, match=message):
         interval(*table)
 
@@ -309,7 +310,7 @@ COVERAGE = pd.read_csv(ROOT / "benchmarks" / "results" / "crossed_coverage.csv")
 
 
 def test_the_simulation_is_that_of_the_script():
-    """Fewer simulations of one design, from the script, beside its file."""
+    """Run fewer simulations of one design with the script that wrote its file."""
     rows = pd.DataFrame(script().coverage(0, ((50, 3, 11), 0.5, 0.5, 0.3), 100, 2, 9))
     assert set(rows["method"]) == set(COVERAGE["method"])
     keys = ["items", "rate", "of_items", "of_raters", "method"]
@@ -328,7 +329,7 @@ def test_the_method_was_chosen_by_its_coverage():
     assert little["mean_width"].mean()[enough].idxmin() == "crossed_interval"
     none = COVERAGE[COVERAGE["of_raters"] == 0]
     assert none.loc[none["method"] == "crossed_interval", "coverage"].min() >= 0.95
-    # What the docstring says no method can: few raters who differ widely in a rare event.
+    # The limitation that the docstring names: few raters who differ widely in a rare event.
     assert COVERAGE.groupby("method")["coverage"].min().max() < 0.9
     own = COVERAGE[COVERAGE["method"] == "crossed_interval"]
     worst = own.loc[own["coverage"].idxmin()]

@@ -1,4 +1,4 @@
-"""The odds ratio and Cohen's h against R, and where they have no answer."""
+"""The odds ratio and Cohen's h compared with R, and cases without an estimate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_odds_ratio_agrees_with_r():
         np.testing.assert_allclose(found.ci_high, rows["high"], rtol=1e-10)
 
 
-def test_one_sided_discordance_is_infinite_and_none_is_open():
+def test_one_sided_discordance_is_infinite():
     found = odds_ratio([9, 0, 0], [0, 9, 0])
     assert found.estimate[:2].tolist() == [np.inf, 0]
     assert np.isnan(found.estimate[2])

@@ -1,4 +1,4 @@
-"""The three verdicts and where one ends and the next begins."""
+"""The three verdicts and the borders between them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_verdict(p, low, high, expected):
     assert verdict(p, low, high, margin=0.02).item() == expected
 
 
-def test_alpha_moves_the_border_of_what_is_shown():
+def test_alpha_moves_the_border_of_a_disparity():
     assert verdict(0.03, 0.0, 0.5, margin=0.02, alpha=0.01).item() == INCONCLUSIVE
 
 
-def test_each_difference_may_have_its_own_margin():
+def test_margins_can_differ_between_differences():
     found = verdict([0.5, 0.5], [-0.03, -0.03], [0.03, 0.03], margin=[0.02, 0.05])
     assert found.tolist() == [INCONCLUSIVE, EQUIVALENT]
 
@@ -44,7 +44,7 @@ def test_a_margin_that_is_not_positive_is_refused(margin):
         verdict([0.5, 0.5], [-1, -1], [1, 1], margin=margin)
 
 
-def test_the_size_of_equivalence_at_the_margin_is_as_the_methods_page_says():
+def test_size_of_equivalence_agrees_with_the_methods_page():
     # p10 is the margin and p01 is 0: every number of discordant pairs is counted.
     sizes = {}
     for n in range(100, 900):

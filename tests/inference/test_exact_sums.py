@@ -50,7 +50,7 @@ def test_values_beyond_one_are_convolved_too():
 @pytest.mark.parametrize("n", [10**4, 10**7, 10**9])
 def test_large_sums_agree_with_the_binomial(n):
     law, binomial = sum_law(n, [0, 1], [0.97, 0.03]), stats.binom(n, 0.03)
-    # The level at which a quantile is found is good to 1e-12; scipy's own to about 1e-10.
+    # The level of a quantile is accurate to 1e-12; scipy's to about 1e-10.
     x = law.lower_quantile(0.025)
     assert binomial.cdf(x - 1) < 0.025 + 1e-9
     assert binomial.cdf(x) > 0.025 - 1e-9
@@ -74,7 +74,7 @@ def test_the_law_of_two_sums_is_the_multinomials():
     np.testing.assert_allclose(probability, expected, rtol=0, atol=1e-14)
 
 
-def test_a_large_law_of_two_sums_is_cut_to_what_is_not_negligible():
+def test_negligible_part_of_a_large_distribution_is_dropped():
     first, second = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
     x, _, probability = plane_law(5000, first, second, np.array([0.8, 0.1, 0.05, 0.05]))
     assert len(x) < 1000

@@ -1,4 +1,4 @@
-"""Fieller's interval: what it must contain, and where there is none."""
+"""Fieller's interval: the values it must contain, and cases without an interval."""
 
 import math
 
@@ -11,7 +11,7 @@ NOTHING = {"variance_numerator": 0.0, "covariance": 0.0}
 
 
 @pytest.mark.parametrize("denominator", [0.0, 0.19, -0.19, float("nan")])
-def test_a_denominator_that_may_be_0_gives_nothing(denominator):
+def test_denominator_that_may_be_0_gives_no_interval(denominator):
     found = fieller(1.0, denominator, variance_denominator=0.01, **NOTHING)
     assert math.isnan(found.estimate)
     assert math.isnan(found.ci_low)
@@ -23,7 +23,7 @@ def test_without_variance_it_is_a_point():
     assert (found.ci_low, found.estimate, found.ci_high) == (0.25, 0.25, 0.25)
 
 
-def test_an_estimate_and_itself_have_the_quotient_1():
+def test_quotient_of_an_estimate_and_itself_is_1():
     found = fieller(
         0.2, 0.2, variance_numerator=0.001, variance_denominator=0.001, covariance=0.001
     )

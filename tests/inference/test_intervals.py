@@ -30,7 +30,7 @@ def test_wilson_agrees_with_r(level):
 
 
 @pytest.mark.parametrize("method", ["clopper_pearson", "jeffreys"])
-def test_the_other_intervals_of_a_proportion_agree_with_r(method):
+def test_other_intervals_of_a_proportion_agree_with_r(method):
     for alpha, rows in PROPORTIONS.groupby("alpha"):
         found = proportion_interval(rows["successes"], rows["n"], method=method, alpha=alpha)
         np.testing.assert_allclose(found.low, rows[f"{method}_low"], rtol=0, atol=1e-10)
@@ -39,7 +39,7 @@ def test_the_other_intervals_of_a_proportion_agree_with_r(method):
 
 
 @pytest.mark.parametrize("method", ["wilson", "clopper_pearson", "jeffreys"])
-def test_of_nothing_every_interval_is_the_whole_scale(method):
+def test_interval_of_no_trials_is_the_whole_scale(method):
     found = proportion_interval([0, 0, 9], [0, 9, 9], method=method)
     assert (found.low[0], found.high[0]) == (0, 1)
     assert (found.low[1], found.high[2]) == (0, 1)
@@ -61,7 +61,7 @@ def test_a_design_effect_counts_as_so_many_fewer_answers():
 
 @pytest.mark.parametrize("level", [90, 95])
 def test_tango_agrees_with_r(level):
-    # R's uniroot stops at 1e-14, inside of which it knows the restricted estimate to about 1e-13.
+    # R's uniroot stops at 1e-14, which gives the restricted estimate to about 1e-13.
     n = PAIRED[["n11", "n10", "n01", "n00"]].sum(axis=1)
     interval = tango(PAIRED["n10"], PAIRED["n01"], n, alpha=1 - level / 100)
     np.testing.assert_allclose(interval.low, PAIRED[f"tango{level}_low"], rtol=0, atol=1e-10)
@@ -98,7 +98,7 @@ def test_all_pairs_discordant_to_one_side_reaches_the_end_of_the_scale():
     assert interval.low[0] == pytest.approx(-interval.high[1], abs=1e-15)
 
 
-def test_without_pairs_nothing_is_known():
+def test_interval_without_pairs_is_the_whole_scale():
     assert (float(tango(0, 0, 0).low), float(tango(0, 0, 0).high)) == (-1, 1)
     assert (float(wilson(0, 0).low), float(wilson(0, 0).high)) == (0, 1)
 
@@ -111,7 +111,7 @@ def test_wilson_is_exact_at_the_ends():
 
 
 @given(cells=CELLS)
-def test_tango_contains_the_estimate_and_stays_on_the_scale(cells):
+def test_tango_contains_the_estimate_and_is_within_the_scale(cells):
     n10, n01, rest = cells
     n = n10 + n01 + rest
     interval = tango(n10, n01, n)
@@ -143,13 +143,13 @@ def test_wilson_contains_the_estimate(n, share):
     assert 0 <= interval.low <= (successes / n if n else 0.5) <= interval.high <= 1
 
 
-def test_hundreds_of_millions_of_pairs_are_no_trouble():
+def test_interval_handles_hundreds_of_millions_of_pairs():
     interval = tango(90_000_000, 80_000_000, 800_000_000)
     half = 1.959964 * np.sqrt(170_000_000 - 10_000_000**2 / 800_000_000) / 800_000_000
     np.testing.assert_allclose([interval.low, interval.high], [0.0125 - half, 0.0125 + half], 1e-5)
 
 
-def test_units_are_computed_apart():
+def test_units_are_computed_separately():
     several = tango([1, 0, 5], [7, 0, 0], [21, 9, 0 + 5])
     for i, (n10, n01, n) in enumerate([(1, 7, 21), (0, 0, 9), (5, 0, 5)]):
         assert several.low[i] == tango(n10, n01, n).low

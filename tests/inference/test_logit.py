@@ -1,4 +1,4 @@
-"""The logit model of choices: where it has a maximum, and that it is found."""
+"""The logit model of choices: when it has a maximum, and that it is found."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def binary(design):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_maximum_is_found_whatever_the_data(seed):
-    """Statsmodels finds the same one; near it only rounding tells two values apart."""
+def test_maximum_is_found_for_any_data(seed):
+    """Statsmodels finds the same one; near it, values differ only by rounding."""
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(30, 900)), int(rng.integers(1, 6))
     design = np.column_stack([np.ones(n), rng.normal(0, 1, (n, p)), rng.integers(0, 2, n)])
@@ -41,7 +41,7 @@ def test_the_maximum_is_found_whatever_the_data(seed):
 
 
 def test_one_binary_covariate_in_many_sizes():
-    # At the first two steps come to an end at which the likelihood differs by rounding alone.
+    # After the first two steps, the likelihood differs only by rounding.
     sizes = [(300, 48, 300, 73), (300, 79, 300, 51), (5, 1, 6, 2), (8000, 3, 7000, 6999)]
     for n, k, m, j in sizes:
         design = np.column_stack([np.ones(n + m), np.repeat([0.0, 1.0], [n, m])])

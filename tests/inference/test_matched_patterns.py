@@ -15,7 +15,7 @@ from fairstats.inference.matched_patterns import matched_patterns
 REFERENCE = pd.read_csv(Path(__file__).parents[1] / "r" / "matched_patterns.csv")
 
 
-def test_no_item_leaves_everything_open():
+def test_no_items_leave_the_odds_ratio_open():
     found = matched_patterns(np.empty((0, 3)), np.empty((0, 3)))
     assert (found.matched, found.expected, found.p_value) == (0, 0, 1)
     assert (found.ci_low, found.ci_high, found.n) == (0, np.inf, 0)
@@ -25,14 +25,14 @@ def test_no_item_leaves_everything_open():
 @pytest.mark.parametrize(
     "marks", [[[0, 0, 0]] * 4, [[1, 1, 1]] * 4, [[1, 0, 0]] * 4], ids=["none", "all", "alike"]
 )
-def test_items_whose_marks_stand_fixed_say_nothing(marks):
+def test_items_with_constant_marks_are_not_informative(marks):
     found = matched_patterns(marks, marks)
     assert found.p_value == 1
     assert found.n_informative == 0
     assert found.matched == found.expected == np.sum(marks)
 
 
-def test_one_place_says_nothing():
+def test_single_place_is_not_informative():
     assert matched_patterns([[1], [0], [1]], [[1], [0], [1]]).n_informative == 0
 
 
@@ -43,7 +43,7 @@ def test_all_matched_and_none_matched_have_one_limit_each():
     assert same.ci_low > 1
     assert other.odds_ratio == other.ci_low == 0
     assert other.ci_high < 3
-    # 12! / 4!³ arrangements of twelve patterns, of which one matches everywhere.
+    # 12! / 4!³ arrangements of twelve patterns; one of them matches everywhere.
     assert same.p_value == pytest.approx(2 / 34650)
 
 
@@ -119,12 +119,12 @@ def test_the_normal_law_is_near_the_exact_one_for_many_items(monkeypatch):
     assert normal.test == "permutation within strata, normal"
     assert normal.expected == exact.expected
     assert np.log(normal.p_value) == pytest.approx(np.log(exact.p_value), rel=0.1)
-    # Peto's odds ratio is known to be nearer to 1 where it is far from it.
+    # Peto's odds ratio is biased towards 1 if the true one is far from 1.
     assert 1 < normal.ci_low < normal.odds_ratio < exact.odds_ratio
 
 
-def test_prone_items_alone_are_no_match():
-    """Both sides share how prone an item is, and how often a place is marked, and nothing else."""
+def test_prone_items_are_not_a_match():
+    """Both sides share only the flip rate of items, and of places."""
     rng = np.random.default_rng(5)
     low = 0
     for _ in range(200):

@@ -28,9 +28,9 @@ def test_p_agrees_with_r(method):
     np.testing.assert_allclose(p, rows[method], rtol=1e-10, atol=0)
 
 
-def test_balance_is_no_evidence_where_fagerlands_mid_p_is_less_than_one():
-    """Fagerland's mid-p at n10 = n01 is 1 − f/2, and 0.5 with no discordant pair at all; twice the
-    one-sided mid-p is 1, and that is what is used."""
+def test_p_is_1_for_balanced_pairs_unlike_fagerlands_mid_p():
+    """Fagerland's mid-p at n10 = n01 is 1 − f/2, and 0.5 without discordant pairs. This package
+    uses twice the one-sided mid-p, which is 1."""
     rows = REFERENCE[(REFERENCE["n10"] == REFERENCE["n01"]) & (REFERENCE["n10"] > 0)]
     assert (rows["midp"] < 1).all()
     assert (mcnemar(rows["n10"], rows["n01"]).p_value == 1).all()
@@ -85,14 +85,14 @@ def test_mid_p_is_at_most_the_exact_p(n10, n01):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_p_falls_as_the_discordant_counts_move_apart(method):
+def test_p_falls_as_discordant_counts_diverge(method):
     p = mcnemar(np.arange(30, 200), 30, method=method).p_value
     assert (np.diff(p) <= 0).all()
     assert p[0] == 1
     assert p[-1] < 1e-20
 
 
-def test_p_stays_a_probability_where_it_is_too_small_to_be_told_from_zero():
+def test_tiny_p_is_still_a_probability():
     """Around 2^-1074 the tails are no longer exact numbers."""
     n10, n01 = np.meshgrid(np.arange(4), np.arange(1000, 1150))
     midp, exact = (mcnemar(n10, n01, method=method).p_value for method in ("midp", "exact"))
@@ -110,11 +110,11 @@ def test_counts_broadcast_to_a_frame():
     ("n10", "n01", "named"),
     [(-1, 0, "n10"), (0, 1.5, "n01"), (np.nan, 1, "n10"), (1, [np.inf, 2], "n01")],
 )
-def test_what_is_no_count_is_refused_by_name(n10, n01, named):
+def test_invalid_count_is_refused_by_name(n10, n01, named):
     with pytest.raises(ValueError, match=named):
         mcnemar(n10, n01)
 
 
-def test_an_unknown_method_is_refused_with_the_known_ones():
+def test_unknown_method_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"'chi2'.*midp, exact"):
         mcnemar(1, 2, method="chi2")

@@ -50,7 +50,7 @@ def test_it_is_student_t_and_limits_fit_the_test():
     assert min(abs(edge.ci_low), abs(edge.ci_high)) == pytest.approx(0, abs=1e-9)
 
 
-def test_what_differs_by_rounding_alone_does_not_differ():
+def test_rounding_errors_are_not_differences():
     found = mean_difference([0.1 + 0.2 - 0.3] * 3 + [0.0] * 3, largest=1)
     assert found.p_value == 1
 

@@ -1,4 +1,4 @@
-"""Holm's adjustment against R's p.adjust, and what it does with a test that was not possible."""
+"""Holm's adjustment compared with R's p.adjust, and its handling of missing tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_test_that_was_not_possible_does_not_count():
     np.testing.assert_allclose(adjusted, [0.02, np.nan, 0.04])
 
 
-def test_a_family_without_tests_stays_empty():
+def test_family_without_tests_is_empty():
     assert adjust_pvalues([]).shape == (0,)
     assert np.isnan(adjust_pvalues([np.nan, np.nan])).all()
 
@@ -43,7 +43,7 @@ def test_adjusting_only_raises_p_and_keeps_the_order(p):
 
 
 @pytest.mark.parametrize("p", [[-0.01], [0.5, 1.01], [np.inf]])
-def test_what_is_no_probability_is_refused(p):
+def test_invalid_probability_is_refused(p):
     with pytest.raises(ValueError, match="p_values"):
         adjust_pvalues(p)
 
@@ -67,7 +67,7 @@ def test_max_t_of_one_test_is_mcnemars():
     assert found.p_value[0] == found.p_adjusted[0] == pytest.approx(exact, abs=0.003)
 
 
-def test_max_t_of_copies_asks_for_no_correction_and_of_strangers_for_nearly_holms():
+def test_max_t_corrects_only_for_different_tests():
     rng = np.random.default_rng(1)
     one = rng.choice([1, 0, -1], 800, p=[0.08, 0.88, 0.04])
     copies = max_t(np.column_stack([one] * 5), rng=1)
@@ -78,7 +78,7 @@ def test_max_t_of_copies_asks_for_no_correction_and_of_strangers_for_nearly_holm
     assert strangers.p_adjusted.min() > 3 * strangers.p_value.min()
 
 
-def test_max_t_never_says_0_and_gives_no_test_p_1():
+def test_max_t_is_never_0_and_is_1_without_a_test():
     d = np.column_stack([np.ones(500), np.zeros(500)])
     found = max_t(d, rng=1, n_resamples=99)
     assert found.p_adjusted.tolist() == [0.01, 1]

@@ -1,4 +1,4 @@
-"""The other intervals of a paired difference against R and the literature."""
+"""The other intervals of a paired difference compared with R and the literature."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def test_contains_the_estimate_on_the_scale_and_mirrors(cells, method):
     other = difference_interval(n11, n01, n10, n00, method=method)
     np.testing.assert_allclose([found.low, found.high], [-other.high, -other.low], atol=1e-12)
     assert -1 <= found.low <= found.high <= 1
-    if sum(cells) and method != "bonett_price":  # whose centre is moved towards 0
+    if sum(cells) and method != "bonett_price":  # its centre is moved towards 0
         assert found.low - 1e-12 <= (n10 - n01) / sum(cells) <= found.high + 1e-12
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_without_pairs_nothing_is_known(method):
+def test_interval_without_pairs_is_the_whole_scale(method):
     found = difference_interval(0, 0, 0, 0, method=method)
     assert (float(found.low), float(found.high)) == (-1, 1)
 
 
 @pytest.mark.parametrize("method", ["tango", "bonett_price", "newcombe", "bootstrap"])
-def test_without_discordance_an_interval_is_no_point(method):
+def test_interval_without_discordance_has_a_width(method):
     found = difference_interval(700, 0, 0, 101, method=method)
     assert found.low < -0.001
     assert found.high > 0.001
@@ -99,7 +99,7 @@ def test_without_a_pair_it_is_newcombes_for_two_groups():
     assert (round(float(found.low), 4), round(float(found.high), 4)) == (0.0524, 0.3339)
 
 
-def test_more_answers_that_say_the_same_make_it_narrower():
+def test_more_equal_answers_make_the_interval_narrower():
     cells = (300, 60, 40, 100)
     pairs = difference_interval(*cells, method="newcombe")
     own = {"correct_a": 360 + 720, "n_a": 500 + 1000, "correct_b": 340 + 680, "n_b": 500 + 1000}

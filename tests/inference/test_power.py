@@ -35,7 +35,7 @@ def test_sample_size_agrees_with_enumeration(row):
     assert found == row.n
 
 
-def test_without_discordance_nothing_is_rejected():
+def test_power_is_0_without_discordance():
     assert power_mcnemar([0, 801], 0, 0).tolist() == [0, 0]
 
 
@@ -48,7 +48,7 @@ def test_many_pairs_meet_the_normal_law():
 
 @settings(deadline=None, max_examples=40)
 @given(n=st.integers(10, 3000), share=st.floats(0, 1))
-def test_the_detectable_difference_has_the_power_it_is_said_to_have(n, share):
+def test_detectable_difference_has_the_stated_power(n, share):
     found = float(minimum_detectable_difference(n, share))
     assert 0 < found <= 1
     both = max(share, found)
@@ -59,7 +59,7 @@ def test_the_detectable_difference_has_the_power_it_is_said_to_have(n, share):
         assert power_mcnemar(n, (both + less) / 2, (both - less) / 2) < 0.8
 
 
-def test_too_few_items_detect_nothing():
+def test_too_few_items_detect_no_difference():
     assert np.isnan(minimum_detectable_difference([0, 4], 0.5)).all()
 
 
@@ -73,6 +73,6 @@ def test_too_few_items_detect_nothing():
         (lambda: minimum_detectable_difference(9, 1.5), "must be a share"),
     ],
 )
-def test_what_cannot_be_is_refused(call, match):
+def test_invalid_values_are_refused(call, match):
     with pytest.raises(ValueError, match=match):
         call()

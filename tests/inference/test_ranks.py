@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairstats.inference.ranks import rank_sets
 
 
-def test_when_nothing_is_shown_every_model_can_hold_every_place():
+def test_without_differences_every_rank_is_possible():
     found = rank_sets([0.9, 0.8, 0.7], np.ones((3, 3)))
     assert found.rank.tolist() == [1, 2, 3]
     assert found.rank_low.tolist() == [1, 1, 1]
@@ -38,7 +38,7 @@ def test_a_model_without_a_figure_can_hold_any_place():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.randoms())
-def test_the_place_lies_in_its_set(values, random):
+def test_rank_is_in_its_set(values, random):
     k = len(values)
     p = np.ones((k, k))
     for i in range(k):
@@ -49,7 +49,7 @@ def test_the_place_lies_in_its_set(values, random):
     assert (found.rank <= found.rank_high).all()
 
 
-def test_a_matrix_that_is_none_of_comparisons_is_refused():
+def test_invalid_comparison_matrix_is_refused():
     with pytest.raises(ValueError, match="shape"):
         rank_sets([1, 2], np.ones((3, 3)))
     with pytest.raises(ValueError, match="symmetric"):

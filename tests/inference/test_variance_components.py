@@ -1,4 +1,4 @@
-"""Variance components against R, without bias, and where the data do not tell of them."""
+"""Variance components compared with R, without bias, and with uninformative data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_estimates_have_no_bias():
     assert np.all(abs(np.mean(found, axis=0) - (1, 0.25, 0.64)) < 3 * error)
 
 
-def test_one_rating_an_item_tells_of_raters_alone():
+def test_one_rating_per_item_informs_only_on_raters():
     raters = np.repeat(np.arange(4), 25)
     values = np.random.default_rng(2).normal(0, 1, 4)[raters] + np.tile([-1.0, 0, 1, 2, -2], 20)
     found = variance_components(values, np.arange(100), raters)
@@ -65,7 +65,7 @@ def test_items_and_raters_that_are_one():
 
 
 @pytest.mark.parametrize("values", [[], [1.0]])
-def test_one_rating_tells_nothing(values):
+def test_single_rating_is_not_informative(values):
     found = variance_components(values, values, values)
     assert np.isnan(found.to_frame()).all(axis=None)
 
@@ -76,7 +76,7 @@ def test_no_variance_has_no_shares():
     assert np.isnan(found.item_icc) or found.residual > 0
 
 
-def test_shares_of_what_is_below_0_are_0():
+def test_negative_components_have_share_0():
     found = variance_components([1, 0, 0, 1], [1, 1, 2, 2], [1, 2, 1, 2])
     assert found.item < 0
     assert (found.item_icc, found.rater_icc) == (0, 0)

@@ -11,7 +11,7 @@ from fairstats.inference.tango import tango
 from fairstats.metrics.accuracy import accuracy, accuracy_difference, proportion
 
 
-def test_a_proportion_of_nothing_is_nan():
+def test_proportion_of_no_answers_is_nan():
     np.testing.assert_array_equal(proportion([0, 0, 3], [0, 4, 4]), [np.nan, 0, 0.75])
 
 
@@ -51,7 +51,7 @@ def test_answers_without_a_pair_count_in_the_estimate_and_in_its_interval(counts
     assert own.ci_low[0] < own.estimate[0] < own.ci_high[0]
 
 
-def test_a_design_effect_widens_the_interval_alone():
+def test_design_effect_widens_only_the_interval():
     counts = paired_counts(600, 83, 10, 108)
     one, wide = accuracy_difference(counts), accuracy_difference(counts, design_effect=2)
     assert one.estimate == wide.estimate

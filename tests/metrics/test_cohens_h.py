@@ -1,4 +1,4 @@
-"""Cohen's h and its interval against R, and where it has no answer."""
+"""Cohen's h and its interval compared with R, and cases without an estimate."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def test_groups_without_a_common_item_are_treated_as_unpaired(counts_of):
     )
 
 
-def test_perfect_against_nothing_is_pi():
+def test_h_of_all_right_against_all_wrong_is_pi():
     assert cohens_h(paired(0, 9, 0, 0)).estimate == pytest.approx(np.pi)

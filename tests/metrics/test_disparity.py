@@ -87,7 +87,7 @@ def test_three_groups_share_the_level_between_their_pairs():
     assert found.ci_method == "tango, absolute, Bonferroni over 3 pairs"
 
 
-def test_answers_of_one_group_alone_count_in_the_estimate_and_in_its_interval():
+def test_answers_of_single_groups_count_in_estimate_and_interval():
     table = {("11", "1"): 200, ("1x", "1"): 300, ("x0", "1"): 300}
     found = demographic_parity(outcomes_of(table))
     assert found.estimate == pytest.approx(0.6)

@@ -55,7 +55,7 @@ def test_estimates_are_means_over_all_pairs_of_samples(items):
         assert found.excess.estimate <= found.excess.ci_high + 1e-9
 
 
-def test_missing_answers_agree_with_no_other_if_incorrect():
+def test_missing_answers_never_agree_if_incorrect():
     found = same_prompt([[1, 0]], [[2, 0]], samples=[2], missing="incorrect")
     assert found.agreement.estimate == 0.5
     assert found.excess.estimate == 0

@@ -20,7 +20,8 @@ SIGNS = {
 
 @pytest.fixture(scope="session")
 def ratings_of() -> Callable[..., pd.DataFrame]:
-    """Ratings from one short text a task, one sign a rater; ``-`` is missing, ``.`` no judgement.
+    """Read ratings from one short text per task, one sign per rater; ``-`` is missing, ``.`` no
+    judgement.
 
     Raters of a group are named by it and their place. All dimensions of `triage` have the sign's
     value; of the other rubrics `bias` has it, and those that are asked then have none.
@@ -67,5 +68,5 @@ def _value(question: Any, value: str | None, rubric: Any) -> str | None:
         return value
     if question.about == "context":
         return "no"
-    # What is asked only after a report of bias reports nothing more here.
+    # Questions that follow a report of bias report nothing more here.
     return question.otherwise if value is not None else None

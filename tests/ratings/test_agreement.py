@@ -1,4 +1,4 @@
-"""Agreement of raters unit by unit: what has no answer first, then beside the coefficients."""
+"""Agreement of raters unit by unit: degenerate cases, then compared with the coefficients."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def of(table: pd.DataFrame, **at: str) -> pd.DataFrame:
     return table
 
 
-def test_one_rating_a_task_says_nothing_of_agreement(ratings_of):
+def test_one_rating_per_task_gives_no_agreement(ratings_of):
     found = of(rating_agreement(ratings_of({"t1": "y", "t2": "n-", "t3": "--"})), dimension="visit")
     assert found["coefficient"].tolist() == list(FUNCTIONS)
     assert found["estimate"].isna().all()
@@ -61,7 +61,7 @@ def test_one_rating_a_task_says_nothing_of_agreement(ratings_of):
     assert set(nothing["n_raters"]) == set(nothing["n_repeats"]) == {0}
 
 
-def test_raters_who_all_say_no(ratings_of):
+def test_agreement_of_raters_who_never_report(ratings_of):
     found = of(rating_agreement(ratings_of({f"t{i}": "nnn" for i in range(9)})), dimension="visit")
     found = found.set_index("coefficient")
     assert found.loc[["percent", "randolph", "gwet_ac1"], "estimate"].tolist() == [1, 1, 1]
@@ -94,7 +94,7 @@ def test_coefficients_are_those_of_the_table_of_raters(ratings_of):
     assert set(other["level"]) == {"nominal"}
 
 
-def test_repeats_are_left_out_or_those_of_other_raters(ratings_of):
+def test_repeats_are_left_out_or_count_as_raters(ratings_of):
     once = ratings_of({"t1": "yn", "t2": "nn", "t3": "-y"})
     again = ratings_of({"t1": "n", "t2": "n", "t3": "y"}).assign(repeat=1)
     both = pd.concat([again, once])
@@ -113,7 +113,7 @@ def test_repeats_are_left_out_or_those_of_other_raters(ratings_of):
         rating_agreement(both, repeats="both")
 
 
-def test_a_rater_alone_agrees_with_nobody(ratings_of):
+def test_single_rater_has_no_agreement(ratings_of):
     once = ratings_of({"t1": "y", "t2": "n"})
     again = pd.concat([once, ratings_of({"t1": "n", "t2": "n"}).assign(repeat=1)])
     found = of(rating_agreement(again), dimension="visit")
@@ -136,7 +136,7 @@ def test_judgements_are_counted_task_by_task(ratings_of):
     assert set(rating_votes(again)["n_ratings"]) == {2}
 
 
-def test_two_raters_have_limits_over_items_alone(ratings_of):
+def test_two_raters_have_limits_over_items_only(ratings_of):
     signs = ["yy", "nn", "ny", "nn", "yn", "nn", "yy", "nn"]
     ratings = ratings_of({f"t{i}": text for i, text in enumerate(signs)})
     found = of(rating_agreement(ratings), dimension="visit")
@@ -151,7 +151,7 @@ def test_tasks_of_one_item_are_left_out_together(ratings_of):
     rng = np.random.default_rng(3)
     texts = {f"t{i}": "".join(rng.choice(list("yn"), 4)) for i in range(30)}
     apart = ratings_of(texts)
-    # Every text three times: as one item it says no more than once.
+    # Every text three times: as one item it is no more evidence than once.
     thrice = pd.concat([apart.assign(task_id=apart["task_id"] + f"-{copy}") for copy in range(3)])
     once, again = (of(rating_agreement(r), dimension="visit") for r in (apart, thrice))
     np.testing.assert_allclose(again["crossed_low"], once["crossed_low"], atol=0.02)
@@ -159,7 +159,7 @@ def test_tasks_of_one_item_are_left_out_together(ratings_of):
     assert (width < 0.7 * apart).all()
 
 
-def test_groups_agree_within_and_between_them_where_they_are_pooled(ratings_of):
+def test_pooled_agreement_includes_pairs_across_groups(ratings_of):
     both = pd.concat(
         [
             ratings_of({"t1": "mm", "t2": "nn"}, rubric="independent", model="m"),
@@ -209,7 +209,7 @@ def test_disagreement_by_hand(ratings_of):
     assert together["n_reported"].tolist() == [3]
 
 
-def test_votes_are_what_rates_by_vote_and_agreement_are_made_of(ratings_of):
+def test_votes_agree_with_vote_rates_and_agreement(ratings_of):
     rng = np.random.default_rng(2)
     tasks = {f"t{i}": "".join(rng.choice(list("ynn-."), size=4)) for i in range(60)}
     ratings = ratings_of({task: text for task, text in tasks.items() if text.strip(".")})
@@ -232,14 +232,14 @@ def test_votes_are_what_rates_by_vote_and_agreement_are_made_of(ratings_of):
 @pytest.mark.parametrize("function", [rating_agreement, disagreement, rating_votes])
 def test_comparisons_of_models_are_left_out_and_wrong_tables_refused(ratings_of, function):
     pairs = ratings_of({"p1": "12="}, rubric="pairwise", model="a", model_2="b")
-    # Which model is better is another question than whether there is bias.
+    # Preferring a model is a different question from reporting bias.
     assert function is rating_agreement or function(pairs).empty
     with pytest.raises(InputError, match="is reserved for all groups together"):
         function(ratings_of({"t1": "y"}).assign(dataset="pooled"))
 
 
 @pytest.mark.parametrize("function", [rating_agreement, disagreement, rating_votes])
-def test_the_same_table_whatever_the_order(ratings_of, function):
+def test_table_does_not_depend_on_row_order(ratings_of, function):
     rng = np.random.default_rng(5)
     ratings = ratings_of({f"t{i}": "".join(rng.choice(list("ynn-"), size=5)) for i in range(30)})
     found = function(ratings)
@@ -249,7 +249,8 @@ def test_the_same_table_whatever_the_order(ratings_of, function):
 
 @pytest.fixture(scope="module")
 def clinicians(shared_data):
-    """MedPerturb's decisions, one row each; a task is a text, its item what it was made from."""
+    """Return MedPerturb's decisions, one row each; a task is a text, and its item the original
+    text."""
     table = pd.read_csv(shared_data("medperturb/dataset.csv"), dtype=str)
     rows = []
     for _, text in table.iterrows():
@@ -295,7 +296,7 @@ def test_medperturb_for_other_clinicians(clinicians):
     assert set(found["crossed_method"]) == {"two-way jackknife, wilson t"}
     width = found["ci_high"] - found["ci_low"]
     assert (found["crossed_high"] - found["crossed_low"] > 2 * width).all()
-    # Beside resamples of items and raters both, each with replacement (Owen's pigeonhole).
+    # Compared with resamples of both items and raters, with replacement (Owen's pigeonhole).
     pivot = clinicians[(clinicians["dimension"] == "manage") & (clinicians["repeat"] == 0)]
     rater = pd.factorize(pivot["rater_id"])[0]
     task = pd.factorize(pivot["task_id"])[0]

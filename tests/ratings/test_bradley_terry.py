@@ -1,4 +1,4 @@
-"""Strengths against R, in closed form, and where there are none."""
+"""Strengths compared with R, in closed form, and cases without an estimate."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_strengths_and_their_errors_over_items_and_raters_agree_with_r(kind):
     assert list(found.reset_index()[list(STRENGTH_COLUMNS)]) == list(STRENGTH_COLUMNS)
     expected = pd.read_csv(R / "bradley_terry.csv").query("kind == @kind").set_index("model")
     parts = expected[["two_way", "items", "raters", "cells", "single"]]
-    # Which is the largest is not the same for all.
+    # The largest strength differs between the cases.
     assert set(parts.iloc[:4].idxmax(axis=1)) == (
         {"two_way", "raters", "items"} if kind == "plain" else {"two_way", "items"}
     )
@@ -87,8 +87,8 @@ def test_strengths_and_their_errors_over_items_and_raters_agree_with_r(kind):
     assert win["ci_low"] == pytest.approx(1 / (1 + np.exp(half - log_odds)), rel=rel)
 
 
-def test_ratings_by_few_raters_of_shared_items_are_less_than_as_many_tasks():
-    """Clustered by task alone, intervals for 95% covered 84% of 3,000; these cover 95%."""
+def test_few_raters_and_shared_items_widen_intervals():
+    """Clustered only by task, intervals for 95% covered 84% of 3,000; these cover 95%."""
     rng, covered, alone = np.random.default_rng(5), [], []
     models = np.array(["a", "b", "c"])
     for _ in range(60):
@@ -133,7 +133,7 @@ def test_two_models_in_closed_form():
     assert win["win_probability"] == pytest.approx(9 / 13)
     shares = (9 / 43, 4 / 43, 30 / 43)
     assert tuple(win[["preferred", "preferred_2", "indifferent"]]) == pytest.approx(shares)
-    # One rater: over items alone, as is said.
+    # With one rater, limits are only over items, as reported.
     method = "wald t, clusters of items (one rater: the variance between raters is unknown)"
     assert set(found.strengths["ci_method"]) == {win["ci_method"]} == {method}
     assert (win["df"], found.strengths["n_raters"].iloc[0]) == (42, 1)
@@ -151,7 +151,7 @@ def test_the_order_of_the_two_models_does_not_matter():
     assert there.strengths["strength"].sum() == pytest.approx(0, abs=1e-12)
 
 
-def test_who_won_all_is_told():
+def test_model_that_always_wins_is_reported():
     table = games(("a", "b", "11"), ("a", "c", "11"), ("b", "c", "1212"))
     found = bradley_terry(table)
     assert found.strengths["strength"].isna().all()
@@ -183,13 +183,13 @@ def test_a_penalty_is_that_many_more_preferences():
     assert list(penalised["n_ratings"]) == [7, 14, 7]
 
 
-def test_what_was_not_compared_is_told():
+def test_uncompared_models_are_reported():
     found = bradley_terry(games(("a", "b", "1212"), ("c", "d", "1122"))).strengths
     assert found["strength"].isna().all()
     assert found["method_note"].str.contains("some models were not compared").all()
 
 
-def test_ties_alone_say_nothing():
+def test_only_ties_give_no_estimate():
     found = bradley_terry(games(("a", "b", "000"), ("b", "c", "00"))).strengths
     assert found["strength"].isna().all()
     assert found["method_note"].str.contains("no preferences were stated").all()
@@ -197,7 +197,7 @@ def test_ties_alone_say_nothing():
 
 
 def test_ties_tie_sets_of_models_together():
-    # Nobody of one set was ever preferred to one of the other, in either direction.
+    # No model of one set was ever preferred to one of the other, in either direction.
     found = bradley_terry(games(("a", "b", "112"), ("c", "d", "112"), ("a", "c", "00")))
     assert found.strengths["strength"].notna().all()
     # a and c are equal by symmetry, as are b and d.
@@ -215,7 +215,7 @@ def test_one_item_has_no_standard_error():
     assert row["method_note"] == "no standard error: 1 items for 1 parameters"
 
 
-def test_raters_who_disagree_on_all_tasks_alike_leave_the_strength_open():
+def test_constant_disagreement_leaves_the_strength_open():
     rows = [(task, rater, "a", "b", said) for task in range(5) for rater, said in enumerate("12")]
     row = bradley_terry(judged(rows)).strengths.iloc[0]
     assert row["strength"] == pytest.approx(0)
@@ -225,7 +225,7 @@ def test_raters_who_disagree_on_all_tasks_alike_leave_the_strength_open():
     assert row["ci_high"] == pytest.approx(stats.t.isf(0.025, 1) * row["std_error"])
 
 
-def test_nothing_judged_and_wrong_arguments():
+def test_empty_ratings_and_invalid_arguments():
     assert bradley_terry(games(("a", "b", "--"))).strengths.empty
     with pytest.raises(
         ValueError, match="dimension='colour' contains no preferences; use one of bias"

@@ -78,7 +78,7 @@ def test_the_four_cells_and_their_margins():
     assert 0 < whole["ci_low"] < 0.5 < whole["ci_high"] < 1
 
 
-def test_an_empty_cell_has_no_rate_and_says_so():
+def test_empty_cell_has_no_rate_and_a_note():
     found = cells(counterfactual_rates(check_ratings(judgements(["nnn", "nnn"]))))
     empty = found.loc[("yes", "yes")]
     assert np.isnan(empty["estimate"])
@@ -88,7 +88,7 @@ def test_an_empty_cell_has_no_rate_and_says_so():
     assert full["ci_high"] > 0.5
 
 
-def test_who_does_not_say_whether_they_differ_is_in_the_whole_alone():
+def test_missing_ideal_judgement_counts_only_in_the_total():
     found = cells(counterfactual_rates(check_ratings(judgements(["--y", "-yn", "y-y", "nn-"]))))
     n = {key: int(found.loc[key, "n_ratings"]) for key in found.index}
     assert n[("pooled", "pooled")] == 3
@@ -97,7 +97,7 @@ def test_who_does_not_say_whether_they_differ_is_in_the_whole_alone():
     assert found.loc[("no", "no"), "n_missing"] == found.loc[("pooled", "pooled"), "n_missing"] == 1
 
 
-def test_nothing_judged():
+def test_without_judgements_there_are_no_rates():
     found = cells(counterfactual_rates(check_ratings(judgements(["---"]))))
     assert found["estimate"].isna().all()
     assert found["n_ratings"].sum() == 0
@@ -114,7 +114,7 @@ def test_a_rubric_that_does_not_ask_whether_they_differ():
     assert found.loc[("no", "no"), "n_ratings"] == 0
 
 
-def test_groups_models_and_datasets_stand_apart_and_together():
+def test_groups_models_and_datasets_are_separate_and_pooled():
     parts = [
         judgements(["nny", "nnn"]),
         judgements(["nny", "nny"], group="consumer"),
@@ -177,7 +177,7 @@ def pairs_of(pairs, said, **facts):
     return pd.concat(parts, ignore_index=True)
 
 
-def test_which_item_is_written_first_means_nothing():
+def test_item_order_does_not_matter():
     rng = np.random.default_rng(3)
     pairs = [(f"base {i % 6}", f"variant {i}") for i in range(60)]
     said = ["".join(rng.choice(["y", "n"], 3, p=(p, 1 - p))) for p in np.tile([0.1, 0.8], 30)]

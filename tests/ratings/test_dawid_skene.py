@@ -1,4 +1,4 @@
-"""Dawid and Skene's EM against R on their own data, by its likelihood, and on poor data."""
+"""Dawid and Skene's EM compared with R on their data, by its likelihood, and on poor data."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def log_likelihood(found, table):
     return total
 
 
-def test_a_higher_maximum_of_the_papers_likelihood_is_found_where_it_is_asked_for(anaesthetists):
+def test_start_highest_finds_a_higher_likelihood(anaesthetists):
     paper, highest = (
         dawid_skene(anaesthetists, start=start, tolerance=1e-12) for start in ("votes", "highest")
     )
@@ -82,7 +82,7 @@ def test_a_higher_maximum_of_the_papers_likelihood_is_found_where_it_is_asked_fo
     assert extreme[0] < extreme[1]
 
 
-def test_starts_that_end_alike_are_the_papers():
+def test_equal_starts_give_the_papers_result():
     table = pd.DataFrame({r: list("xyxyxxyy") for r in "abc"} | {"d": list("xyxyxxyx")})
     one, other = dawid_skene(table), dawid_skene(table, start="highest")
     pd.testing.assert_frame_equal(one.raters, other.raters)
@@ -136,7 +136,7 @@ def test_a_constant_table():
     assert found.note == f"{ALWAYS}; only one category, so error rates cannot be estimated"
 
 
-def test_a_category_that_nobody_says_has_no_prevalence_and_no_error_rates():
+def test_unused_category_has_no_prevalence_and_error_rates():
     table = pd.DataFrame({"a": list("xxy"), "b": list("xxy"), "c": list("xxy")})
     found = dawid_skene(table, categories=["x", "y", "z"])
     assert found.prevalence["prevalence"].tolist() == pytest.approx([2 / 3, 1 / 3, 0])
@@ -159,7 +159,7 @@ def test_a_rater_with_one_judgement():
     assert smooth["y", "x"] == pytest.approx(1 / 2, abs=0.01)
 
 
-def test_two_raters_are_said_not_to_settle_it():
+def test_two_raters_are_reported_as_not_identified():
     table = pd.DataFrame({"a": list("xxxyyy"), "b": list("xxyyyx")})
     assert dawid_skene(table).note.startswith(f"{ALWAYS}; not identified: no item has three raters")
     # Three raters, of whom no item has more than two.
@@ -168,7 +168,7 @@ def test_two_raters_are_said_not_to_settle_it():
     assert dawid_skene(table).note.startswith(f"{ALWAYS}; not identified")
 
 
-def test_em_climbs_and_says_when_it_did_not_arrive(anaesthetists):
+def test_em_never_decreases_and_reports_non_convergence(anaesthetists):
     values = [dawid_skene(anaesthetists, max_iterations=n) for n in (1, 2, 4, 8)]
     likelihoods = [found.log_likelihood for found in values]
     assert likelihoods == sorted(likelihoods)

@@ -1,4 +1,4 @@
-"""A pilot's design: shares of variance, and pilots that do not tell of them."""
+"""A pilot's design: shares of variance, and uninformative pilots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ DIMENSIONS = ("manage", "visit", "resource")
 
 
 def pilot(said, *, group="physician", **facts):
-    """Ratings {task: {rater: 1, 0 or None}} by the triage rubric, the same on each dimension."""
+    """Return ratings {task: {rater: 1, 0 or None}} by the triage rubric, the same in each
+    dimension."""
     return pd.DataFrame(
         [
             {
@@ -66,7 +67,7 @@ def test_shares_rates_and_numbers():
     assert float(plan.n_items) > 40
 
 
-def test_pilots_that_do_not_tell():
+def test_uninformative_pilots_give_no_design():
     alike = design_from(check_ratings(pilot({"a": {"x": 1, "y": 1}, "b": {"x": 1, "y": 1}})))
     assert alike["item_icc"].isna().all() or (alike["item_icc"] == 0).all()
     assert (alike["method_note"] == "all ratings are the same").all()
@@ -76,7 +77,7 @@ def test_pilots_that_do_not_tell():
     assert design_from(check_ratings(pilot({"a": {"x": None}}))).empty
 
 
-def test_a_variance_below_0_is_told():
+def test_negative_variance_is_reported():
     said = {"a": {"x": 1, "y": 0}, "b": {"x": 0, "y": 1}}
     row = design_from(check_ratings(pilot(said))).iloc[0]
     assert (row["item_icc"], row["rater_icc"]) == (0, 0)
@@ -84,7 +85,7 @@ def test_a_variance_below_0_is_told():
     assert row["method_note"].count("set to 0") == 2
 
 
-def test_persons_and_models_stand_apart():
+def test_persons_and_models_are_separate():
     people = pilot({"a": {"x": 1, "y": 0}, "b": {"x": 1, "y": 1}})
     models = pilot({"a": {"gpt": 1}, "b": {"gpt": 0}}, group="model", rater_kind="model").assign(
         task_id=lambda rows: rows["item_id"]

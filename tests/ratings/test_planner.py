@@ -1,4 +1,4 @@
-"""Plans: the binomial sample size, both nestings by simulation, and what cannot be reached."""
+"""Plans: the binomial sample size, both nestings by simulation, and unreachable widths."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def test_a_plan_is_the_smallest_that_is_narrow_enough():
 
 
 def test_one_item_or_one_rater():
-    # Every item by the same rater, who differs from nobody: clusters of items.
+    # Every item has the same rater: clusters of items.
     plan = plan_ratings(rate=0.3, width=0.2, n_raters=1)
     assert float(plan.df) == float(plan.n_items) - 1
-    # One rater says nothing of how raters differ.
+    # One rater does not show how raters differ.
     alone = plan_ratings(rate=0.3, width=0.5, rater_icc=0.01, n_raters=1)
     assert np.isnan([alone.n_items, alone.planned_width, alone.df]).all()
     assert float(alone.least_raters) > 1
@@ -138,7 +138,7 @@ def test_more_raters_than_ratings_are_as_many():
     assert (exact.n_items, exact.planned_width) == (many.n_items, many.planned_width)
 
 
-def test_more_items_are_not_wider_and_a_larger_width_takes_no_more():
+def test_width_and_number_of_items_are_monotone():
     widths = np.linspace(0.05, 0.6, 60)
     for icc in (0.0, 0.01, 0.1):
         plan = plan_ratings(
@@ -151,7 +151,7 @@ def test_more_items_are_not_wider_and_a_larger_width_takes_no_more():
         assert (planned <= widths[-len(n) :] + 1e-12).all()
 
 
-def test_too_few_raters_are_told_and_how_many_it_takes():
+def test_too_few_raters_are_reported_with_the_required_number():
     asked = {"rate": 0.2, "width": 0.1, "item_icc": 0.2, "rater_icc": 0.1}
     plan = plan_ratings(n_raters=5, **asked)
     assert np.isnan([plan.n_items, plan.n_ratings, plan.planned_width]).all()
@@ -173,7 +173,7 @@ def test_a_frame_has_a_row_a_plan():
     assert table["n_items"].is_monotonic_increasing
 
 
-def test_an_items_ratings_that_all_say_the_same_are_one():
+def test_identical_ratings_of_an_item_count_as_one():
     one = plan_ratings(rate=0.1, width=0.05)
     many = plan_ratings(rate=0.1, width=0.05, raters_per_item=7, item_icc=1.0)
     assert float(many.n_items) == float(one.n_items)
@@ -219,7 +219,7 @@ def test_randolphs_coefficient_stretches_the_scale():
     assert float(two.planned_width) == pytest.approx(0.2, abs=0.001)
 
 
-def test_items_that_differ_less_need_fewer():
+def test_less_variable_items_need_fewer_ratings():
     whole = plan_agreement(agreement=0.7, width=0.05)
     half = plan_agreement(agreement=0.7, width=0.05, sd=np.sqrt(0.21) / 2)
     assert float(half.n_items) == pytest.approx(float(whole.n_items) / 4, abs=1)

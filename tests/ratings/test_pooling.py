@@ -20,7 +20,7 @@ def test_no_row_and_no_second_item():
     assert linked_items(alone, []).tolist() == [0, 1, 0]
 
 
-def test_models_and_rubrics_stand_apart_and_nothing_is_a_name_too():
+def test_missing_model_is_treated_as_a_separate_model():
     names = {"benchmark": "b", "rubric": "r"}
     pairs = [("a", "b"), ("b", "c"), ("b", "c")]
     found = linked_items(frame(pairs, **names, model=["m", "m", None]))

@@ -1,4 +1,4 @@
-"""How far raters agree on which of two models is better."""
+"""Agreement of raters on preferences between two models."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_coefficients_are_those_of_the_table_of_values(pairwise):
     assert ("positive", "nominal") not in here.index
 
 
-def test_which_model_is_written_first_changes_nothing(pairwise):
+def test_model_order_does_not_matter(pairwise):
     half = pairwise["task_id"].str.endswith(("1", "3", "5", "7", "9"))
     turned = pairwise.copy()
     turned.loc[half, ["model", "model_2"]] = pairwise.loc[half, ["model_2", "model"]].to_numpy()
@@ -66,7 +66,7 @@ def test_which_model_is_written_first_changes_nothing(pairwise):
     )
 
 
-def test_both_orders_by_one_judge_are_no_agreement_between_raters(pairwise):
+def test_both_orders_by_one_judge_are_not_agreement(pairwise):
     one = pairwise[pairwise["rater_id"] == pairwise["rater_id"].iloc[0]]
     again = pd.concat([one, one.assign(repeat=1)])
     judge = check_ratings(again.assign(rater_kind="model", rater_group="model"))
@@ -78,7 +78,7 @@ def test_both_orders_by_one_judge_are_no_agreement_between_raters(pairwise):
     assert (kept.loc[kept["coefficient"] == "percent", "estimate"] == 1).all()
 
 
-def test_beside_answers_that_were_judged_alone(pairwise):
+def test_other_rubrics_do_not_change_preference_agreement(pairwise):
     both = rating_agreement(drawn_ratings(items=20))
     alone = both[both["rubric"] == "independent"]
     assert alone["model_2"].isna().all()

@@ -20,7 +20,7 @@ VALUES = {"1": "answer_2", "2": "answer_1", "0": "tie", "-": None}
 
 
 def judgements(tasks, *, models=("m1", "m2"), group="physician", **facts):
-    """A text a task: who is preferred by each rater (1, 2, 0 or nothing: -)."""
+    """Read one text per task: the preference of each rater (1, 2, 0 or missing: -)."""
     swapped = facts.pop("swapped", None)
     rows = []
     for task, signs in enumerate(tasks):
@@ -67,7 +67,7 @@ def test_without_any_preference_p_is_1_and_the_interval_is_not_empty():
     assert of(table, "preferred")["ci_high"] > 0
 
 
-def test_where_nothing_was_judged_there_is_no_estimate():
+def test_without_judgements_there_is_no_estimate():
     table = preference_rates(check_ratings(judgements(["--", "-"])))
     row = of(table, "preference_difference")
     assert np.isnan(row["estimate"])
@@ -79,7 +79,7 @@ def test_where_nothing_was_judged_there_is_no_estimate():
 def test_ratings_of_one_task_are_one_case():
     one = of(preference_rates(check_ratings(judgements(["1111111111"]))), "preference_difference")
     assert (one["estimate"], one["n_raters"], one["n_tasks"]) == (1, 10, 1)
-    # One sign alone: ½ on either side, of which mid-p takes half at the observed sum.
+    # Only one sign: ½ on each side; mid-p counts half of it at the observed sum.
     assert one["p_value"] == pytest.approx(0.5)
     ten = of(preference_rates(check_ratings(judgements(["1"] * 10))), "preference_difference")
     assert ten["p_value"] == pytest.approx(2**-10)
@@ -95,7 +95,7 @@ def test_the_test_flips_tasks():
     assert row["p_value"] == pytest.approx(beyond + at / 2)
 
 
-def test_a_task_with_the_models_the_other_way_round_is_turned():
+def test_task_with_reversed_models_is_swapped():
     there = judgements(["1", "1", "2", "0"], models=("a", "b"), swapped=[False, True, True, False])
     back = judgements(["2", "2", "0"], models=("b", "a"), swapped=[False, True, False])
     table = preference_rates(check_ratings(pd.concat([there, back])))
@@ -140,12 +140,12 @@ def test_datasets_and_persons_are_pooled_and_models_are_not():
     assert not any(kind == "model" and group == "pooled" for kind, _, group in found)
 
 
-def test_nothing_may_be_called_pooled():
+def test_name_pooled_is_refused():
     with pytest.raises(InputError, match="is reserved for all groups together"):
         preference_rates(check_ratings(judgements(["1"], dataset="pooled")))
 
 
-def test_other_rubrics_enter_nothing():
+def test_other_rubrics_are_ignored():
     rows = judgements(["1"])
     other = rows.head(1).assign(
         rubric="triage", task_id="t", model_2=None, rater_id="r", value="yes"
@@ -210,7 +210,7 @@ def test_crossed_limits_count_with_items_and_raters():
     assert (nothing["crossed_low"], nothing["crossed_high"]) == (-1, 1)
 
 
-def test_the_crossed_p_value_says_what_the_crossed_interval_does():
+def test_crossed_p_value_agrees_with_the_crossed_interval():
     rng = np.random.default_rng(11)
     rows = [
         judgements(["".join(rng.choice(list("012"), 3, p=p)) for _ in range(9)], models=models)
@@ -237,8 +237,8 @@ def test_the_crossed_p_value_says_what_the_crossed_interval_does():
     assert set(shares["crossed_test"]) == {"none"}
 
 
-def test_raters_who_lean_to_different_sides_say_little_of_other_raters():
-    # Three raters on forty tasks: two always prefer the one, one always the other.
+def test_raters_with_opposite_preferences_widen_the_interval():
+    # Three raters on forty tasks: two always prefer one model, one always the other.
     row = of(preference_rates(check_ratings(judgements(["112"] * 40))), "preference_difference")
     assert row["estimate"] == pytest.approx(1 / 3)
     assert row["p_value"] < 1e-6

@@ -1,4 +1,4 @@
-"""The regression on raters against R, in closed form, and where it has no estimate."""
+"""The regression on raters compared with R, in closed form, and cases without an estimate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIMENSIONS = load_rubric("independent").dimensions
 
 
 def judged(rows):
-    """Ratings from rows of (task, rater, dataset, 1, 0 or None)."""
+    """Return ratings from rows of (task, rater, dataset, 1, 0 or None)."""
     words = {1: "minor", 0: "none"}
     return check_ratings(
         pd.DataFrame(
@@ -49,7 +49,7 @@ def judged(rows):
 
 
 def by_rater(**reports):
-    """Ratings of raters, a text each: 1 reported, 0 not, - nothing."""
+    """Return ratings from one text per rater: 1 reported, 0 not, - missing."""
     return judged(
         (f"t{task}", rater, "d", {"1": 1, "0": 0, "-": None}[sign])
         for rater, text in reports.items()
@@ -62,7 +62,7 @@ def levels(raters, **columns):
 
 
 def test_odds_ratios_and_their_limits_agree_with_r():
-    """Those of the raters alone with clubSandwich's own of glm, those by dataset, too, of lm."""
+    """Covariates of raters with clubSandwich for glm; by dataset also for lm."""
     data = pd.read_csv(R / "rater_models_data.csv")
     rows = data[["task", "rater", "dataset", "reported"]].itertuples(index=False, name=None)
     raters = data.drop_duplicates("rater").rename(columns={"rater": "rater_id"})
@@ -97,12 +97,12 @@ def test_odds_ratios_and_their_limits_agree_with_r():
             np.testing.assert_allclose(
                 found[ours].reindex(expected.index), expected[theirs], rtol=1e-6
             )
-        # Few said other: fewer degrees of freedom than of raters.
+        # Few raters chose other: fewer degrees of freedom than raters.
         assert found.loc["genderother", "df"] < 3
         told = table[table["method_note"] == "the reference"]
         assert list(told["level"]) == [reference[c] for c in covariates if c in reference]
         assert (told["odds_ratio"] == 1).all()
-        # The other square root that clubSandwich takes for glm is all that differs.
+        # The only difference is the other square root that clubSandwich uses for glm.
         np.testing.assert_allclose(
             found["std_error"].reindex(expected.index), expected["glm_std_error"], rtol=2e-3
         )
@@ -117,7 +117,8 @@ def test_the_odds_ratio_of_two_levels_in_closed_form():
     row = table.loc["m"]
     assert row["reference"] == "f"
     assert row["odds_ratio"] == pytest.approx((5 / 7) / (6 / 3))
-    # s_g = Σ (y − p) of each rater, over the level's Σ p (1 − p); by the root of 1 − n_g / n.
+    # s_g = Σ (y − p) of each rater, divided by Σ p (1 − p) of the level and by the root of 1 − n_g
+    # / n.
     m, f = np.array([2 - 8 * 5 / 12, 3 - 4 * 5 / 12]), np.array([2 - 4 * 6 / 9, 4 - 5 * 6 / 9])
     m2, f2 = m**2 / (1 - np.array([8, 4]) / 12), f**2 / (1 - np.array([4, 5]) / 9)
     variance = m2.sum() / (5 * 7 / 12) ** 2 + f2.sum() / (6 * 3 / 9) ** 2
@@ -130,7 +131,7 @@ def test_the_odds_ratio_of_two_levels_in_closed_form():
     assert 1 < row["df"] < 2
 
 
-def test_raters_who_report_alike_say_nothing_of_how_raters_differ():
+def test_identical_raters_give_no_standard_error():
     ratings = by_rater(a="1100", b="1010", c="1000", d="1110")
     table = rater_regression(ratings, levels("abcd", sex="mmff"), covariates=["sex"])
     found = table.set_index(["covariate", "level"])
@@ -169,7 +170,7 @@ def test_a_level_of_few_raters_keeps_the_tests_level():
     assert np.mean(wrong, axis=0)[1] > 0.1
 
 
-def test_a_level_that_never_reports_is_told_and_the_others_are_estimated():
+def test_level_without_reports_is_noted_and_others_estimated():
     ratings = by_rater(a="1100", b="1010", c="1000", d="1110", e="0000", f="000", g="1111")
     raters = levels("abcdefg", sex=["m", "m", "f", "f", "x", "x", "y"])
     table = rater_regression(ratings, raters, covariates=["sex"], reference={"sex": "m"})
@@ -186,7 +187,7 @@ def test_a_level_that_never_reports_is_told_and_the_others_are_estimated():
     assert np.isfinite(found.loc["f", "ci_high"])
 
 
-def test_a_reference_that_never_reports_is_told():
+def test_reference_without_reports_is_noted():
     ratings = by_rater(a="000", b="0000", c="10", d="0100")
     table = rater_regression(
         ratings, levels("abcd", sex="mmff"), covariates=["sex"], reference={"sex": "m"}
@@ -197,7 +198,7 @@ def test_a_reference_that_never_reports_is_told():
     assert set(rows["method_note"]) == {note}
 
 
-def test_terms_that_separate_together_are_told():
+def test_joint_separation_is_noted():
     # All of one combination report and none of the opposite one: no level alone is constant.
     ratings = by_rater(a="11", b="00", c="10", d="01")
     raters = levels("abcd", sex="fmfm", age="onno")
@@ -209,7 +210,7 @@ def test_terms_that_separate_together_are_told():
     assert set(rows["method_note"]) == {note}
 
 
-def test_numbers_that_separate_are_told():
+def test_separation_by_a_number_is_noted():
     ratings = by_rater(a="00", b="00", c="11", d="11")
     table = rater_regression(ratings, levels("abcd", years=[1, 2, 30, 40]), covariates=["years"])
     assert table["estimate"].isna().all()
@@ -249,7 +250,7 @@ def test_fewer_raters_than_terms():
         ({"a": "--", "b": "-"}, "there are no judgements"),
     ],
 )
-def test_where_all_judgements_are_alike(reports, note):
+def test_identical_judgements_give_no_estimate(reports, note):
     table = rater_regression(by_rater(**reports), levels("ab", sex="mf"), covariates=["sex"])
     rows = table[table["odds_ratio"] != 1]
     assert rows["estimate"].isna().all()
@@ -257,7 +258,7 @@ def test_where_all_judgements_are_alike(reports, note):
     assert table["n_missing"].max() == (3 if note == "there are no judgements" else 0)
 
 
-def test_models_and_other_dimensions_stay_out():
+def test_models_and_other_dimensions_are_left_out():
     ratings = by_rater(a="110", b="100")
     models = by_rater(gpt="111").assign(rater_kind="model", rater_group="model")
     whole = pd.concat([ratings, models])
@@ -271,7 +272,7 @@ def test_models_and_other_dimensions_stay_out():
     assert rater_regression(whole, raters, covariates=["sex"], rubric="pairwise").empty
 
 
-def test_who_did_not_say_is_a_level():
+def test_missing_covariate_is_a_level():
     ratings = by_rater(a="110", b="100", c="10", d="100")
     table = rater_regression(ratings, levels("abcd", sex=["m", "m", None, ""]), covariates=["sex"])
     assert set(table["level"]) == {"", "m", "not stated"}
@@ -296,7 +297,7 @@ def test_wrong_raters_are_refused():
         rater_regression(ratings, good, covariates=["sex"], dimension="x")
 
 
-def test_raters_by_their_index_and_a_level_whose_ratings_are_all_left_out():
+def test_raters_by_index_and_a_level_without_used_ratings():
     ratings = by_rater(a="110", b="100", c="000", d="0000", e="1100")
     raters = levels("abcde", sex="mmxxm", home="uuvvw").set_index("rater_id")
     table = rater_regression(ratings, raters, covariates=["sex", "home"])
@@ -337,7 +338,7 @@ def test_the_origin_and_the_unit_of_a_number_do_not_matter():
 
 
 @pytest.mark.parametrize("value", [0.0, 3.3, 1e9])
-def test_a_constant_number_is_told(value):
+def test_constant_number_is_noted(value):
     ratings = by_rater(a="110", b="100", c="10", d="100")
     table = rater_regression(ratings, levels("abcd", years=[value] * 4), covariates=["years"])
     assert table["estimate"].isna().all()

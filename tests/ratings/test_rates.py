@@ -1,4 +1,4 @@
-"""Rates of reported bias: what has no answer first, then by hand, then as printed."""
+"""Rates of reported bias: degenerate cases, then by hand, then as published."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def one(table: pd.DataFrame, **at: object) -> pd.Series:
     return table.iloc[0]
 
 
-def test_without_a_value_there_is_no_rate(ratings_of):
+def test_rate_is_missing_without_values(ratings_of):
     rates = bias_rates(ratings_of({"t1": "--", "t2": "-"}))
     assert rates["estimate"].isna().all()
     assert (rates[["ci_low", "ci_high"]] == [0, 1]).all(axis=None)
@@ -39,7 +39,7 @@ def test_without_a_value_there_is_no_rate(ratings_of):
 
 
 @pytest.mark.parametrize(("sign", "low", "high"), [("n", 0, None), ("y", None, 1)])
-def test_where_all_say_the_same_the_limits_are_wilsons(ratings_of, sign, low, high):
+def test_identical_ratings_have_wilsons_limits(ratings_of, sign, low, high):
     rates = bias_rates(ratings_of({f"t{i}": sign * 3 for i in range(10)}))
     pooled = one(rates, dimension="visit", aggregation="pooled")
     whole = wilson(30 * (sign == "y"), 30)
@@ -66,7 +66,7 @@ def test_one_rating(ratings_of):
 
 
 def test_votes_by_hand(ratings_of):
-    # Majorities: t1 and t5; ties: t2 and, of the two that are there, t4; nobody votes on t6.
+    # Majorities: t1 and t5; ties: t2 and, with only two votes, t4; no votes on t6.
     tasks = {"t1": "yyn", "t2": "yn", "t3": "nny", "t4": "y-n", "t5": "y", "t6": "--"}
     rates = bias_rates(ratings_of(tasks))
     pooled = one(rates, dimension="manage", aggregation="pooled")
@@ -95,7 +95,7 @@ def test_a_repeat_is_one_more_rating(ratings_of):
     assert (majority["estimate"], majority["n_ties"]) == (1, 0)
 
 
-def test_what_the_rubric_says_reports(ratings_of):
+def test_rubric_defines_which_values_are_reports(ratings_of):
     ratings = ratings_of({"t1": "snm", "t2": "nn-"}, rubric="independent", model="m")
     rates = bias_rates(ratings)
     bias = one(rates, dimension="bias", aggregation="pooled")
@@ -107,7 +107,7 @@ def test_what_the_rubric_says_reports(ratings_of):
     assert own["count"].tolist() == [3, 1, 1]
     assert own["reported"].tolist() == [False, True, True]
     assert set(own["n_missing"]) == {1}
-    # Nobody chose it; it is there with 0.
+    # The value was never chosen; its row has 0.
     assert one(counts, dimension="inclusion", value="present")["count"] == 0
 
 
@@ -152,7 +152,7 @@ def mixed(ratings_of) -> pd.DataFrame:
     return pd.concat([physicians, experts, consumers, judge], ignore_index=True)
 
 
-def test_what_is_together(mixed):
+def test_rates_are_pooled_over_datasets_and_groups(mixed):
     rates = bias_rates(mixed)
     rates = rates[(rates["dimension"] == "bias") & (rates["aggregation"] == "pooled")]
     found = {
@@ -163,14 +163,14 @@ def test_what_is_together(mixed):
         ("first", "person", "physician"): (2, 6),
         ("first", "person", "health_equity_expert"): (4, 5),
         ("first", "person", "pooled"): (6, 11),
-        # The only group of its dataset: there is nothing to pool.
+        # The only group of its dataset: no pooling.
         ("second", "person", "consumer"): (3, 4),
         ("pooled", "person", "physician"): (2, 6),
         ("pooled", "person", "health_equity_expert"): (4, 5),
         ("pooled", "person", "consumer"): (3, 4),
         # All persons, also those of a dataset that has one group.
         ("pooled", "person", "pooled"): (9, 15),
-        # A model's judgements are with nobody's.
+        # A model's judgements are not pooled with others.
         ("first", "model", "judge"): (1, 1),
         ("second", "model", "judge"): (1, 1),
         ("pooled", "model", "judge"): (2, 2),
@@ -187,7 +187,7 @@ def test_what_is_together(mixed):
     )
 
 
-def test_datasets_are_pooled_where_raters_of_a_kind_have_judged_several(ratings_of):
+def test_datasets_are_pooled_if_raters_judged_several(ratings_of):
     person = ratings_of({"t1": "y"})
     judge = pd.concat([ratings_of({"t1": "n"}), ratings_of({"t2": "n"}, dataset="second")])
     judge = judge.assign(rater_kind="model", rater_group="model", rater_id="judge")
@@ -199,7 +199,7 @@ def test_datasets_are_pooled_where_raters_of_a_kind_have_judged_several(ratings_
         ("second", "model"),
         ("pooled", "model"),
     }
-    # Answers of one model to one dataset, and of another to the other: nothing is together.
+    # One model's answers to one dataset, another's to the other: no pooling.
     apart = pd.concat(
         [ratings_of({"t1": "y"}, model="a"), ratings_of({"t2": "n"}, model="b", dataset="second")]
     )
@@ -218,7 +218,7 @@ def test_votes_of_all_groups_are_by_task(mixed):
     assert (row["n_reported"], row["n_tasks"]) == (1, 2)
 
 
-def test_groups_that_a_rubric_of_ones_own_declares(ratings_of):
+def test_groups_of_a_custom_rubric(ratings_of):
     own = replace(
         load_rubric("triage"), rater_groups={"physician": "Clinicians", "nurse": "Nurses"}
     )
@@ -231,7 +231,7 @@ def test_groups_that_a_rubric_of_ones_own_declares(ratings_of):
         bias_rates(both)
 
 
-def test_answers_of_models_are_apart_and_of_none_too(ratings_of):
+def test_rates_are_separate_by_model_and_without_a_model(ratings_of):
     ratings = pd.concat(
         [
             ratings_of({"t1": "y"}, model="a"),
@@ -245,7 +245,7 @@ def test_answers_of_models_are_apart_and_of_none_too(ratings_of):
     assert rates["n_ratings"].tolist() == [1, 1, 1]
 
 
-def test_neither_order_nor_hostile_names_matter(mixed):
+def test_order_and_hostile_names_do_not_matter(mixed):
     shuffled = mixed.sample(frac=1, random_state=3)
     pd.testing.assert_frame_equal(bias_rates(shuffled), bias_rates(mixed))
     hostile = mixed.replace({"dataset": {"first": HOSTILE}, "rater_id": {"physician-0": HOSTILE}})
@@ -374,7 +374,7 @@ def medperturb(shared_data) -> pd.DataFrame:
         for decision in ("manage", "visit", "resource")
     ]
     ratings = pd.concat(parts, ignore_index=True)
-    # In three rows one clinician stands twice.
+    # One clinician appears twice in three rows.
     repeat = ratings.groupby(["task_id", "rater_id", "dimension"]).cumcount()
     assert repeat.sum() == 9
     return ratings.assign(repeat=repeat)

@@ -1,4 +1,4 @@
-"""Rubrics are data: the built-in ones, and what a rubric's file has to declare."""
+"""Rubrics are data: the built-in ones, and the required keys of a rubric's file."""
 
 import pytest
 
@@ -57,14 +57,14 @@ def test_the_studys_rubrics_ask_for_its_six_dimensions_and_for_others(name, comp
     assert rubric.compares == compares
     assert list(rubric.dimensions) == [*first, *SIX, "other"]
     assert set(rubric.rater_groups) == {"physician", "health_equity_expert", "consumer"}
-    # The dimensions are asked where bias was reported at all, and only there.
+    # The dimensions are asked only if bias was reported at all.
     for dimension in (*SIX, "other"):
         question = rubric.question(dimension)
         assert question.asked_if == ("bias", rubric.question("bias").reported)
         assert question.otherwise not in question.reported
 
 
-def test_the_answer_that_is_preferred_is_the_one_with_less_bias():
+def test_preferred_answer_has_less_bias():
     choices = load_rubric("pairwise").question("bias").choices
     assert {c.value: c.prefers for c in choices} == {"answer_1": 2, "answer_2": 1, "tie": 0}
 
@@ -80,7 +80,7 @@ def test_every_built_in_file_is_named_after_its_rubric():
     assert {load_rubric(name).name for name in builtin_rubrics()} == set(builtin_rubrics())
 
 
-def test_a_rubric_of_ones_own(tmp_path):
+def test_custom_rubric_is_read(tmp_path):
     rubric = load_rubric(write(tmp_path, RUBRIC + SECOND))
     assert rubric.question("insult").asked_if == ("rude", ("yes",))
     assert load_rubrics(["tone"], [rubric]) == {"tone": rubric}
@@ -93,7 +93,7 @@ answer = "Variant"
 [rater_groups]"""
 
 
-def test_headings_are_a_rubrics_own(tmp_path):
+def test_headings_come_from_the_rubric(tmp_path):
     rubric = load_rubric(write(tmp_path, RUBRIC.replace("[rater_groups]", HEADINGS)))
     assert rubric.headings == {"question": "Neutral text", "answer": "Variant"}
     assert load_rubric("independent").headings == {}
@@ -125,7 +125,7 @@ def test_headings_that_name_no_text_are_refused(tmp_path, old, new, said):
         load_rubric(write(tmp_path, text.replace(old, new)))
 
 
-def test_a_review_of_variants_reports_what_has_to_be_revised():
+def test_variant_review_reports_needed_revisions():
     rubric = load_rubric("vignette_review")
     assert rubric.leading == ("fluency", "consistency", "leakage")
     assert rubric.question("fluency").level == "ordinal"
@@ -134,7 +134,7 @@ def test_a_review_of_variants_reports_what_has_to_be_revised():
     assert {question.about for question in rubric.questions} == {"context"}
 
 
-def test_a_name_in_a_table_is_no_path(tmp_path):
+def test_rubric_name_in_a_table_is_not_a_path(tmp_path):
     path = write(tmp_path, RUBRIC)
     with pytest.raises(InputError, match="no such rubric"):
         load_rubrics([str(path)])
@@ -206,7 +206,7 @@ def test_shipped_rubric_has_no_unknown_key(name):
         ('version = "1"', "version", "is not valid TOML"),
     ],
 )
-def test_what_contradicts_itself_is_named(tmp_path, old, new, said):
+def test_contradiction_in_a_rubric_is_named(tmp_path, old, new, said):
     text = RUBRIC + SECOND
     assert old in text
     with pytest.raises(InputError) as error:

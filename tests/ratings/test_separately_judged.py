@@ -1,4 +1,5 @@
-"""Pairs of answers judged alone: three events against enumeration, and where there is none."""
+"""Pairs of separately judged answers: three events compared with enumeration, and degenerate
+cases."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ DIMENSIONS = load_rubric("independent").dimensions
 
 
 def alone(said, *, model="m", rubric="independent", **facts):
-    """Ratings {item: {(group, rater): 1, 0 or None}} of answers judged alone."""
+    """Return ratings {item: {(group, rater): 1, 0 or None}} of separately judged answers."""
     rows = []
     for item, raters in said.items():
         for (group, rater), biased in raters.items():
@@ -118,7 +119,7 @@ def test_three_events_against_enumeration():
                 assert row["estimate"] == pytest.approx(np.mean(outcomes))
 
 
-def test_one_or_more_is_exactly_one_and_both_and_neither_of_them_alone():
+def test_one_or_more_is_the_sum_of_exactly_one_and_both():
     said = {"a": {(P, 1): 1}, "b": {(P, 1): 1}, "c": {(P, 1): 1}, "d": {(P, 1): 0}}
     found = rates(paired_bias_rates(check_ratings(alone(said)), pairs_of("ab", "cd")))
     for aggregation in ("pooled", "same_rater", "majority", "any"):
@@ -131,7 +132,7 @@ def test_one_or_more_is_exactly_one_and_both_and_neither_of_them_alone():
         assert more == one + both
 
 
-def test_half_is_no_majority():
+def test_half_is_not_a_majority():
     said = {"a": {(P, 1): 1, (P, 2): 0}, "b": {(P, 1): 1, (P, 2): 1}}
     found = rates(paired_bias_rates(check_ratings(alone(said)), pairs_of("ab")))
     assert found.loc[("majority", "exactly_one"), "estimate"] == 1
@@ -156,7 +157,7 @@ def test_answers_without_a_named_model_are_of_one():
     assert found.loc[("pooled", "both"), "estimate"] == 1
 
 
-def test_raters_who_judged_one_answer_alone():
+def test_raters_of_one_answer_are_left_out_of_same_rater():
     said = {"a": {(P, 1): 1, (C, 1): None}, "b": {(P, 2): 0, (C, 1): 1}}
     table = paired_bias_rates(check_ratings(alone(said)), pairs_of("ab"))
     physicians = rates(table, rater_group=P)
@@ -220,7 +221,7 @@ def test_wrong_pairs_are_refused():
 
 
 def test_pairs_that_share_items_are_linked():
-    # Six pairs of four variants of one question, and three pairs that share nothing.
+    # Six pairs of four variants of one question, and three pairs that have no answer in common.
     rng = np.random.default_rng(1)
     said = {i: {(P, r): int(rng.random() < 0.4) for r in range(3)} for i in "abcdefghij"}
     pairs = ["ab", "ac", "ad", "bc", "bd", "cd", "ef", "gh", "ij"]
@@ -243,7 +244,7 @@ def test_pairs_that_share_items_are_linked():
     assert row["clustered_method"] == "clusters of pairs that share items, wilson t"
 
 
-def test_where_clusters_are_one_or_all_are_alike():
+def test_one_cluster_or_identical_pairs():
     said = {i: {(P, 1): int(i in "ab")} for i in "abc"}
     linked = rates(paired_bias_rates(check_ratings(alone(said)), pairs_of("ab", "bc")))
     row = linked.loc[("pooled", "both")]

@@ -1,4 +1,4 @@
-"""The ratings table: its normal form, and every way in which rows can be wrong."""
+"""The ratings table: its normal form, and all possible faults of rows."""
 
 import pandas as pd
 import pytest
@@ -56,7 +56,7 @@ def test_a_judgement_has_a_row_a_dimension_also_of_those_that_were_not_asked():
     assert (table["repeat"] == 0).all()
 
 
-def test_the_normal_form_is_its_own_normal_form():
+def test_normal_form_is_unchanged_by_normalising():
     rows = judged("minor", ["other"]) + judged("none", rater_id="r2") + judged(None, rater_id="r3")
     table = check_ratings(pd.DataFrame(rows))
     pd.testing.assert_frame_equal(check_ratings(table), table)
@@ -64,7 +64,7 @@ def test_the_normal_form_is_its_own_normal_form():
     assert not table.duplicated(list(RATING_KEY)).any()
 
 
-def test_a_judgement_that_is_not_there_says_nothing_of_any_dimension():
+def test_missing_judgement_has_no_values():
     table = check_ratings(pd.DataFrame(judged(None)))
     assert len(table) == 8
     assert table["value"].isna().all()
@@ -126,7 +126,7 @@ def test_an_empty_value_of_a_dimension_that_was_not_asked_is_the_value_it_has_th
         ([{"answer": "A"}], "required column is missing"),
     ],
 )
-def test_a_row_that_is_wrong_is_named_with_what_to_do(rows, said):
+def test_invalid_row_is_named_with_a_remedy(rows, said):
     found = problems_of(rows)
     assert any(said in problem for problem in found), found
     assert all(problem.startswith(("a.csv", "mine")) for problem in found)
@@ -137,12 +137,12 @@ def test_an_empty_table_is_refused():
         check_ratings(no_ratings())
 
 
-def test_a_repeat_is_a_judgement_of_its_own():
+def test_repeat_is_a_separate_judgement():
     table = check_ratings(pd.DataFrame(judged("none", repeat=0) + judged("none", repeat=1)))
     assert len(table) == 16
 
 
-def test_what_is_written_is_read_again(tmp_path):
+def test_written_ratings_are_read_back(tmp_path):
     table = check_ratings(pd.DataFrame(judged("severe", ["other"], duration_s=3.5)))
     path = write_ratings(table, tmp_path / "a.ratings.parquet")
     pd.testing.assert_frame_equal(read_ratings(path), table)
@@ -177,7 +177,7 @@ def test_two_files_with_the_same_judgement_are_refused(tmp_path):
     assert len(read_ratings([one, one])) == 8
 
 
-def test_nothing_is_written_of_a_table_that_is_wrong(tmp_path):
+def test_invalid_table_is_not_written(tmp_path):
     with pytest.raises(InputError):
         write_ratings(pd.DataFrame(judged("worst")), tmp_path / "a.ratings.parquet")
     with pytest.raises(InputError, match="end the name in"):
@@ -185,7 +185,7 @@ def test_nothing_is_written_of_a_table_that_is_wrong(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ratings_and_comments_beside_answers_are_no_answers(tmp_path):
+def test_ratings_and_comments_are_not_read_as_answers(tmp_path):
     table = check_ratings(pd.DataFrame(judged("none")))
     write_ratings(table, tmp_path / "a.ratings.parquet")
     (tmp_path / "a.comments.csv").write_text("task_id,comment\nt1,x\n")
@@ -194,7 +194,7 @@ def test_ratings_and_comments_beside_answers_are_no_answers(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["none.csv", "none.parquet", "folder"])
-def test_what_is_not_there_is_said(tmp_path, path):
+def test_missing_ratings_are_reported(tmp_path, path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match=r"no such file|contains no ratings"):
         read_ratings(tmp_path / path)

@@ -1,4 +1,4 @@
-"""What each rater has done."""
+"""The work of each rater."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def test_dark_mode_has_dark_paper(visit):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_is_cut_on_a_narrow_screen(visit, page):
+def test_page_fits_a_narrow_screen(visit, page):
     tab = visit(page, width=360)
     # What scrolls by itself may be wider than the screen, nothing else.
     cut = tab.evaluate(

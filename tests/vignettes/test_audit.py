@@ -96,7 +96,7 @@ def test_plain_substitution_is_compared(vignettes, answers, demo):
     assert not audit.findings.duplicated(KEYS).any()
 
 
-def test_what_cannot_be_is_refused(vignettes, answers, demo):
+def test_invalid_values_are_refused(vignettes, answers, demo):
     with pytest.raises(InputError, match="is not a version of demo"):
         audit_vignettes(vignettes, benchmark_version="9")
     mine = replace(vignettes, benchmark=replace(demo, name="mine"))

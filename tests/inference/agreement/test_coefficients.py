@@ -1,4 +1,4 @@
-"""Agreement coefficients: what has no answer first, then R, the literature and enumeration."""
+"""Agreement coefficients: degenerate cases, then R, the literature and enumeration."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def binary(rng, n, m, rate=0.3):
 @pytest.mark.parametrize(
     "ratings", [[], np.empty((0, 3)), [["a", None], [None, "b"]], [[None, None]]]
 )
-def test_without_an_item_that_two_have_rated_nothing_is_known(name, ratings):
+def test_without_a_twice_rated_item_there_is_no_estimate(name, ratings):
     found = FUNCTIONS[name](ratings)
     assert np.isnan(found.estimate)
     assert (found.n, found.n_ratings) == (0, 0)
@@ -75,7 +75,7 @@ def test_ratings_that_are_all_equal(name, categories):
         return
     assert found.estimate == 1
     assert found.note == ""
-    # Never an interval without a width: thirty items say so much.
+    # The interval always has a width: thirty items are limited evidence.
     assert found.ci_high == 1
     k = len(categories or "ab")
     least = float(wilson(30, 30).low)
@@ -83,7 +83,7 @@ def test_ratings_that_are_all_equal(name, categories):
     assert found.ci_low == pytest.approx((least - chance) / (1 - chance))
 
 
-def test_the_library_refuses_what_is_0_over_0():
+def test_library_refuses_0_over_0():
     with pytest.raises(ValueError, match="more than one value"):
         krippendorff.alpha([[1, 1, 1], [1, 1, 1]], level_of_measurement="nominal")
 
@@ -98,7 +98,7 @@ def test_unanimous_items_of_two_categories_have_a_width_too(name):
 
 
 @pytest.mark.parametrize("name", BY_LAW)
-def test_chance_is_held_where_resamples_do_not_vary(name):
+def test_chance_agreement_is_fixed_if_resamples_do_not_vary(name):
     found = FUNCTIONS[name]([["yes"] * 3] * 20 + [["no"] * 3] * 30)
     chance = {"fleiss": 0.52, "gwet_ac1": 0.48, "krippendorff": 1 - 0.48 * 150 / 149}[name]
     least = float(wilson(50, 50).low)
@@ -107,7 +107,7 @@ def test_chance_is_held_where_resamples_do_not_vary(name):
 
 @pytest.mark.parametrize("n", [2, 200, 1500])
 @pytest.mark.parametrize("name", BY_LAW)
-def test_items_that_are_all_alike_do_not_vary(name, n):
+def test_identical_items_have_no_variance(name, n):
     found = FUNCTIONS[name]([["yes", "yes", "no"]] * n)
     assert "do not vary" in found.ci_method
     assert found.ci_low < found.estimate < found.ci_high
@@ -122,15 +122,15 @@ def test_one_item(name):
 
 
 @pytest.mark.parametrize("name", BY_MARGINS)
-def test_an_interval_needs_resamples_that_say_something(name):
-    # Of 100 items one has a report: 0.99¹⁰⁰, 37% of the resamples, have none.
+def test_interval_needs_informative_resamples(name):
+    # 1 of 100 items has a report: 0.99¹⁰⁰, 37% of the resamples, have none.
     found = FUNCTIONS[name]([["yes", "yes", "no"]] + [["no"] * 3] * 99)
     assert np.isfinite(found.estimate)
     assert np.isnan(limits(found)).all()
     assert found.ci_method == "none (undefined in too many resamples)"
     assert "0.37 of the resamples" in found.note
     assert np.isfinite(limits(gwet_ac1([["yes", "yes", "no"]] + [["no"] * 3] * 99))).all()
-    # Of 100 items four: e⁻⁴, less than 5%.
+    # 4 of 100 items: e⁻⁴, less than 5%.
     found = FUNCTIONS[name]([["yes", "yes", "no"]] * 4 + [["no"] * 3] * 96)
     assert found.ci_low < found.estimate < found.ci_high
     assert "0.017 of the resamples" in found.note
@@ -206,7 +206,7 @@ def test_the_exact_law_is_that_of_all_resamples(name, alpha):
 def test_the_exact_law_is_that_of_many_resamples(name):
     ratings = binary(np.random.default_rng(4), 150, 4)
     found = FUNCTIONS[name](ratings)
-    # A gap, and so another number of ratings for one item, and the law is resampled.
+    # With a gap, one item has fewer ratings, and the distribution is resampled.
     gap = ratings.astype(float)
     gap[0, 0] = np.nan
     drawn = FUNCTIONS[name](gap, n_resamples=20_000, rng=3)
@@ -240,7 +240,7 @@ def test_resamples_are_computed_as_the_library_does(level):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_neither_the_order_of_items_nor_that_of_raters_moves_an_interval(name):
+def test_interval_does_not_depend_on_item_or_rater_order(name):
     rng = np.random.default_rng(6)
     ratings = rng.choice(["a", "b", "c"], size=(30, 4), p=[0.6, 0.3, 0.1]).astype(object)
     ratings[rng.random(ratings.shape) < 0.2] = None
@@ -251,7 +251,7 @@ def test_neither_the_order_of_items_nor_that_of_raters_moves_an_interval(name):
     assert found.to_frame().columns.tolist()[2:5] == ["estimate", "ci_low", "ci_high"]
 
 
-def test_the_note_says_how_seldom_raters_agree_on_what_is_rare():
+def test_note_gives_agreement_on_the_rarer_category():
     # 95 items unanimous, five with one of three reports: 96.7% of pairs agree, kappa is below 0.
     rare = [["yes", "no", "no"]] * 5 + [["no"] * 3] * 95
     said = "96.7% of pairs agree, but if one rater says 'yes', another does so in only 0.0%"
@@ -259,7 +259,7 @@ def test_the_note_says_how_seldom_raters_agree_on_what_is_rare():
         found = FUNCTIONS[name](rare)
         assert found.estimate < 0
         assert found.note.startswith(said)
-        # The rarer one is named also where it is the first.
+        # The rarer one is also named if it is the first.
         turned = FUNCTIONS[name](rare, categories=["yes", "no"])
         assert turned.note.startswith(said)
     for name in ("percent", "randolph", "gwet_ac1"):
@@ -269,7 +269,7 @@ def test_the_note_says_how_seldom_raters_agree_on_what_is_rare():
     # Raters who do disagree, and raters who agree by any measure.
     assert fleiss_kappa([["yes", "no"]] * 5 + [["no", "no"], ["yes", "yes"]]).note == ""
     assert fleiss_kappa([["yes", "yes"]] * 40 + [["no", "no"]] * 40 + [["no", "yes"]]).note == ""
-    # Of three categories none is the one that is asked about.
+    # With three categories, the note is about none of them.
     found = fleiss_kappa([*rare, ["other", "no", "no"]])
     assert found.estimate < 0
     assert "agree" not in found.note
@@ -286,7 +286,8 @@ def test_a_low_kappa_is_low_agreement_on_the_rarer_category():
 
 
 def by_pairs(ratings, positive):
-    """Of pairs of raters, twice those of which both, over those of which one and the other."""
+    """For pairs of raters: twice the pairs with both, divided by those with one and with the
+    other."""
     both = ones = 0
     for row in ratings:
         own = [label in positive for label in row if label is not None]
@@ -328,7 +329,7 @@ def test_positive_agreement_needs_two_ratings(ratings):
 
 
 @pytest.mark.parametrize("positive", ["absent", ["absent", "other"]])
-def test_positive_agreement_where_nobody_reports(positive):
+def test_positive_agreement_without_reports(positive):
     found = positive_agreement([["n", "n", "n"]] * 9, positive=positive)
     assert np.isnan([found.estimate, *limits(found)]).all()
     assert found.note == "0 / 0: no ratings are 'positive'"
@@ -381,11 +382,11 @@ def test_declared_categories_count_for_randolph_and_for_order():
     assert randolph_kappa(ratings).estimate == pytest.approx(1 / 3)
     assert randolph_kappa(ratings, categories=severity).estimate == pytest.approx(1 / 2)
     apart = krippendorff_alpha(ratings, "ordinal", categories=severity)
-    # Nobody said minor: two categories in use, at any level.
+    # The value minor never occurs: two categories in use, at any level.
     assert apart.estimate == pytest.approx(krippendorff_alpha(ratings).estimate)
 
 
-def test_levels_differ_where_near_is_not_far():
+def test_ordinal_weights_depend_on_the_distance_of_levels():
     near = [["none", "minor"], ["severe", "severe"], ["none", "none"], ["minor", "none"]]
     severity = ["none", "minor", "severe"]
     ordinal = krippendorff_alpha(near, "ordinal", categories=severity)
@@ -407,7 +408,7 @@ def test_levels_differ_where_near_is_not_far():
         (([["a", "b"]],), {"rng": None}, "rng"),
     ],
 )
-def test_what_cannot_be_computed_is_refused(arguments, options, message):
+def test_invalid_agreement_input_is_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         krippendorff_alpha(*arguments, **options)
 

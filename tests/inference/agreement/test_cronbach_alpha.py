@@ -12,7 +12,7 @@ from fairstats.inference.agreement.cronbach_alpha import cronbach_alpha
 @pytest.mark.parametrize(
     "scores", [np.empty((0, 3)), [[1, 0, 1]], [[1], [0]], [[1, 0], [1, 0]], [[1, 0], [0, 1]]]
 )
-def test_where_nothing_tells_takers_apart_there_is_none(scores):
+def test_alpha_is_missing_if_takers_do_not_differ(scores):
     found = cronbach_alpha(scores)
     assert np.isnan(found.estimate)
     assert (found.ci_low, found.ci_high) == (-np.inf, 1)

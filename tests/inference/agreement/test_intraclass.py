@@ -1,4 +1,4 @@
-"""The intraclass correlation, against R's package psych and where it is not defined."""
+"""The intraclass correlation compared with R's package psych, and cases without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits over items and raters: what is not known first, then beside pairs counted one by one."""
+"""Limits over items and raters: degenerate cases, then compared with pairs counted one by one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def limits(name, *ratings, level="nominal", alpha=0.05, **options):
 
 
 def rows(text):
-    """Items as words of one sign a rater, ``.`` for none: values, tasks, raters."""
+    """Read items as words with one sign per rater, ``.`` for none: values, tasks, raters."""
     cells = [
         ("ny".index(sign), i, r)
         for i, word in enumerate(text.split())
@@ -143,8 +143,8 @@ def test_the_items_part_is_the_variance_of_a_mean():
 
 
 def test_the_variance_of_percent_agreement_is_that_of_pairs_that_share_an_item_or_a_rater():
-    # 1,200 items, each by 3 of 60 raters: what is left out is a small share, so that the jackknife
-    # is the sum over two pairs, but for the two that have both raters in common.
+    # 1,200 items, each by 3 of 60 raters. Each left-out part is a small share, so the jackknife
+    # equals the sum over two pairs. The exception is two pairs with both raters in common.
     rng = np.random.default_rng(9)
     raters = np.array([rng.permutation(60)[:3] for _ in range(1200)])
     bent = rng.standard_normal(60)[raters] + rng.standard_normal((1200, 1))
@@ -158,7 +158,7 @@ def test_the_variance_of_percent_agreement_is_that_of_pairs_that_share_an_item_o
     flat, who, of = e.ravel(), members.reshape(-1, 2), np.repeat(np.arange(1200), 3)
     for x, (a, b), i in zip(flat, who, of, strict=True):
         shared = ((who == a) | (who == b)).sum(axis=1)
-        # One that shares an item counts once, of another item as often as it has raters in common.
+        # A pair of the same item counts once, a pair of another item once per common rater.
         weight = np.where(of == i, 1, shared)
         total += x * float(weight @ flat)
     clusters = {"items": left.items, "raters": left.raters, "cells": left.cells}
@@ -169,7 +169,7 @@ def test_the_variance_of_percent_agreement_is_that_of_pairs_that_share_an_item_o
 
 
 @pytest.mark.parametrize("name", NOMINAL)
-def test_two_raters_say_nothing_of_others(name):
+def test_two_raters_give_limits_over_items_only(name):
     found, (low, high, method) = limits(name, *rows("yy nn ny nn yn nn yy nn nn yy"))
     assert (
         method == "items jackknife, wilson t (two raters: the variance between raters is unknown)"
@@ -177,7 +177,7 @@ def test_two_raters_say_nothing_of_others(name):
     assert low < found.estimate < high
 
 
-def test_one_who_is_in_every_pair_says_nothing_of_others():
+def test_rater_in_every_pair_gives_limits_over_items_only():
     # a with b, a with c: without a there is no pair.
     found, (low, high, method) = limits("percent", *rows("yy. nn. y.n n.n yn. y.y"))
     assert method == (
@@ -187,14 +187,14 @@ def test_one_who_is_in_every_pair_says_nothing_of_others():
     assert low < found.estimate < high
 
 
-def test_one_rater_who_repeats_agrees_with_nobody_else():
+def test_single_repeating_rater_gives_limits_over_items_only():
     value, task = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2]
     _, (low, high, method) = limits("percent", value, task, [0] * 6)
     assert method == "items jackknife, wilson t (one rater: the variance between raters is unknown)"
     assert 0 < low < high < 1
 
 
-def test_one_item_says_nothing_of_others():
+def test_one_item_gives_limits_over_raters_only():
     found, (low, high, method) = limits("percent", *rows("yyynn"))
     assert method == "raters jackknife, wilson t (one item: the variance between items is unknown)"
     assert 0 <= low < found.estimate < high <= 1
@@ -216,7 +216,7 @@ def test_one_item_and_two_raters():
 
 
 @pytest.mark.parametrize("name", NOMINAL)
-def test_without_an_estimate_the_limits_are_those_beside_it(name):
+def test_without_an_estimate_crossed_limits_equal_the_plain_ones(name):
     for text in ("y.. .n. ..y", "nnn nnn nnn"):
         found, crossed = limits(name, *rows(text))
         if np.isnan(found.estimate):
@@ -228,20 +228,20 @@ def test_without_an_estimate_the_limits_are_those_beside_it(name):
 def test_raters_who_always_agree_leave_room_for_items_that_were_not_seen(name):
     found, (low, high, method) = limits(name, *rows("nnn " * 30))
     assert (found.estimate, high) == (1, 1)
-    # Chance is .5 for Randolph's kappa of two categories, and none for the others here.
+    # Chance is .5 for Randolph's kappa of two categories, and 0 for the others here.
     least = float(wilson(30, 30).low)
     assert low == pytest.approx(2 * least - 1 if name == "randolph" else least)
     assert method == "percent agreement's, chance held (leaving one out changes nothing)"
 
 
-def test_as_many_items_as_there_are_not_tasks():
+def test_items_are_counted_and_not_tasks():
     value, task, rater = rows("nnn " * 30)
     _, (low, _, _) = limits("percent", value, task, rater, item=task // 3)
     assert low == pytest.approx(float(wilson(10, 10).low))
 
 
-def test_reports_that_nobody_shares():
-    # Whoever is left out, no two agree on a report.
+def test_positive_agreement_of_unshared_reports():
+    # Without any one rater, still no two agree on a report.
     found, (low, high, method) = limits("positive", *rows("ynn nyn nny ynn nyn" + " nnn" * 20))
     assert found.estimate == 0
     assert (low, high) == pytest.approx((0, float(wilson(0, 5).high)))
@@ -249,8 +249,8 @@ def test_reports_that_nobody_shares():
 
 
 @pytest.mark.parametrize("name", ["fleiss", "krippendorff"])
-def test_kappa_of_reports_that_nobody_shares(name):
-    # κ is near −π whoever is left out, but a few pairs more might agree: 200 items with two of
+def test_kappa_of_unshared_reports(name):
+    # κ is near −π without any one rater, but a few more pairs might agree. 200 items have two of
     # eight raters each, who report twice each and never the same.
     task = np.repeat(np.arange(200), 2)
     rater = (np.arange(400) + task // 4) % 8
@@ -271,7 +271,7 @@ def test_kappa_of_reports_that_nobody_shares(name):
 
 
 @pytest.mark.parametrize("name", ["positive", "fleiss", "krippendorff"])
-def test_a_coefficient_that_hangs_on_one(name):
+def test_coefficient_that_depends_on_one_rater(name):
     # All reports of one item.
     found, (low, high, method) = limits(name, *rows("yyn" + " nnn" * 20))
     assert np.isfinite(found.estimate)
@@ -301,7 +301,7 @@ def test_raters_who_differ_widen_the_limits():
     task = np.repeat(np.arange(200), 3)
     rater = np.concatenate([rng.permutation(6)[:3] for _ in range(200)])
     same = (rng.random(600) < 0.3).astype(int)
-    # Half of the raters report nearly everything.
+    # Half of the raters report almost everything.
     apart = (rng.random(600) < np.where(rater < 3, 0.05, 0.9)).astype(int)
     width = {}
     for name, value in (("same", same), ("apart", apart)):
@@ -310,7 +310,7 @@ def test_raters_who_differ_widen_the_limits():
     assert width["apart"] > 2 * width["same"]
 
 
-def test_the_same_limits_whatever_the_order_and_names():
+def test_limits_do_not_depend_on_order_and_names():
     value, task, rater, item = drawn(5)
     shuffled = np.random.default_rng(1).permutation(len(value))
     for name in NOMINAL:
@@ -349,7 +349,7 @@ COVERAGE = pd.read_csv(ROOT / "benchmarks" / "results" / "agreement_coverage.csv
 
 
 def test_the_simulation_is_that_of_the_script():
-    """Fewer simulations of one design, from the script, beside its file."""
+    """Run fewer simulations of one design with the script that wrote its file."""
     found = pd.DataFrame(script().coverage(0, ((50, 3, 11), 0.3, 1.5, 0.5), 100))
     keys = ["items", "rate", "of_items", "of_raters", "coefficient", "method"]
     both = found.merge(COVERAGE, on=keys, suffixes=("", "_file"))
@@ -359,7 +359,7 @@ def test_the_simulation_is_that_of_the_script():
     np.testing.assert_allclose(both["coverage"], both["coverage_file"], atol=0.08)
 
 
-def test_the_docstring_says_how_often_they_cover():
+def test_docstring_gives_the_coverage():
     least = COVERAGE.pivot_table("coverage", "coefficient", "method", aggfunc="min")
     assert (least.loc[["fleiss", "krippendorff", "positive"], "crossed"] >= 0.94).all()
     others = ["percent", "randolph", "gwet_ac1"]
@@ -367,6 +367,7 @@ def test_the_docstring_says_how_often_they_cover():
     little = COVERAGE[(COVERAGE["of_raters"] < 1) & (COVERAGE["method"] == "crossed")]
     assert little["coverage"].min() > 0.93
     assert (least["items"].min().round(2), least["items"].max().round(2)) == (0.28, 0.43)
-    # Symmetric limits cover less; so does a variance below its parts, where others have limits too.
+    # Symmetric limits cover less; so does a variance below its components, if other methods have
+    # limits too.
     assert (least["crossed"] > least["symmetric"] - 1e-9).all()
     assert (least.loc[others, "crossed"] > least.loc[others, "least_items"]).all()

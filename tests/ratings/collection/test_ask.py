@@ -53,7 +53,7 @@ FAULT: Answer = (400, {"error": {"message": "too long", "type": "x", "param": No
 
 
 class Service(ThreadingHTTPServer):
-    """A chat completions server that answers by a script and keeps what it was asked."""
+    """A chat completions server that follows a script and stores the requests."""
 
     daemon_threads = True
     script: Callable[[str], Answer] = staticmethod(lambda prompt: says(bias="none"))
@@ -187,7 +187,7 @@ def test_no_line_of_a_text_passes_for_a_line_of_the_message(service: Service, ru
     assert "> ## $questions ${instructions}" in prompt
 
 
-def test_a_rater_who_looks_at_the_place_alone_is_put_right(service: Service, run: Run) -> None:
+def test_values_are_mapped_back_if_answers_are_swapped(service: Service, run: Run) -> None:
     service.script = lambda prompt: says(bias="answer_1", other="answer_1", inclusion="tie")
     ratings = run([pair(1)], "pairwise", samples=2)
     prompts = service.prompts()
@@ -200,7 +200,7 @@ def test_a_rater_who_looks_at_the_place_alone_is_put_right(service: Service, run
         assert found["stereotypes"] is None
 
 
-def test_a_rater_who_looks_at_the_answers_says_the_same_twice(service: Service, run: Run) -> None:
+def test_same_judgement_in_both_orders_gives_the_same_value(service: Service, run: Run) -> None:
     service.script = lambda prompt: says(
         bias="answer_2" if prompt.index("First.") < prompt.index("Second.") else "answer_1"
     )
@@ -210,7 +210,7 @@ def test_a_rater_who_looks_at_the_answers_says_the_same_twice(service: Service, 
         [0, False, "answer_2"],
         [1, True, "answer_2"],
     ]
-    # The same seed in both orders: the order alone differs.
+    # The same seed in both orders: only the order differs.
     assert [request["seed"] for request in service.requests] == [0, 0]
 
 
@@ -233,7 +233,7 @@ def test_people_and_a_model_judge_the_same_tasks(
 ) -> None:
     study = handed("pairwise")
 
-    # Everyone finds more bias in the second model's answer, on whichever side it stands.
+    # All raters find more bias in the second model's answer, on either side.
     def of_a_person(row: dict[str, str]) -> dict[str, str]:
         side = "answer_1" if row["answer_1"].startswith("second") else "answer_2"
         return dict.fromkeys(load_rubric("pairwise").dimensions, "tie") | {"bias": side}
@@ -260,7 +260,7 @@ def test_people_and_a_model_judge_the_same_tasks(
     assert not any("Secret" in prompt for prompt in service.prompts())
 
 
-def test_an_assignment_says_itself_what_is_asked(
+def test_settings_given_by_the_assignment_are_refused(
     service: Service, handed: Callable[..., Assigned], tmp_path: Path
 ) -> None:
     study = handed().path
@@ -280,12 +280,12 @@ def test_an_assignment_says_itself_what_is_asked(
     assert not service.requests
 
 
-def test_columns_that_are_not_used_are_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unused_columns_are_reported(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run([item(1, answer2="mistyped")], progress=True)
     assert "columns of the items file not used: answer2" in capsys.readouterr().err
 
 
-def test_a_rubric_about_a_text_alone_needs_no_answer(service: Service, run: Run) -> None:
+def test_rubric_about_texts_needs_no_answer(service: Service, run: Run) -> None:
     service.script = lambda prompt: says(manage="yes", visit="no", resource="No")
     ratings = run([{"item_id": "N75", "task_id": "2-N75", "question": "It hurts."}], "triage")
     assert "Question:\n> It hurts." in service.prompts()[0]
@@ -294,7 +294,7 @@ def test_a_rubric_about_a_text_alone_needs_no_answer(service: Service, run: Run)
     assert set(ratings["task_id"]) == {"2-N75"}
 
 
-def test_what_could_not_be_read_is_kept_without_values(
+def test_unreadable_judgements_are_kept_without_values(
     service: Service, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies = {
@@ -320,12 +320,12 @@ def test_what_could_not_be_read_is_kept_without_values(
     assert {"I see no bias.", "I will not judge."} <= texts
 
 
-def test_nothing_read_at_all_is_ratings_without_values(service: Service, run: Run) -> None:
+def test_only_unreadable_judgements_give_ratings_without_values(service: Service, run: Run) -> None:
     service.script = lambda prompt: reply("")
     assert run([item(1)])["value"].isna().all()
 
 
-def test_starting_again_asks_what_failed_and_nothing_else(service: Service, run: Run) -> None:
+def test_restart_repeats_only_failed_requests(service: Service, run: Run) -> None:
     items = [item(number) for number in range(5)]
     service.script = lambda prompt: FAULT if "Question 3?" in prompt else says(bias="none")
     before = run(items, retries=0)
@@ -341,7 +341,7 @@ def test_starting_again_asks_what_failed_and_nothing_else(service: Service, run:
     pd.testing.assert_frame_equal(after[unchanged], before[unchanged])
 
 
-def test_other_ratings_are_never_written_over(service: Service, run: Run, tmp_path: Path) -> None:
+def test_other_ratings_are_never_overwritten(service: Service, run: Run, tmp_path: Path) -> None:
     run([item(1)])
     (path,) = (tmp_path / "out").glob("*.parquet")
     content = path.read_bytes()
@@ -389,7 +389,7 @@ def test_dry_run_sends_no_request(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_service_that_turns_the_first_request_away_leaves_nothing(
+def test_refusal_of_the_first_request_leaves_no_files(
     service: Service, run: Run, tmp_path: Path
 ) -> None:
     service.script = lambda prompt: (401, {"error": {"message": f"no such key {KEY}"}})
@@ -400,7 +400,7 @@ def test_a_service_that_turns_the_first_request_away_leaves_nothing(
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="has no such signal")
-def test_a_killed_run_goes_on_and_asks_no_kept_reply_again(
+def test_killed_run_continues_from_stored_replies(
     service: Service, run: Run, tmp_path: Path
 ) -> None:
     items = [pair(number) | {"question": f"Question {number}?"} for number in range(60)]

@@ -1,4 +1,4 @@
-"""Reading a model's judgement: what counts, and what is nobody's guess."""
+"""Reading a model's judgement: valid values, and no guesses."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_whole_judgement() -> None:
 
 @pytest.mark.parametrize("name", sorted(builtin_rubrics()))
 @pytest.mark.parametrize("place", [0, -1])
-def test_what_is_read_passes_the_check_of_ratings(name: str, place: int) -> None:
+def test_read_judgements_are_valid_ratings(name: str, place: int) -> None:
     rubric = load_rubric(name)
     values = {q.dimension: q.values[place] for q in rubric.questions}
     raw = str(values).replace("'", '"')
@@ -102,7 +102,7 @@ def test_what_is_read_passes_the_check_of_ratings(name: str, place: int) -> None
         ("person", "model", "is not declared by the rubric triage"),
     ],
 )
-def test_models_have_a_group_of_their_own(kind: str, group: str, said: str) -> None:
+def test_models_form_a_separate_group(kind: str, group: str, said: str) -> None:
     rows = [
         {
             "benchmark": "b",

@@ -1,4 +1,4 @@
-"""Handing out: what is written, what is not, and that no rater learns which model is which."""
+"""Assigning tasks: written files, and no rater learns which model is which."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_one_number_is_for_every_group(handed):
     assert len(key_of(assigned)) == 6 * 4
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_does_not(handed):
+def test_seed_determines_the_files(handed):
     def files(assigned):
         paths = sorted(path for path in assigned.path.rglob("*") if path.is_file())
         return {path.relative_to(assigned.path): path.read_bytes() for path in paths}
@@ -73,7 +73,7 @@ def test_no_form_or_sheet_names_model_item_or_dataset(handed, rubric):
     assert "Secret-1" in (assigned.path / "key.csv").read_text(encoding="utf-8")
 
 
-def test_a_sheet_has_a_column_a_dimension_and_its_values_are_told(handed):
+def test_sheet_has_one_column_per_dimension_and_lists_values(handed):
     assigned = handed()
     rubric = load_rubric("independent")
     for path in assigned.path.glob("sheets/*.csv"):
@@ -85,18 +85,18 @@ def test_a_sheet_has_a_column_a_dimension_and_its_values_are_told(handed):
     assert told == [(q.dimension, value) for q in rubric.questions for value in q.values]
 
 
-def test_columns_that_are_not_used_are_told(handed):
+def test_unused_columns_are_reported(handed):
     rows = [row | {"answer2": "mistyped"} for row in item_rows(2)]
     assert handed(items=rows).notes[0] == "columns of the items file not used: answer2"
 
 
-def test_answers_under_another_name_are_no_answers(handed, tmp_path):
+def test_columns_with_other_names_are_not_answers(handed, tmp_path):
     rows = [{"response": row.pop("answer"), **row} for row in item_rows(2)]
     with pytest.raises(InputError, match="answer: the column is missing") as caught:
         handed(items=rows)
     assert "item_id, question, answer" in caught.value.problems[0].remedy
     assert not (tmp_path / "study").exists()
-    # Under a rubric that asks nothing about bias it may be meant so, and is said.
+    # Under a rubric without questions about bias it may be intended, and is reported.
     notes = handed("triage", items=rows, replicates=1).notes
     assert "columns of the items file not used: response" in notes
     assert "the items have no answers, so only the questions are judged" in notes
@@ -125,7 +125,7 @@ def test_task_ids_do_not_follow_the_items(handed):
     assert numbers != sorted(numbers)
 
 
-def test_each_rater_has_an_order_of_their_own(handed):
+def test_each_rater_has_a_separate_order(handed):
     assigned = handed(items=12, raters=rater_rows(physician=3))
     orders = {
         tuple(task["task_id"] for task in form_data(path)["tasks"])
@@ -153,7 +153,7 @@ def test_swapped_sides_are_recorded_as_they_are_shown(handed):
         assert abs(seen[rater, True] - seen[rater, False]) <= 1
 
 
-def test_items_are_not_swapped_and_stand_beside_each_other(handed):
+def test_paired_items_are_shown_in_fixed_order(handed):
     assigned = handed("counterfactual")
     assert set(key_of(assigned)["swapped"]) == {""}
     (path, *_) = sorted(assigned.path.glob("forms/*.html"))
@@ -164,7 +164,7 @@ def test_items_are_not_swapped_and_stand_beside_each_other(handed):
     ]
 
 
-def test_hostile_texts_end_nothing_and_run_nowhere(handed):
+def test_hostile_texts_are_escaped(handed):
     rows = [
         {"item_id": f"q{i}", "question": text, "answer": text} for i, text in enumerate(HOSTILE)
     ]
@@ -199,7 +199,7 @@ def test_the_tasks_are_kept_with_their_texts_for_a_model_to_be_asked(handed, rub
     rows = item_rows(len(HOSTILE), compares=COMPARES[rubric])
     for row, text in zip(rows, HOSTILE, strict=True):
         row |= {"question": text, "dataset": "=d"}
-    # Two blanks and a line end are the text's own.
+    # The text contains two blanks and a line end.
     rows[0]["answer"] = "  a\r\nb  "
     assigned = handed(rubric, items=rows, raters=rater_rows(physician=3))
     path = assigned.path / "tasks.jsonl"
@@ -214,14 +214,14 @@ def test_the_tasks_are_kept_with_their_texts_for_a_model_to_be_asked(handed, rub
         assert own == given[subject.names["item_id"]]
 
 
-def test_a_model_that_is_named_in_a_text_is_told(handed):
+def test_model_named_in_a_text_is_reported(handed):
     rows = item_rows(3)
     rows[1]["answer"] = "As secret-1, I cannot say."
     assigned = handed(items=rows, raters=rater_rows(physician=3))
     assert assigned.notes == ("1 of 3 tasks are not blinded: a text names the model",)
 
 
-def test_questions_alone_can_be_judged(tmp_path, handed):
+def test_questions_without_answers_can_be_judged(tmp_path, handed):
     rows = [{"item_id": "q0", "question": "A message"}]
     assigned = handed("triage", items=rows, raters=rater_rows(physician=1), replicates=1)
     assert assigned.notes == ("the items have no answers, so only the questions are judged",)
@@ -243,7 +243,7 @@ def wrong_items(*rows, **changes):
     ("rubric", "items", "said"),
     [
         ("independent", [{"item_id": "q0"}], "question: the column is missing"),
-        # Whether an answer contains bias cannot be asked where there is none.
+        # Without an answer, the question about bias in it cannot be asked.
         ("independent", [{"item_id": "q0", "question": "q"}], "answer: the column is missing"),
         ("pairwise", wrong_items(), "model_2: the column is missing"),
         ("independent", wrong_items(question=" "), "row 1: question = ' ': must not be empty"),
@@ -318,7 +318,7 @@ def test_replicates_that_fit_no_group_are_refused(handed, replicates, said):
         handed(replicates=replicates)
 
 
-def test_what_was_handed_out_is_never_written_over(handed):
+def test_assignment_is_never_overwritten(handed):
     assigned = handed()
     before = (assigned.path / "key.csv").read_bytes()
     with pytest.raises(InputError, match="already exists"):

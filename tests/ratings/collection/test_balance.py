@@ -1,4 +1,4 @@
-"""Who rates what comes out even."""
+"""Tasks are distributed evenly among raters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_task_has_its_raters_and_every_rater_their_load(tasks, raters, rep
 @pytest.mark.parametrize(
     ("tasks", "raters", "replicates", "shared"),
     [
-        # Designs that are known to exist: the planes of order 2 and 3, affine and projective.
+        # Designs known to exist: the planes of order 2 and 3, affine and projective.
         (7, 7, 3, 1),
         (12, 9, 3, 1),
         (13, 13, 4, 1),
@@ -49,9 +49,7 @@ def test_every_task_has_its_raters_and_every_rater_their_load(tasks, raters, rep
         (5, 3, 3, 5),
     ],
 )
-def test_where_a_balanced_design_exists_every_pair_meets_equally_often(
-    tasks, raters, replicates, shared
-):
+def test_pairs_meet_equally_often_if_a_balanced_design_exists(tasks, raters, replicates, shared):
     _, chosen = assigned(tasks, raters, replicates)
     assert concurrence(chosen, raters) == (shared, shared)
 
@@ -104,5 +102,5 @@ def test_chance_decides_which_sides_are_swapped():
     assert {balanced_sides(chosen, Random(seed))[0, 0] for seed in range(20)} == {True, False}
 
 
-def test_one_rater_meets_nobody():
+def test_single_rater_meets_no_one():
     assert concurrence([{0}, {0}], 1) == (0, 0)

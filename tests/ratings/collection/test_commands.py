@@ -102,7 +102,7 @@ def test_replicates_that_are_unclear_are_refused(files, tmp_path, replicates):
     assert not (tmp_path / "study").exists()
 
 
-def test_a_rubric_of_ones_own_is_named_by_its_file(files, tmp_path):
+def test_custom_rubric_is_given_by_its_file(files, tmp_path):
     rubric = tmp_path / "mine.toml"
     text = (ROOT / "data" / "rubrics" / "independent.toml").read_text(encoding="utf-8")
     rubric.write_text(text.replace('"independent"', '"mine"'))
@@ -142,7 +142,7 @@ def test_notes_steer_no_terminal(files, tmp_path):
     assert "a\\x1b[2J.xlsx" in done.stderr
 
 
-def test_problems_are_said_one_a_line(tmp_path):
+def test_problems_are_printed_one_per_line(tmp_path):
     path = tmp_path / "p.json"
     path.write_text("{}")
     done = run("import", path, "--assignment", tmp_path, "--out", tmp_path / "in")

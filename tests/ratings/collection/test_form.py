@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the pat
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
 
-#: The rules of WCAG 2.2, levels A and AA, and what axe calls best practice.
+#: The rules of WCAG 2.2, levels A and AA, and axe's best practices.
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -35,7 +35,7 @@ def driver():
 
 @pytest.fixture
 def sitting(driver, tmp_path):
-    """Open a form in a browser that keeps its profile; nothing may be asked of a network."""
+    """Open a form in a browser that keeps its profile; network requests fail the test."""
     contexts, said, asked = [], [], []
 
     def opened(form, *, width=1280, **options):
@@ -80,7 +80,7 @@ def form_of(handed):
 
 
 def wait_for_the_disk(context, profile, *, seconds=30):
-    """Wait until the profile's files hold what the form stored.
+    """Wait until the profile's files contain the form's stored state.
 
     Chromium writes local storage seconds later. On a busy machine the browser may be closed before
     that, and the next one starts without it.
@@ -95,7 +95,7 @@ def wait_for_the_disk(context, profile, *, seconds=30):
 
 
 def timeless(state):
-    """Leave out the time spent, which goes on while one waits."""
+    """Leave out the time spent, which increases while waiting."""
     return re.sub(rb'"duration_s":[^,}]+', b"", state)
 
 
@@ -113,7 +113,7 @@ def shown_questions(tab):
 
 
 def warns(tab):
-    """Whether what is said stands in the colour of warnings."""
+    """Return whether a message is in the colour of warnings."""
     return tab.evaluate(
         """() => getComputedStyle(document.getElementById("status")).color
           !== getComputedStyle(document.body).color"""
@@ -190,7 +190,7 @@ def test_questions_appear_when_they_are_asked_and_are_cleared_when_not(sitting, 
     assert tab.locator("#fields input:checked").count() == 3
     tab.get_by_role("radio", name="No bias").check()
     assert shown_questions(tab) == 1
-    # A slip costs nothing: what was answered before is there again, in this sitting.
+    # A slip does no harm: the earlier answer is restored in this session.
     tab.get_by_role("radio", name="Severe bias").check()
     assert tab.locator("#fields input:checked").count() == 3
     assert tab.get_by_role("status").inner_text() == "7 more questions, 2 as answered before"
@@ -215,7 +215,7 @@ def test_a_partly_filled_task_holds_back_and_can_be_cleared(sitting, form_of):
     assert tab.locator("#summary").inner_text() == "0 tasks done, 2 not answered."
 
 
-def test_a_cleared_task_brings_nothing_back(sitting, form_of):
+def test_cleared_task_has_no_old_values(sitting, form_of):
     _, form = form_of(items=1)
     tab = sitting(form)
     press(tab, "Enter", "3", "2")
@@ -253,7 +253,7 @@ def test_header_export_and_import_count_the_same(sitting, form_of, tmp_path):
     assert "cannot tell" in written.paths[1].read_text()
 
 
-def test_a_form_that_was_left_at_the_overview_goes_on_where_it_was(sitting, form_of):
+def test_form_reopens_at_the_overview_if_left_there(sitting, form_of):
     _, form = form_of(items=4)
     tab = sitting(form)
     press(tab, "n", "1", "n", "n", "1")
@@ -263,7 +263,7 @@ def test_a_form_that_was_left_at_the_overview_goes_on_where_it_was(sitting, form
     tab.get_by_role("button", name="Back").click()
     assert heading(tab) == "Task 3 of 4"
     tab.get_by_role("button", name="Overview and export").click()
-    # On from there first; what was passed over comes after it.
+    # Later tasks come first, then skipped ones.
     tab.get_by_role("button", name="Continue with task 4").click()
     assert heading(tab) == "Task 4 of 4"
     press(tab, "1", "n")
@@ -274,7 +274,7 @@ def test_a_form_that_was_left_at_the_overview_goes_on_where_it_was(sitting, form
     assert tab.locator("#summary").inner_text() == "All 4 tasks done. Thank you."
 
 
-def test_keys_do_nothing_where_one_writes_or_once_they_are_off(sitting, form_of):
+def test_shortcuts_are_ignored_in_text_fields_and_when_off(sitting, form_of):
     _, form = form_of(items=2)
     tab = sitting(form)
     press(tab, "n")
@@ -318,7 +318,7 @@ def test_time_counts_while_a_task_is_shown_and_not_elsewhere(sitting, form_of, t
     assert 1.0 <= judgement["duration_s"] < 2.4
 
 
-def test_forms_of_two_assignments_keep_apart(sitting, handed):
+def test_forms_of_two_assignments_are_kept_separate(sitting, handed):
     people = rater_rows(physician=1)
     forms = [
         next(handed(raters=people, replicates=1, seed=seed, out=f"s{seed}").path.glob("forms/*"))
@@ -332,7 +332,7 @@ def test_forms_of_two_assignments_keep_apart(sitting, handed):
     assert heading(tab) == "Task 2 of 6"
 
 
-def test_two_windows_of_a_form_do_not_undo_each_other(sitting, form_of):
+def test_two_windows_of_a_form_keep_each_others_changes(sitting, form_of):
     _, form = form_of(items=3)
     first = sitting(form)
     press(first, "n", "1")
@@ -346,21 +346,21 @@ def test_two_windows_of_a_form_do_not_undo_each_other(sitting, form_of):
         tab.get_by_text("3 of 3 done").wait_for(timeout=30_000)
 
 
-def test_a_window_that_has_not_heard_of_another_takes_nothing_from_it(sitting, form_of):
+def test_window_keeps_unseen_changes_of_another_window(sitting, form_of):
     _, form = form_of(items=3)
     context = sitting(form).context
-    # As if word of what the other window keeps came late: it never comes.
+    # As if the message about the other window's changes came late: it never comes.
     context.add_init_script("addEventListener('storage', e => e.stopImmediatePropagation())")
     first, second = context.new_page(), context.new_page()
     for tab in (first, second):
         tab.goto(form.as_uri())
     press(first, "n", "1")
     press(second, "n", "n", "1")
-    # Saved once more with what it has of its own, and it is all there.
+    # Saved once more with its changes, the state is complete.
     press(first, "n", "n", "1")
     assert first.locator("#count").inner_text() == "3 of 3 done"
     third = context.new_page()
-    # What one window keeps reaches the next after a moment: the browser hands it on.
+    # Changes in one window reach the other after a moment, by an event of the browser.
     for _ in range(100):
         third.goto(form.as_uri())
         if third.locator("#count").inner_text() == "3 of 3 done":
@@ -369,7 +369,7 @@ def test_a_window_that_has_not_heard_of_another_takes_nothing_from_it(sitting, f
     assert third.locator("#count").inner_text() == "3 of 3 done"
 
 
-def test_what_was_kept_and_makes_no_sense_is_passed_over(sitting, form_of):
+def test_invalid_stored_state_is_ignored(sitting, form_of):
     assigned, form = form_of(items=2)
     tab = sitting(form)
     press(tab, "n", "1")
@@ -386,7 +386,7 @@ def test_what_was_kept_and_makes_no_sense_is_passed_over(sitting, form_of):
         },
     }
     key = f"fairstats-ratings/{assigned.assignment}/P0"
-    # The form keeps its state once more while it is left: this is written after that.
+    # The form saves its state once more when it is closed: this is written after that.
     script = """([key, text]) => ["pagehide", "visibilitychange"].forEach(event =>
       document.addEventListener(event, () => localStorage.setItem(key, text)))"""
     tab.evaluate(script, [key, json.dumps(kept)])
@@ -417,7 +417,7 @@ def test_hostile_texts_are_shown_as_they_are(sitting, form_of):
 
 
 @pytest.mark.parametrize("rubric", list(COMPARES))
-def test_nothing_is_cut_on_a_narrow_screen(sitting, form_of, rubric):
+def test_page_fits_a_narrow_screen(sitting, form_of, rubric):
     _, form = form_of(rubric, items=30)
     tab = sitting(form, width=360)
     for _ in range(3):
@@ -468,7 +468,7 @@ def test_dark_mode_has_dark_paper(sitting, form_of):
     assert paper("dark") == "rgb(20, 24, 29)"
 
 
-def test_the_policy_lets_this_script_and_style_run_and_nothing_else(form_of):
+def test_policy_allows_only_this_script_and_style(form_of):
     _, form = form_of(items=1)
     text = form.read_text(encoding="utf-8")
     policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)

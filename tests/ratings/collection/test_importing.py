@@ -1,4 +1,4 @@
-"""Taking in: what forms and sheets bring back, what is refused; nothing is half-written."""
+"""Importing forms and sheets: values, refusals; no file is left incomplete."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_unfilled_tasks_are_missing_and_counted(study, tmp_path):
     assert written.ratings["task_id"].unique().tolist() == [first]
 
 
-def test_a_comment_alone_is_kept_and_is_no_judgement(study, tmp_path):
+def test_comment_without_values_is_kept_but_is_not_a_judgement(study, tmp_path):
     sheet = study.path / "sheets" / "p1.csv"
     first, second, *_ = (row["task_id"] for row in sheet_rows(sheet))
     said = {first: {"comment": "=cannot tell"}, second: NONE | {"comment": "sure"}}
@@ -123,7 +123,7 @@ def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, tmp_
     filled = fill_sheet(
         sheet,
         tmp_path / "p1.csv",
-        # A label in the place of a value, in other letters, and padded.
+        # A label instead of a value, in different case, and padded.
         lambda row: {name: v.upper() for name, v in SOME.items()} | {"bias": " minor BIAS "},
         delimiter=";",
     )
@@ -134,7 +134,7 @@ def test_sheets_are_read_as_spreadsheets_of_many_countries_save_them(study, tmp_
 def test_pairs_are_unswapped(handed, tmp_path):
     study = handed("pairwise", items=8)
 
-    # Whoever says of each pair that the *second model's* answer has more bias, on whichever side.
+    # Every judgement of a pair reports more bias in the *second model's* answer, on either side.
     def second_model(row):
         side = "answer_1" if row["answer_1"].startswith("second") else "answer_2"
         return dict.fromkeys(list(SOME), "tie") | {"bias": side, "other": side}
@@ -234,19 +234,19 @@ def test_answers_that_break_the_rubric_are_refused(study, export, tmp_path, answ
         ({"judgements": [7]}, "is not a judgement with task_id"),
     ],
 )
-def test_exports_of_something_else_are_refused(study, export, tmp_path, changes, said):
+def test_other_exports_are_refused(study, export, tmp_path, changes, said):
     refused(export(**changes), assignment=study.path, out=tmp_path / "in", match=said)
 
 
 @pytest.mark.parametrize("duration", [None, "1", True, -1, 1e9, float("nan"), float("inf")])
-def test_times_that_are_none_are_refused(study, tmp_path, duration):
+def test_invalid_times_are_refused(study, tmp_path, duration):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     made["judgements"][0]["duration_s"] = duration
     path = write_json(tmp_path / "p0.json", made)
     refused(path, assignment=study.path, out=tmp_path / "in", match="is not a time")
 
 
-def test_a_task_of_someone_else_is_refused(study, tmp_path):
+def test_task_of_another_rater_is_refused(study, tmp_path):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     key = key_of(study)
     own = set(key.loc[key["rater_id"] == "P0", "task_id"])
@@ -271,7 +271,7 @@ def test_the_same_judgement_twice_names_both_files(study, export, tmp_path):
     import_ratings([path, tmp_path / "x" / ".." / "p0.json"], assignment=study.path, out=tmp_path)
 
 
-def test_a_task_twice_in_one_file_is_told_by_its_row(study, export, tmp_path):
+def test_duplicate_task_in_a_file_is_reported_by_row(study, export, tmp_path):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     made["judgements"].append(made["judgements"][1])
     path = write_json(tmp_path / "p0.json", made)
@@ -281,7 +281,7 @@ def test_a_task_twice_in_one_file_is_told_by_its_row(study, export, tmp_path):
     assert problem.row == len(made["judgements"])
 
 
-def test_folders_are_read_to_their_depth_and_what_is_left_out_is_named(study, export, tmp_path):
+def test_subfolders_are_read_and_skipped_files_are_named(study, export, tmp_path):
     folder = tmp_path / "handed-in"
     (folder / "later").mkdir(parents=True)
     export().rename(folder / "p0.json")
@@ -300,7 +300,7 @@ def test_folders_are_read_to_their_depth_and_what_is_left_out_is_named(study, ex
     )
 
 
-def test_a_folder_without_exports_and_the_assignment_itself_are_one_line(study, export, tmp_path):
+def test_folder_without_exports_is_reported_in_one_line(study, export, tmp_path):
     folder = tmp_path / "handed-in"
     folder.mkdir()
     (folder / "p0.xlsx").write_text("x")
@@ -314,7 +314,7 @@ def test_a_folder_without_exports_and_the_assignment_itself_are_one_line(study, 
     (problem,) = refused(folder, **whole, match="is not a sheet: it needs the columns")
 
 
-def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_path):
+def test_partly_answered_task_is_reported_and_not_counted(study, tmp_path):
     made = export_of(study.path / "forms" / "p0.html", lambda i: NONE)
     part = made["judgements"].pop(1)
     made["partial"] = [part | {"answers": {"bias": "severe"}, "comment": "hard"}]
@@ -336,7 +336,7 @@ def test_a_partly_answered_task_of_a_form_is_told_and_not_counted(study, tmp_pat
 
 @pytest.mark.parametrize("folder", [False, True])
 @pytest.mark.parametrize("kind", ["json", "csv", "utf-16"])
-def test_forms_and_sheets_without_their_assignment_are_known(study, export, tmp_path, kind, folder):
+def test_forms_and_sheets_are_recognised_without_assignment(study, export, tmp_path, kind, folder):
     where = tmp_path / "handed-in"
     where.mkdir()
     if kind == "json":
@@ -355,7 +355,7 @@ def test_forms_and_sheets_without_their_assignment_are_known(study, export, tmp_
     assert [problem.path for problem in caught.value.problems] == [str(path)]
 
 
-def test_a_folder_of_tables_is_told_as_a_folder(tmp_path):
+def test_folder_of_tables_is_reported_as_a_folder(tmp_path):
     write_rows(tmp_path / "table.csv", tidy())
     refused(tmp_path, out=tmp_path / "in", match="is a folder; give a file in the folder")
 
@@ -432,11 +432,11 @@ def test_a_tampered_assignment_is_refused(study, export, tmp_path, name):
     refused(export(), assignment=study.path, out=tmp_path / "in", match=f"{name}: was changed")
 
 
-def test_a_folder_that_is_no_assignment_is_refused(study, export, tmp_path):
+def test_folder_without_an_assignment_is_refused(study, export, tmp_path):
     refused(export(), assignment=tmp_path, out=tmp_path / "in", match=r"assignment.json: no such")
 
 
-def test_nothing_is_written_where_one_file_of_many_is_wrong(study, export, tmp_path):
+def test_one_invalid_file_prevents_writing(study, export, tmp_path):
     sheet = fill_sheet(study.path / "sheets" / "p1.csv", tmp_path / "p1.csv", lambda row: SOME)
     wrong = fill_sheet(
         study.path / "sheets" / "p2.csv", tmp_path / "p2.csv", lambda row: {"bias": "minor"}
@@ -448,7 +448,7 @@ def test_nothing_is_written_where_one_file_of_many_is_wrong(study, export, tmp_p
     assert {problem.path for problem in problems} == {str(wrong)}
 
 
-def test_other_ratings_are_never_written_over(study, export, tmp_path):
+def test_other_ratings_are_never_overwritten(study, export, tmp_path):
     out = tmp_path / "in"
     (first,) = import_ratings(export(), assignment=study.path, out=out).paths
     (again,) = import_ratings(export(), assignment=study.path, out=out).paths
@@ -465,7 +465,7 @@ def test_other_ratings_are_never_written_over(study, export, tmp_path):
         import_ratings(other, assignment=study.path, out=out, name="../outside")
 
 
-def test_what_others_hand_in_later_may_stand_beside_it(study, export, tmp_path):
+def test_later_imports_can_be_in_the_same_folder(study, export, tmp_path):
     out = tmp_path / "in"
     first = import_ratings(export(), assignment=study.path, out=out)
     later = import_ratings(export(rater="p1"), assignment=study.path, out=out, name="later")
@@ -474,10 +474,10 @@ def test_what_others_hand_in_later_may_stand_beside_it(study, export, tmp_path):
     assert shared > 0
     assert f"{first.paths[0]} contains other judgements of {shared} of these tasks" in later.notes
     assert len(read_ratings(out)) == len(first.ratings) + len(later.ratings)
-    # Whoever had a model rate the same tasks meant it.
+    # A model's ratings of the same tasks are there on purpose.
     model = first.ratings.assign(rater_id="m", rater_kind="model", rater_group="model")
     write_ratings(model.drop_duplicates(["task_id", "dimension"]), out / "m.ratings.parquet")
-    # What is no table of ratings is no reason to refuse.
+    # A file that is not a table of ratings is no reason to refuse.
     (out / "broken.ratings.parquet").write_text("x")
     last = import_ratings(export(rater="p2"), assignment=study.path, out=out, name="last")
     assert sum("contains other judgements" in note for note in last.notes) == 2
@@ -539,7 +539,7 @@ def test_a_format_that_is_unknown_is_refused(export, tmp_path):
     )
 
 
-def test_a_format_beside_an_assignment_is_refused(study, export, tmp_path):
+def test_format_and_assignment_together_are_refused(study, export, tmp_path):
     refused(
         export(),
         reader=import_tables,
@@ -549,7 +549,7 @@ def test_a_format_beside_an_assignment_is_refused(study, export, tmp_path):
     )
 
 
-def test_a_rubric_of_ones_own_goes_out_and_comes_back(tmp_path):
+def test_custom_rubric_can_be_assigned_and_imported(tmp_path):
     from fairstats.ratings.collection.assignment import assign
 
     rubric = tmp_path / "mine.toml"

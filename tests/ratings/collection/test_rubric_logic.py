@@ -1,4 +1,4 @@
-"""What a rubric says of values: questions that are not asked, and answers that change places."""
+"""The logic of rubric values: questions that are not asked, and swapped answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INDEPENDENT, PAIRWISE = load_rubric("independent"), load_rubric("pairwise")
 
 
 def scale(values: Mapping[str, int | None], level: Any = "ordinal") -> Question:
-    """A question whose values favour these answers."""
+    """Return a question with values that favour these answers."""
     choices = tuple(Choice(value, value, True, prefers) for value, prefers in values.items())
     return replace(PAIRWISE.questions[0], choices=choices, level=level)
 
@@ -33,7 +33,7 @@ def test_a_question_is_asked_by_the_one_before_it(
     assert {is_asked(question, values) for question in others} == {asked}
 
 
-def test_changing_places_twice_changes_nothing() -> None:
+def test_swapping_twice_restores_the_rubric() -> None:
     check_mirrored(PAIRWISE)
     for question in PAIRWISE.questions:
         assert mirrored(question) == {"answer_1": "answer_2", "answer_2": "answer_1", "tie": "tie"}
@@ -46,7 +46,7 @@ def test_changing_places_twice_changes_nothing() -> None:
 GRADED = {"much_1": 2, "more_1": 2, "same": 0, "more_2": 1, "much_2": 1}
 
 
-def test_a_scale_from_one_answer_to_the_other_is_read_from_its_other_end() -> None:
+def test_scale_between_two_answers_is_reversed() -> None:
     mirror = mirrored(scale(GRADED))
     assert mirror == {
         "much_1": "much_2", "more_1": "more_2", "same": "same", "more_2": "more_1",
@@ -63,18 +63,18 @@ def test_a_scale_from_one_answer_to_the_other_is_read_from_its_other_end() -> No
             scale({"much_1": 2, "more_1": 2, "same": 0, "more_2": 1, "very_much_2": 1}),
             "'much_1': favours one answer, and no value favours the other in the same way",
         ),
-        # The order tells one thing, and the names another.
+        # The order and the names of the values disagree.
         (
             scale({"more_1": 2, "much_1": 2, "same": 0, "more_2": 1, "much_2": 1}),
             "favours one answer, and no value favours the other in the same way",
         ),
-        # Which is the other answer's, or whether any is: a name alone does not tell.
+        # The other answer's value is unclear, or missing: a name is not enough.
         (scale({"answer_1": None, "answer_2": None}), "favours neither answer"),
         (scale({"one": 2, "two": 1, "none_1": 0, "none_2": 0}), "'none_1': favours neither answer"),
         (scale({"step_1": None, "step_2": None, "step_3": None}), "there is a step_2"),
     ],
 )
-def test_what_a_rubric_does_not_tell_is_not_guessed(question: Question, said: str) -> None:
+def test_undeclared_mirror_values_are_not_guessed(question: Question, said: str) -> None:
     with pytest.raises(InputError, match=said):
         mirrored(question)
 

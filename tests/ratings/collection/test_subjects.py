@@ -1,4 +1,4 @@
-"""The items file, for people and for models, and every way in which it can be wrong."""
+"""The items file, for people and for models, and all of its possible faults."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def named(subject: Subject) -> tuple[str | None, ...]:
     return subject.names["benchmark"], subject.names["dataset"], subject.task_id
 
 
-def test_csv_and_json_lines_are_read_alike(tmp_path: Path) -> None:
+def test_csv_and_json_lines_are_read_the_same(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text('item_id,answer,question,model,more\nq1,So.,"Why,\nthen?",,x\n')
     (from_csv,), unused = read_subjects(path, load_rubric("independent"))
@@ -41,14 +41,14 @@ def test_csv_and_json_lines_are_read_alike(tmp_path: Path) -> None:
     assert from_csv.texts == {"question": "Why,\nthen?", "answer": "So."}
 
 
-def test_what_the_file_says_wins(tmp_path: Path) -> None:
+def test_values_in_the_file_take_precedence(tmp_path: Path) -> None:
     rows = [ROW | {"dataset": "d", "task_id": "t"}, ROW | {"benchmark": "own"}]
     first, second = read(tmp_path, rows, benchmark="bench", dataset="set")
     assert named(first) == ("bench", "d", "t")
     assert named(second) == ("own", "set", "q1")
 
 
-def test_a_benchmark_of_its_own_is_the_dataset_too(tmp_path: Path) -> None:
+def test_custom_benchmark_is_also_the_dataset(tmp_path: Path) -> None:
     assert named(read(tmp_path, [ROW | {"benchmark": "own"}])[0]) == ("own", "own", "q1")
 
 
@@ -62,7 +62,7 @@ def test_tasks_and_benchmarks_in_a_file_that_is_to_be_handed_out_are_not_used(
     assert unused == ["task_id", "benchmark"]
 
 
-def test_what_asks_nothing_about_bias_needs_no_answer_and_takes_one(tmp_path: Path) -> None:
+def test_answer_is_optional_if_bias_is_not_asked(tmp_path: Path) -> None:
     message = {"item_id": "q1", "question": "It hurts."}
     assert read(tmp_path, [message], "triage")[0].texts == {"question": "It hurts."}
     both = message | {"answer": "Rest."}
@@ -84,7 +84,7 @@ def test_an_item_of_two_datasets_is_two_subjects_and_needs_two_task_ids(tmp_path
 
 @pytest.mark.parametrize("given", ["", " d", "x" * 201, "a\nb"])
 @pytest.mark.parametrize("option", ["benchmark", "dataset"])
-def test_what_it_is_of_has_a_name(tmp_path: Path, option: str, given: str) -> None:
+def test_subject_of_a_task_has_a_name(tmp_path: Path, option: str, given: str) -> None:
     with pytest.raises(InputError, match=f"--{option}: .* is not a valid name"):
         read(tmp_path, [ROW], **{option: given})
 
@@ -97,7 +97,7 @@ def test_more_rows_than_can_be_asked_are_refused(
         read(tmp_path, [ROW, ROW | {"item_id": "q2"}])
 
 
-def test_tasks_are_named_by_what_they_hold(tmp_path: Path) -> None:
+def test_task_names_depend_on_their_content(tmp_path: Path) -> None:
     two = [MODELS, MODELS | {"model_2": "m3"}]
     assert [s.task_id for s in read(tmp_path, two, "pairwise")] == ["q1 / m1 / m2", "q1 / m1 / m3"]
     assert read(tmp_path, [ITEMS], "counterfactual")[0].task_id == "q1 / q2"
@@ -158,7 +158,7 @@ def test_files_are_read_as_spreadsheets_of_many_countries_save_them(
         read_subjects(path, load_rubric("independent"))
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file is empty"):
         read(tmp_path, [])
     with pytest.raises(InputError, match="not a JSON object"):

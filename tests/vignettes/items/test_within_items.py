@@ -85,7 +85,7 @@ def test_where_no_answer_differs_the_limits_are_not_a_point():
         ([1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0], "too few items"),
     ],
 )
-def test_where_there_is_none_it_is_said(values, key, distractor, reason):
+def test_missing_estimate_is_reported(values, key, distractor, reason):
     found = within_items(series(values), changes(key, distractor))
     for place in range(3):
         assert "estimate" not in found.row(place)
