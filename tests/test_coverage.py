@@ -93,7 +93,7 @@ def test_coverage_of_the_difference(method, n, p10, p01):
 @pytest.mark.parametrize(
     ("p", "p10", "p01"), [(0.5, 0.05, 0.01), (0.75, 0.3, 0.1), (0.995, 0.002, 0.002)]
 )
-def test_coverage_of_what_depends_on_all_four_cells(p, p10, p01):
+def test_coverage_of_methods_that_use_all_four_cells(p, p10, p01):
     n, p_a, p_b = 50, p + (p10 - p01) / 2, p - (p10 - p01) / 2
     p11 = p_a - p10
     p00 = 1 - p11 - p10 - p01
@@ -131,7 +131,7 @@ def test_the_script_writes_the_file_again(tmp_path, monkeypatch):
     assert (tmp_path / "coverage.csv").read_text(encoding="utf-8").splitlines() == [header, *of_n]
 
 
-def test_the_page_names_every_point_where_a_default_covers_too_rarely():
+def test_page_names_every_point_of_too_low_coverage():
     text = coverage_text(COVERAGE).replace("\u00a0", " ")
     for estimand, method in DEFAULTS.items():
         rows = COVERAGE[(COVERAGE["estimand"] == estimand) & (COVERAGE["method"] == method)]
@@ -147,7 +147,7 @@ def test_the_page_names_every_point_where_a_default_covers_too_rarely():
             assert f"{percent(row.coverage)} at n = {row.n}{where}" in text
 
 
-def test_the_page_says_why_wald_and_the_bootstrap_are_no_defaults():
+def test_page_states_why_wald_and_bootstrap_are_not_defaults():
     text = coverage_text(COVERAGE)
     for method in ("wald", "bootstrap"):
         rows = COVERAGE[COVERAGE["method"] == method]

@@ -29,7 +29,7 @@ from tests.drawn_ratings import drawn_ratings
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def test_the_estimates_page_tells_every_column_and_metric():
+def test_estimates_page_lists_every_column_and_metric():
     text = (DOCS / "estimates.md").read_text(encoding="utf-8")
     columns, *_ = re.findall(r"(?ms)^\| column \|.*?\n\n", text)
     assert set(re.findall(r"`(\w+)`", columns)) >= set(ESTIMATE_COLUMNS)
@@ -52,7 +52,7 @@ def test_the_estimates_page_tells_every_column_and_metric():
         ("of `text_overlap`", TEXT_OVERLAP_COLUMNS),
     ],
 )
-def test_the_estimates_page_tells_every_column_of_the_other_tables(head, names):
+def test_estimates_page_lists_columns_of_the_other_tables(head, names):
     text = (DOCS / "estimates.md").read_text(encoding="utf-8")
     _, found, rest = text.partition(f"| {head} |")
     assert found

@@ -47,7 +47,7 @@ def sections(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_docstring_has_what_a_statistician_looks_for(name):
+def test_docstring_has_all_sections(name):
     found = sections(name)
     assert len(found[""]) > 20
     assert "Returns" in found

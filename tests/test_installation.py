@@ -78,7 +78,7 @@ def installed(wheel, tmp_path_factory):
     return programs
 
 
-def test_the_wheel_alone_analyses_publishes_verifies_and_reports(installed, tmp_path):
+def test_wheel_analyses_publishes_verifies_and_reports(installed, tmp_path):
     # Folders of other packages, on the path and in the place, are none of ours.
     site = next((installed.parent / "lib").glob("python*/site-packages"))
     for name in ("data", "reports", "collectors"):

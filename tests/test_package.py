@@ -14,7 +14,7 @@ import fairstats
 ROOT = Path(__file__).parents[1]
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     for name in fairstats.__all__:
         assert getattr(fairstats, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
@@ -79,7 +79,7 @@ def test_the_wheel_holds_data_and_pages(tmp_path):
     assert all("_resources" in path for path in paths)
 
 
-def test_checking_answers_imports_no_pyspark_where_it_is_installed(tmp_path):
+def test_checking_answers_does_not_import_pyspark(tmp_path):
     # A stand-in that tells when it is imported; the real one warns of pandas 3.
     folder = tmp_path / "pyspark" / "pandas"
     folder.mkdir(parents=True)

@@ -51,14 +51,14 @@ def test_every_command_exists_with_its_options(scripts):
     assert Path(found["verify"]["path"]).parts[:2] == ("site", "v")
 
 
-def test_the_check_above_finds_an_option_that_is_not_there():
+def test_check_detects_an_unknown_option():
     with pytest.raises(Exception, match="No such option: --thoroughly"):
         parsed(["verify", "--thoroughly", "site"])
     with pytest.raises(Exception, match="Missing parameter: release"):
         parsed(["publish", "--answers", "answers"])
 
 
-def test_what_was_published_and_verified_is_what_is_deployed(workflow):
+def test_published_and_verified_site_is_deployed(workflow):
     build, deploy = workflow["jobs"]["build"]["steps"], workflow["jobs"]["deploy"]["steps"]
     (upload,) = [step for step in build if "upload-pages-artifact" in step.get("uses", "")]
     assert upload["with"] == {"path": "site"}
@@ -102,5 +102,5 @@ def test_pull_requests_run_the_readmes_command_and_may_only_read():
     assert job["steps"][-1] == {"run": "make test"}
 
 
-def test_what_it_installs_is_there():
+def test_installed_packages_exist():
     assert (PATH.parents[2] / "constraints.txt").is_file()

@@ -48,7 +48,7 @@ def test_an_upward_import_and_a_cycle_are_found(tmp_path):
     assert "No cycles are allowed in fairstats.inference" in done.stdout
 
 
-def test_the_package_holds_rooms_and_nothing_else():
+def test_package_has_only_subpackages():
     found = {p.name for p in (ROOT / "fairstats").iterdir() if p.name != "__pycache__"}
     files = {name for name in found if "." in name}
     assert files == {"__init__.py", "__init__.pyi", "cli.py", "py.typed"}

@@ -109,7 +109,7 @@ def documents(release: Release) -> Iterator[tuple[str, dict[str, Any]]]:
         yield MODEL_SCHEMA, model_document(release, model)
 
 
-def test_every_document_is_as_its_schema_describes_it_and_nothing_else(any_release):
+def test_documents_match_their_schemas_exactly(any_release):
     for schema, document in documents(any_release):
         as_read = json.loads(json.dumps(document, allow_nan=False))
         errors = [
@@ -134,14 +134,14 @@ def test_every_document_is_as_its_schema_describes_it_and_nothing_else(any_relea
         (lambda d: d.update(more=1), "'more'"),
     ],
 )
-def test_a_document_that_is_otherwise_is_refused(missing, change, said):
+def test_document_that_violates_the_schema_is_refused(missing, change, said):
     document = leaderboard_document(missing)
     change(document)
     errors = list(validator(LEADERBOARD_SCHEMA).iter_errors(document))
     assert said in " ".join(e.message for error in errors for e in (error, *error.context))
 
 
-def test_a_later_version_with_more_fields_is_no_error_for_todays_reader(missing):
+def test_added_fields_are_accepted_by_todays_schema(missing):
     document = leaderboard_document(missing) | {"schema_version": "1.7", "news": []}
     schema = schema_documents()[LEADERBOARD_SCHEMA]
     errors = list(jsonschema.Draft202012Validator(schema).iter_errors(document))
@@ -149,7 +149,7 @@ def test_a_later_version_with_more_fields_is_no_error_for_todays_reader(missing)
 
 
 @pytest.mark.parametrize("name", [LEADERBOARD_SCHEMA, MODEL_SCHEMA])
-def test_a_schema_is_one_and_tells_what_every_field_is(name):
+def test_schema_is_valid_and_describes_every_field(name):
     schema = schema_documents()[name]
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -244,7 +244,7 @@ def test_the_board_has_the_figures_of_the_tables_to_the_last_bit(any_release, ro
     assert compared >= 3 * 22
 
 
-def test_what_was_not_asked_is_null_or_left_out(missing):
+def test_unasked_pairs_are_null_or_left_out(missing):
     made = Release(missing.path)
     asked = ~missing.estimates["attribute"].isin(["baseline", "sex"])
     vars(made)["estimates"] = missing.estimates[asked]
@@ -273,7 +273,7 @@ def test_the_board_is_in_the_order_of_the_page(any_release):
         )
 
 
-def test_under_bounds_there_are_limits_and_no_estimate_rank_or_verdict(bounds):
+def test_bounds_have_only_limits(bounds):
     document = leaderboard_document(bounds)
     (board,) = document["boards"]
     assert board["missing"] == "bounds"
@@ -309,7 +309,7 @@ def test_a_model_that_selected_the_items_is_marked_and_not_judged(mixed):
     assert model_document(mixed, "Model-1")["selected_items"] == []
 
 
-def test_a_model_of_which_nothing_could_be_parsed_has_nulls_and_counts(degenerate):
+def test_model_without_parsed_answers_has_nulls_and_counts(degenerate):
     (board,) = leaderboard_document(degenerate)["boards"]
     (row,) = [row for row in board["rows"] if row["model"] == "silent"]
     assert row["accuracy"]["estimate"] is None
@@ -319,14 +319,14 @@ def test_a_model_of_which_nothing_could_be_parsed_has_nulls_and_counts(degenerat
         assert (pair["n_missing_a"], pair["n_missing_b"]) == (1, 1)
 
 
-def test_an_infinite_odds_ratio_is_told_beside_a_null(hostile):
+def test_infinite_odds_ratio_is_null_and_marked_as_infinite(hostile):
     rows = model_document(hostile, "GPT-5")["estimates"]
     (row,) = [row for row in rows if "infinite" in row]
     assert (row["metric"], row["estimate"], row["n01"]) == ("odds_ratio", None, 0)
     assert row["infinite"] == {"estimate": 1, "ci_high": 1}
 
 
-def test_the_documents_say_which_release_they_are_of(alone):
+def test_documents_name_their_release(alone):
     for _, document in documents(alone):
         manifest = alone.manifest
         assert document["schema_version"] == "1.0"
@@ -354,7 +354,7 @@ def written(hostile, folder) -> tuple[Path, list[Path]]:
     return site, write_api(hostile, site / "api" / hostile.name)
 
 
-def test_all_files_are_written_and_nothing_beside_them(hostile, written):
+def test_exactly_the_documented_files_are_written(hostile, written):
     site, paths = written
     found = {path.relative_to(site / "api" / "2026.11").as_posix() for path in paths}
     slugs = hostile.slugs.values()
@@ -442,12 +442,12 @@ def test_keys_are_in_the_order_of_the_schema(mixed):
         assert list(found) == list(properties)
 
 
-def test_a_model_of_another_release_is_refused(missing):
+def test_model_of_another_release_is_refused(missing):
     with pytest.raises(ValueError, match=r"'Nobody' is not in release 2026\.11"):
         model_document(missing, "Nobody")
 
 
-def test_a_models_document_has_its_own_answer_sets(hostile):
+def test_models_document_has_only_its_answer_sets(hostile):
     entries = hostile.manifest["answers"]
     for model in hostile.models:
         found = model_document(hostile, model)["answer_sets"]
@@ -458,7 +458,7 @@ def test_a_models_document_has_its_own_answer_sets(hostile):
     assert strategies == ["aware", "plain"]
 
 
-def test_names_stay_what_they_are(hostile):
+def test_names_are_unchanged_in_documents(hostile):
     document = leaderboard_document(hostile)
     assert {entry["model"] for entry in document["models"]} == {"GPT-4.1", "GPT-5", *HOSTILE}
     answered = read_answers(hostile.answers_path)

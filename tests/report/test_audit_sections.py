@@ -173,7 +173,7 @@ def p_figure(p: float) -> str:
     return p_words(p).removeprefix("p").removeprefix("=")
 
 
-def test_every_pair_of_every_answer_set_is_printed_once_as_estimated(release, report):
+def test_each_pair_of_each_answer_set_is_shown_once(release, report):
     rows = [pair_row(label, own) for _, label, own in pairs(release)]
     assert len(rows) == 6
     assert [report.count(row) for row in rows] == [1] * 6
@@ -286,7 +286,7 @@ def test_the_finding_has_the_figures_of_the_estimates(release, report):
 
 
 @pytest.mark.parametrize("to", ["pdf", "html"])
-def test_drawing_again_as_the_report_says_gives_the_same(release, report, draw, tmp_path, to):
+def test_command_in_the_report_gives_the_same_report(release, report, draw, tmp_path, to):
     command = re.search(r"fairstatsreportmodel-1--release(v/[\w.]+)--topdf", report)
     assert command is not None
     monkey = pytest.MonkeyPatch()
@@ -319,7 +319,7 @@ def test_a_hostile_name_is_text_in_title_tables_and_sentences(release, draw, to)
     assert "hatchling" not in text, "an include of a name was followed"
 
 
-def test_a_hostile_name_is_no_markup(draw):
+def test_hostile_name_is_not_markup(draw):
     page = Markup(draw(ALL_HOSTILE, "html").read_text(encoding="utf-8"))
     names = [tag for tag, _ in page.tags]
     # Our own script is the only one, and nothing reacts to events or loads from elsewhere.
@@ -329,7 +329,7 @@ def test_a_hostile_name_is_no_markup(draw):
 
 
 @pytest.mark.parametrize("model", ["Model-1", ALL_HOSTILE])
-def test_the_html_form_needs_no_other_file(draw, model):
+def test_html_report_needs_no_other_file(draw, model):
     path = draw(model, "html")
     ids, links = set(), []
     for tag, attributes in Markup(path.read_text(encoding="utf-8")).tags:
@@ -438,7 +438,7 @@ DEGENERATE = {
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_a_degenerate_release_has_a_report_that_says_so(case, benchmark_file, tmp_path):
+def test_report_of_a_degenerate_release_states_the_problem(case, benchmark_file, tmp_path):
     make, answers, options, sentences = DEGENERATE[case]
     benchmark = make(benchmark_file)
     made = undrawn(answers(benchmark), tmp_path, benchmarks=[benchmark], **options)
@@ -452,7 +452,7 @@ def test_a_degenerate_release_has_a_report_that_says_so(case, benchmark_file, tm
     assert not re.findall(r"\b(nan|NaN|None|NaT|inf)\b|<NA>", shown)
 
 
-def test_what_is_not_there_is_named_and_nothing_is_written(release, tmp_path, monkeypatch):
+def test_missing_model_is_named_and_no_file_written(release, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"Model-9.*is no model of release 2026\.11.*Model-1"):
         report_model("Model-9", release.path, out=tmp_path / "new" / "a.pdf")
@@ -510,7 +510,7 @@ def limits_of(benchmark: Benchmark, folder: Path, **options: object) -> str:
     return "\n".join(limitations(made, made.models[0]))
 
 
-def test_nothing_is_said_where_nothing_speaks_against_the_figures(benchmark, tmp_path):
+def test_no_limitation_is_stated_without_a_reason(benchmark, tmp_path):
     # 60 discordant pairs on either side, for every pair of groups; the letters are the keys'.
     wrong = {"white": range(60), "black": range(60, 120), "asian": range(120, 180)}
     found = limits_of(benchmark, tmp_path, wrong=wrong).splitlines()
@@ -518,9 +518,7 @@ def test_nothing_is_said_where_nothing_speaks_against_the_figures(benchmark, tmp
 
 
 @pytest.mark.parametrize(("n", "fires"), [(4, False), (5, True)])
-def test_missing_answers_of_one_group_are_a_limitation_where_they_are_shown(
-    benchmark, tmp_path, n, fires
-):
+def test_unequally_missing_answers_are_a_limitation_if_significant(benchmark, tmp_path, n, fires):
     # McNemar's mid-p of n missing answers of one group alone is 2 to the power of -n.
     found = limits_of(benchmark, tmp_path, lost={"black": range(n)}, wrong={"white": range(60)})
     said = (
@@ -531,7 +529,7 @@ def test_missing_answers_of_one_group_are_a_limitation_where_they_are_shown(
     assert ("missing more often" in found) == fires
 
 
-def test_answers_that_are_missing_alike_are_no_limitation(benchmark, tmp_path):
+def test_equally_missing_answers_are_not_a_limitation(benchmark, tmp_path):
     lost = dict.fromkeys(("white", "black", "asian", "original", "neutralized"), range(30))
     assert "missing more often" not in limits_of(benchmark, tmp_path, lost=lost)
 
@@ -545,7 +543,7 @@ def test_few_discordant_pairs_are_a_limitation(benchmark, tmp_path, n, fires):
     assert ("Fewer than" in found) == fires
 
 
-def test_a_verdict_that_another_choice_changes_is_a_limitation(benchmark, tmp_path):
+def test_verdict_that_depends_on_a_choice_is_a_limitation(benchmark, tmp_path):
     # 9 against 1: mid-p .0117, times 3 over all pairs; the exact test's .0215 gives .064.
     wrong = {"white": [0, *range(20, 80)], "black": [*range(1, 10), *range(20, 80)]}
     wrong["asian"] = [0, *range(20, 80)]
@@ -580,12 +578,12 @@ def test_a_preferred_letter_is_a_limitation_from_five_points_on(benchmark, tmp_p
     assert ("more often than it is the key" in found) == fires
 
 
-def test_a_missing_answer_is_no_preferred_letter(benchmark, tmp_path):
+def test_missing_answer_is_not_a_preferred_letter(benchmark, tmp_path):
     lost = dict.fromkeys(("white", "black", "asian", "original", "neutralized"), range(90))
     assert "more often than it is the key" not in limits_of(benchmark, tmp_path, lost=lost)
 
 
-def test_a_snapshot_that_is_not_known_is_a_limitation(benchmark, tmp_path):
+def test_unknown_snapshot_is_a_limitation(benchmark, tmp_path):
     said = "The exact version of the model is not known for some of its answers."
     table = answered(benchmark)
     assert said not in limits_of(benchmark, tmp_path / "1", answers=table)
@@ -593,7 +591,7 @@ def test_a_snapshot_that_is_not_known_is_a_limitation(benchmark, tmp_path):
     assert said in limits_of(benchmark, tmp_path / "2", answers=table)
 
 
-def test_every_snapshot_has_its_own_answers_in_the_scope(benchmark, tmp_path):
+def test_scope_counts_answers_per_snapshot(benchmark, tmp_path):
     table = answered(benchmark, lost={"white": range(7)})
     later = table["item_id"].isin([f"i{n}" for n in range(100)])
     made = undrawn(
@@ -659,7 +657,7 @@ def opened():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("model", ["Model-1", ALL_HOSTILE])
-def test_in_a_browser_it_asks_for_nothing_and_axe_finds_nothing(opened, draw, model, scheme):
+def test_report_in_a_browser_makes_no_request_and_passes_axe(opened, draw, model, scheme):
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe checks what readers need")
     path = draw(model, "html")
     tab, said, asked = opened(path, color_scheme=scheme, bypass_csp=True)
@@ -675,7 +673,7 @@ def test_in_a_browser_it_asks_for_nothing_and_axe_finds_nothing(opened, draw, mo
     assert wrong == []
 
 
-def test_its_own_policy_stops_nothing_of_it_and_a_phone_shows_it_whole(opened, draw):
+def test_report_fits_a_phone_and_passes_its_content_policy(opened, draw):
     path = draw("Model-1", "html")
     tab, said, asked = opened(path, viewport={"width": 360, "height": 800})
     assert (said, asked) == ([], [path.as_uri()])

@@ -242,7 +242,7 @@ def test_a_name_without_a_suffix_gets_that_of_the_format(release, tmp_path, out,
     assert wrong_words(re.sub(r"<[^>]+>", " ", body)) == []
 
 
-def test_many_pairs_and_long_names_lose_nothing(benchmark_file, tmp_path):
+def test_many_pairs_and_long_names_are_complete(benchmark_file, tmp_path):
     pypdf = pytest.importorskip("pypdf", reason="pypdf reads the PDF's text")
     names = {f"g{n}": f"Group number {n} of {'many-' * 5}{'x' * 30}" for n in range(7)}
     groups = ", ".join(f'{name} = "{label}"' for name, label in names.items())

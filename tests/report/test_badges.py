@@ -124,7 +124,7 @@ def test_status_of_withheld_verdict_is_never_plain():
     assert status_of(float("nan"), "a group has no answer") == "not judged"
 
 
-def test_a_badge_is_what_shields_io_takes(release):
+def test_badge_has_the_format_of_shields_io(release):
     found = badge(release, "Model-1")
     # It refuses a badge with keys that it does not know, or without a text.
     assert list(found) == ["schemaVersion", "label", "message", "color", "labelColor"]
@@ -135,12 +135,12 @@ def test_a_badge_is_what_shields_io_takes(release):
         assert re.fullmatch("[0-9a-f]{6}", colour)
 
 
-def test_a_release_without_verdicts_judges_nobody(tmp_path):
+def test_badge_of_a_release_without_verdicts_has_no_verdict(tmp_path):
     made = undrawn(answers_of_models(("Model-1",)), tmp_path, missing="bounds")
     assert badge(made, "Model-1")["message"] == "not judged"
 
 
-def test_a_model_that_selected_the_items_says_so(tmp_path, benchmark_file, all_right):
+def test_badge_of_a_selecting_model_states_it(tmp_path, benchmark_file, all_right):
     selected = '[selected_on]\n"Model-1" = "kept what it got wrong"'
     three = load_benchmark(benchmark_file(selected=selected))
     right = all_right(three).assign(model="Model-1")
@@ -156,7 +156,7 @@ def test_a_model_that_selected_the_items_says_so(tmp_path, benchmark_file, all_r
     )
 
 
-def test_a_model_of_another_release_is_refused(release):
+def test_model_of_another_release_is_refused(release):
     with pytest.raises(ValueError, match="is not in release"):
         badge(release, "Nobody")
 

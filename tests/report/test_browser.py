@@ -143,7 +143,7 @@ def test_a_model_is_found_by_its_name(visit):
     assert names(tab) == everyone
 
 
-def test_link_keeps_what_was_chosen(visit, address):
+def test_link_keeps_the_selection(visit, address):
     tab = visit()
     chosen(tab, "Same answer (CFR)").check(force=True)
     chosen(tab, "Sex").check(force=True)
@@ -198,7 +198,7 @@ def test_a_page_is_found_by_its_words(visit):
     assert tab.locator("nav [aria-current=page]").all_inner_texts() == ["Methods"]
 
 
-def test_without_scripts_there_is_no_search_box(visit):
+def test_search_box_needs_scripts(visit):
     assert visit(java_script_enabled=False).locator(".search").is_hidden()
 
 

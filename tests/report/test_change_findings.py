@@ -128,7 +128,7 @@ def test_unknown_figures_are_not_drawn():
     assert version_sentences(rows).startswith("New-2 is better")
 
 
-def test_dots_are_where_the_figures_are():
+def test_dots_are_at_the_figures():
     rows = compared(BETTER, WORSE, SAME)
     chart = version_chart(of(rows), name="c")
     at = {(r["attribute"], r["metric"]): r for r in rows}
@@ -173,7 +173,7 @@ def prompt_sentences(rows, plain="disparity", other="disparity"):
     return prompt_finding(comparisons_of_kind(release, "strategy")["demo"], release)
 
 
-def test_prompts_that_change_nothing():
+def test_prompts_without_a_change():
     rows = prompts(compared(SAME, SAME, SAME), compared(SAME, SAME, SAME))
     assert prompt_sentences(rows) == (
         "No prompt closes the gap between groups: it stays a disparity in all 6 comparisons. "

@@ -78,14 +78,14 @@ def test_the_table_shows_every_change_with_its_interval_and_p(changed, rows):
         assert (change, shown) in pairwise(cells)
 
 
-def test_the_pages_say_which_vignettes_count(changed):
+def test_pages_state_which_vignettes_count(changed):
     for name in ("versions", "strategies"):
         assert "Only vignettes that both sides answered for both groups count" in page(
             changed, name
         )
 
 
-def test_the_same_answers_under_another_name_of_the_strategy_show_no_change(changed):
+def test_same_answers_with_another_strategy_show_no_change(changed):
     text = page(changed, "strategies")
     assert "<h1>Compare prompts</h1>" in text
     assert "&lt;b&gt;x&lt;/b&gt;" in text
@@ -94,7 +94,7 @@ def test_the_same_answers_under_another_name_of_the_strategy_show_no_change(chan
     assert "No change in accuracy, CFR or AD is significant." in text
 
 
-def test_a_successor_that_was_asked_other_questions_is_marked():
+def test_successor_with_other_questions_is_marked():
     old = answers_of_models(("GPT-4.1",)).assign(benchmark_version="0")
     new = answers_of_models(("GPT-5",))
     known = {"demo": load_benchmark("demo")}

@@ -13,7 +13,7 @@ _KNOWN_HEADER = {"title", "headline", "page", "root", "execute", "format", "outp
 _KNOWN_DIVS = {"foot", "kicker", "lede"}
 
 
-def test_there_are_pages():
+def test_pages_exist():
     assert len(PAGES) >= 7
 
 
@@ -38,12 +38,12 @@ def test_page_steps_not_outside_the_shared_dialect(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_included_files_are_there(path):
+def test_included_files_exist(path):
     for name in re.findall(r"\{\{< include (\S+) >\}\}", path.read_text(encoding="utf-8")):
         assert (path.parent / name).is_file()
 
 
-def test_what_quarto_copies_is_named_from_the_root():
+def test_quarto_resources_are_given_from_the_root():
     """Else Quarto takes it from every folder: site/ has the downloads of all releases."""
     text = (ROOT / "_quarto.yml").read_text(encoding="utf-8")
     resources = re.search(r"^  resources:\n((?:    .*\n)+)", text, re.MULTILINE)

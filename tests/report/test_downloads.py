@@ -50,7 +50,7 @@ def from_json(text: str, like: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("kind", ["hostile", "bounds"])
-def test_a_table_comes_back_out_of_every_file_to_the_last_bit(request, tmp_path, kind, name):
+def test_table_is_read_back_exactly_from_every_format(request, tmp_path, kind, name):
     table = getattr(request.getfixturevalue(kind), name)
     written = write_table(table, tmp_path / "new", name)
     assert [path.name for path in written] == [f"{name}.{s}" for s in ("parquet", "csv", "json")]
@@ -64,14 +64,14 @@ def test_a_table_comes_back_out_of_every_file_to_the_last_bit(request, tmp_path,
         np.testing.assert_array_equal(as_csv[column].astype(float), table[column])
 
 
-def test_the_tables_hold_what_is_hard_to_write(hostile, bounds):
+def test_tables_have_difficult_values(hostile, bounds):
     assert np.isinf(hostile.estimates["estimate"]).any()
     assert bounds.ranks.empty
     assert bounds.comparisons["verdict"].isna().all()
     assert len(hostile.comparisons) > 0
 
 
-def test_an_infinite_number_is_null_and_told_beside_it(hostile):
+def test_infinite_number_is_null_and_marked_as_infinite(hostile):
     rows = json.loads(table_json(hostile.estimates))
     (row,) = [row for row in rows if "infinite" in row]
     assert (row["metric"], row["model"]) == ("odds_ratio", "GPT-5")
@@ -97,7 +97,7 @@ def test_other_readers_of_json_get_the_same_numbers(hostile, tmp_path):
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
-def test_a_spreadsheet_runs_nothing(sign):
+def test_csv_has_no_formulas(sign):
     text = table_csv(pd.DataFrame({"model": [f"{sign}1", f"m{sign}"], "estimate": [-1.5, -0.0]}))
     (_, first, second) = csv.reader(io.StringIO(text, newline=""))
     in_csv = sign.replace("\r", "\n")
@@ -118,7 +118,7 @@ def test_a_table_without_rows_is_written(tmp_path):
     assert paths[2].read_text() == "[]\n"
 
 
-def test_the_citation_has_what_the_format_demands(hostile):
+def test_citation_has_all_required_fields(hostile):
     cited = yaml.safe_load(citation_cff(hostile))
     assert cited["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= cited.keys()

@@ -25,13 +25,13 @@ def drawn(tmp_path, monkeypatch):
     return draw
 
 
-def test_the_same_parts_are_drawn_once(drawn):
+def test_equal_parts_are_drawn_once(drawn):
     rows = pd.DataFrame({"x": [0.1, None]})
     assert drawn("forest", rows) == ("<svg>1</svg>", 1)
     assert drawn("forest", rows.copy()) == ("<svg>1</svg>", 1)
 
 
-def test_whatever_differs_is_drawn_again(drawn):
+def test_different_parts_are_drawn_separately(drawn):
     rows = pd.DataFrame({"x": [0.1, None]})
     several = [
         ("forest", rows),
@@ -46,7 +46,7 @@ def test_whatever_differs_is_drawn_again(drawn):
     assert [drawn(*parts)[1] for parts in several] == [7] * 7
 
 
-def test_other_code_draws_again(drawn, monkeypatch):
+def test_changed_code_draws_again(drawn, monkeypatch):
     assert drawn("forest")[1] == 1
     monkeypatch.setattr(drawing_cache, "_code", lambda: "another version")
     assert drawn("forest")[1] == 2

@@ -32,7 +32,7 @@ def only(parent: ElementTree.Element, name: str) -> str:
     return found.text or ""
 
 
-def test_the_feed_has_what_the_rfc_demands():
+def test_feed_follows_the_rfc():
     feed = parsed(atom_feed([OLD, NEW]))
     assert feed.tag == f"{ATOM}feed"
     entries = feed.findall(f"{ATOM}entry")
@@ -53,7 +53,7 @@ def test_the_feed_has_what_the_rfc_demands():
     assert {element.tag.removeprefix(ATOM) for element in feed.iter()} - {"feed"} == known
 
 
-def test_the_newest_release_stands_first_and_dates_the_feed():
+def test_newest_release_is_first_and_dates_the_feed():
     feed = parsed(atom_feed([OLD, NEW]))
     assert [only(e, "title") for e in feed.findall(f"{ATOM}entry")] == [
         "Release 2026.11",
@@ -74,13 +74,13 @@ def test_a_new_release_leaves_the_ids_of_the_feed_and_of_older_entries():
     assert ids[1] == "urn:uuid:a8e4a261-fae2-556c-bc6d-2d40dac7f59d"
 
 
-def test_ids_tell_content_and_name_apart_and_nothing_else():
+def test_ids_depend_only_on_content_and_name():
     assert replace(OLD, content="ab").id != OLD.id
     assert replace(OLD, release="2026.09").id != OLD.id
     assert replace(OLD, path="elsewhere", summary=(), created_at=NEW.created_at).id == OLD.id
 
 
-def test_links_are_resolved_against_the_base_where_there_is_one():
+def test_links_are_resolved_against_the_base():
     feed = parsed(atom_feed([NEW], base_url="https://example.org/board"))
     base = feed.get("{http://www.w3.org/XML/1998/namespace}base")
     assert base == "https://example.org/board/"
@@ -127,7 +127,7 @@ def test_a_path_that_leads_elsewhere_is_refused(path):
         atom_feed([replace(NEW, path=path)])
 
 
-def test_what_makes_no_feed_is_refused():
+def test_invalid_feed_input_is_refused():
     with pytest.raises(ValueError, match="needs at least one entry"):
         atom_feed([])
     with pytest.raises(ValueError, match="the same release"):
@@ -168,7 +168,7 @@ def test_entry_counts_withheld_verdicts_separately(tmp_path, benchmark_file, all
     assert line.endswith("verdicts: inconclusive 1, equivalent 1")
 
 
-def test_an_entry_of_a_release_without_verdicts_says_so(tmp_path):
+def test_feed_entry_states_if_there_are_no_verdicts(tmp_path):
     made = undrawn(answers_of_models(("One",)), tmp_path, missing="bounds")
     (line,) = release_entry(made, path="v/2026.11/index.html").summary
     assert line == "Demonstration items, 1, plain: 1 model; verdicts: none"

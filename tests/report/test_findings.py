@@ -61,7 +61,7 @@ def found(benchmark: Benchmark, models: dict[str, tuple], *, best=None, high=Non
 UNEVEN = {"one": (0.05, SHOWN, 1e-6), "two": (0.12, SHOWN, 1e-9)}
 
 
-def test_headline_says_that_models_depend_on_what_the_benchmark_changes(benchmark):
+def test_headline_names_what_the_benchmark_changes(benchmark):
     text = found(benchmark, UNEVEN).headline
     assert text == "Every model’s accuracy depends on the hint, one’s least"
 
@@ -128,7 +128,7 @@ def test_headline_fits_every_mix_of_verdicts(benchmark, slanted, verdicts, start
 
 
 @pytest.mark.parametrize("slanted", [True, False])
-def test_one_model_is_named_and_compared_with_none(benchmark, slanted):
+def test_single_model_is_named_without_a_comparison(benchmark, slanted):
     for gap, verdict, p in ((0.05, SHOWN, 1e-6), (0.0, SAME, 1.0), (0.03, OPEN, 0.2)):
         read = found(replace(benchmark, slanted=slanted), {"only": (gap, verdict, p)})
         assert "only" in read.headline

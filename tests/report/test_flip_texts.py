@@ -31,7 +31,7 @@ def vignettes(demo) -> dict[str, dict]:
     return {row["item_id"]: row for row in map(json.loads, lines)}
 
 
-def test_both_tellings_stand_beside_their_answers(demo, flips):
+def test_both_variants_are_shown_with_their_answers(demo, flips):
     one = flips[flips["item_id"] == flips["item_id"].iloc[0]]
     html = pypandoc.convert_text(flip_texts(one, demo), "html", format="markdown-smart")
     item = vignettes(demo)[one["item_id"].iloc[0]]
@@ -46,7 +46,7 @@ def test_items_are_few(demo, flips):
     assert flip_texts(flips, demo).count(", key ") == ITEMS_SHOWN
 
 
-def test_what_may_not_be_published_is_not_shown(demo, flips):
+def test_unpublishable_vignettes_are_not_shown(demo, flips):
     assert flip_texts(flips, replace(demo, publish_items=False)) is None
     assert flip_texts(flips, replace(demo, items_file=None)) is None
     assert flip_texts(flips.iloc[:0], demo) is None

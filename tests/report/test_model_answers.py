@@ -121,7 +121,7 @@ def test_chance_is_judged_by_the_adjusted_p_value(given, p, short, shown):
     assert f"{shown}, adjusted for three comparisons" in answer.text
 
 
-def test_significant_test_settles_nothing_if_the_verdict_is_open(given):
+def test_significant_test_does_not_settle_an_open_verdict(given):
     """E.g. missing answers could change it, or the model guesses."""
     reason = "missing answers could change the verdict"
     answer = could_be_chance(given(**verdict(OPEN), verdict_reason=reason, more=mcnemar(1e-9)))
@@ -129,7 +129,7 @@ def test_significant_test_settles_nothing_if_the_verdict_is_open(given):
     assert "Missing answers could change the verdict." in answer.text
 
 
-def test_there_is_nothing_to_test_without_discordant_pairs(given):
+def test_no_test_is_reported_without_discordant_pairs(given):
     own = given(**verdict(EQUIVALENT), more=mcnemar(1.0, n10=0, n01=0))
     assert could_be_chance(own).short == "No difference"
 

@@ -184,7 +184,7 @@ def test_discordant_chart_shows_the_release_counts(full, page):
         assert text == (f"{test['n10']} right for {first} only, {test['n01']} for {second} only")
 
 
-def test_gap_chart_shows_the_release_figures_and_the_other_models(full, page):
+def test_gap_chart_shows_the_figures_and_the_other_models(full, page):
     html = of_set(question(page(full, NEW), QUESTIONS[2]))
     for text, (attribute, a, b) in zip(words_of_chart(html), PAIRS.values(), strict=True):
         own, other = (
@@ -282,7 +282,7 @@ def test_key_figures_are_those_of_the_release(full, page):
     assert f"fairstats report {full.slugs[NEW]} --release site/v/2026.11" in tested
 
 
-def test_warning_stands_above_the_first_figure(full, page):
+def test_warning_is_above_the_first_figure(full, page):
     html = page(full, NEW)
     note = full.benchmarks["demo"].read_first
     assert squeezed(note) in Markup(html[: html.index('class="questions"')]).words
@@ -414,7 +414,7 @@ def test_margins_are_those_of_the_release(cases, page):
     assert "margin at least" not in page(cases, "Nothing")
 
 
-def test_page_of_a_model_that_answered_nothing(cases, page):
+def test_page_of_a_model_without_answers(cases, page):
     html = page(cases, "Nothing")
     text = re.sub(r"<(svg|style).*?</\1>", "", html, flags=re.DOTALL)
     assert headings(html) == [*QUESTIONS, *TABLES[:2]]
@@ -427,7 +427,7 @@ def test_page_of_a_model_that_answered_nothing(cases, page):
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_under_bounds_nothing_is_judged_and_no_interval_shown(tmp_path, page, complete):
+def test_bounds_show_no_verdicts_and_no_intervals(tmp_path, page, complete):
     answers = answers_of_models(("One",))
     made = undrawn(whole(answers) if complete else answers, tmp_path, missing="bounds")
     html = page(made)
@@ -529,7 +529,7 @@ def test_history_starts_with_the_second_release_that_has_the_model(releases, pag
     assert title in headings(page(third, "Two"))
 
 
-def test_history_is_what_each_release_published(releases):
+def test_history_has_the_published_figures(releases):
     rows = history_of(releases[2], "One", "demo")
     assert rows["release"].unique().tolist() == ["1", "2", "3"]
     assert set(rows["attribute"]) == {"race", "sex", "ses"}
@@ -579,7 +579,7 @@ def news(drawn, releases) -> list[str]:
     return [Markup(drawn(show_releases, release)).words for release in releases]
 
 
-def test_the_first_release_says_that_it_is(releases, news):
+def test_first_release_is_marked_as_the_first(releases, news):
     assert squeezed("2 models".replace("2", "two")) in news[0]
     assert squeezed("The first release.") in news[0]
     assert "Earlierreleases" not in news[0]
@@ -626,7 +626,7 @@ def test_earlier_releases_are_listed_newest_first_with_their_addresses(
     assert links == [(f"../../../../v/{name}/index.html", name) for name in "321"]
 
 
-def test_a_benchmark_that_was_declared_otherwise_is_the_reason(tmp_path, demo, drawn):
+def test_changed_declaration_is_given_as_the_reason(tmp_path, demo, drawn):
     file = tmp_path / "demo.toml"
     text = demo.path.read_text(encoding="utf-8")
     # A built-in benchmark's name is kept for its own declaration.

@@ -40,7 +40,7 @@ class _Page(HTMLParser):
         return re.sub(r"\s+", " ", "".join(self.words)).replace("\u2060", "")
 
 
-def test_there_is_a_page_for_every_model(release, pages):
+def test_every_model_has_a_page(release, pages):
     models = [name for name in pages if name.startswith("reports/models/")]
     assert len(models) == 1 + len(HOSTILE)
     assert {"index.html", "reports/methods.html", "reports/data.html"} <= pages.keys()
@@ -108,7 +108,7 @@ def test_every_link_of_the_whole_site_leads_to_a_place_in_it(release):
     assert broken_links(release.path.parents[1]) == []
 
 
-def test_pages_are_small_and_have_what_a_screen_reader_needs(pages):
+def test_pages_are_small_and_accessible(pages):
     for name, text in pages.items():
         page = _Page(text)
         assert len(text.encode()) < 1_000_000, name
@@ -131,7 +131,7 @@ def test_pages_have_no_wrong_words(pages):
         assert wrong_words(unescape(re.sub(r"<[^>]+>", " ", words))) == [], name
 
 
-def test_ids_of_a_page_are_its_own(pages):
+def test_ids_of_a_page_are_unique(pages):
     for name, text in pages.items():
         ids = [attributes["id"] for _, attributes in _Page(text).tags if attributes.get("id")]
         assert len(ids) == len(set(ids)), name
@@ -150,7 +150,7 @@ def test_the_pdf_has_every_row_of_the_boards_and_the_hostile_names(release):
             assert row in text, unit
 
 
-def test_a_spreadsheet_runs_nothing_of_the_csv(release):
+def test_downloaded_csv_has_no_formulas(release):
     rows = pd.read_csv(release.path / "downloads" / "estimates.csv", dtype=str)
     text = rows[["model", "snapshot", "metric", "method_note"]].stack()
     assert not text.str.startswith(("=", "+", "-", "@")).any()
@@ -245,7 +245,7 @@ def test_under_bounds_a_figure_is_its_range_and_no_interval(small_answers, tmp_p
     assert f"range, {points(low)} to {points(high)} points" in text
 
 
-def test_board_has_one_row_where_two_snapshots_answered_some_items_each(tmp_path):
+def test_two_snapshots_of_a_model_share_a_row(tmp_path):
     from fairstats.report.board_figures import BoardFigures
 
     answers = answers_of_models(("Model-1",))

@@ -90,7 +90,7 @@ def test_quarto_shows_no_warning_and_keeps_no_release(declared):
     assert "daemon: false" in header
 
 
-def test_the_oldest_quarto_is_named_once_more(declared):
+def test_project_requires_the_oldest_supported_quarto(declared):
     oldest = ".".join(map(str, render._OLDEST_QUARTO))
     assert declared["quarto-required"] == f">={oldest}.0"
 
@@ -158,7 +158,7 @@ def test_a_folded_part_is_one_output(shown):
     assert shown[1] == "After"
 
 
-def test_a_folded_part_that_fails_shows_and_keeps_nothing(shown):
+def test_failing_folded_part_is_dropped(shown):
     def fail() -> None:
         with page_output.closed("More"):
             page_output.show_markdown("First")
@@ -280,7 +280,7 @@ def test_sass_reads_our_theme_as_we_do(tmp_path):
     assert compiled(theme) == compiled(ours) != ""
 
 
-def test_git_leaves_out_what_quarto_makes():
+def test_git_ignores_quartos_output():
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("no git checkout")
     made = [

@@ -137,7 +137,7 @@ def refusing(benchmark, all_right, folder, models: tuple[str, ...]) -> Release:
     return undrawn(pd.concat(tables), folder, benchmarks=[benchmark])
 
 
-def test_what_missing_answers_could_hide_is_stated(benchmark, all_right, tmp_path):
+def test_possible_effect_of_missing_answers_is_stated(benchmark, all_right, tmp_path):
     made = refusing(benchmark, all_right, tmp_path, ("one",))
     (board,) = made.boards
     least = board.ranked.set_index("model").loc["one", "least_favourable"]

@@ -65,14 +65,14 @@ def row_with(markup: str, *texts: str) -> str:
     return found[0]
 
 
-def test_there_is_no_page_without_ratings(release, tmp_path):
+def test_ratings_page_needs_ratings(release, tmp_path):
     assert "Ratings" in contents(release)
     unrated = undrawn(answers_of_models(("Model-1",)), tmp_path)
     assert "Ratings" not in contents(unrated)
     assert shown(audit_sections.show_rated, unrated, "Model-1") == ""
 
 
-def test_the_rubrics_stand_in_the_order_of_what_they_compare(page):
+def test_rubrics_are_ordered_by_what_they_compare(page):
     heads = re.findall(r"(?m)^## .*", page)
     assert [head.rsplit(": ", 1)[1] for head in heads] == [
         "independent assessment",
@@ -81,7 +81,7 @@ def test_the_rubrics_stand_in_the_order_of_what_they_compare(page):
     ]
 
 
-def test_nothing_of_a_hostile_name_is_markup(page, ratings):
+def test_hostile_names_are_escaped(page, ratings):
     assert "<script>" not in page
     assert "<img" not in page
     assert "<i>" not in page
@@ -191,7 +191,7 @@ def test_strengths_are_in_descending_order(release):
     assert sum(numbers) == pytest.approx(0, abs=0.02)
 
 
-def test_missing_time_is_not_known(release):
+def test_missing_time_is_shown_as_unknown(release):
     raters = release.table("raters")
     own = raters[raters["rubric"] == "independent"]
     markup = raters_table(own, load_rubric("independent"), name="t").as_raw_html()
@@ -231,7 +231,7 @@ def documents(ratings, tmp_path_factory):
     }
 
 
-def test_a_report_of_ratings_stands_alone(documents, ratings):
+def test_report_of_ratings_needs_no_other_file(documents, ratings):
     text = documents["html"].read_text(encoding="utf-8")
     assert "<title>&lt;b&gt;Study&lt;/b&gt;" in text
     assert "<script>alert" not in text

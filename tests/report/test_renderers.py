@@ -141,7 +141,7 @@ def test_a_page_that_quarto_typesets_has_its_tables(release, tmp_path, monkeypat
     assert all(squeezed(unescape(caption)) in pdf_words(pdf) for caption in captions)
 
 
-def test_asking_for_a_quarto_that_is_not_there_says_what_to_do(release, tmp_path, monkeypatch):
+def test_missing_quarto_is_reported_with_a_remedy(release, tmp_path, monkeypatch):
     monkeypatch.setattr(render.shutil, "which", lambda name: None)
     with pytest.raises(RenderError, match=r"--renderer builtin"):
         render.render(
@@ -162,7 +162,7 @@ def test_a_failing_page_is_named(release, tmp_path, in_kernels):
     assert not (tmp_path / "site").exists()
 
 
-def test_drawing_again_gives_the_same_pages_whatever_the_cores_and_in_the_tests_too(
+def test_pages_do_not_depend_on_cores_or_test_renderer(
     small_answers, tmp_path, monkeypatch, request
 ):
     here = publish(small_answers, release="r", out=tmp_path / "0", renderer="builtin")

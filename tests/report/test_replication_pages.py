@@ -127,7 +127,7 @@ def test_the_summary_begins_with_numbers(papers):
         (["x", "x"], "All differences can be explained: x (2)."),
     ],
 )
-def test_the_summary_counts_what_is_explained(papers, explained, said):
+def test_summary_counts_explained_figures(papers, explained, said):
     table = papers.replication.head(2).assign(status=DIFFERS, explained_by=explained)
     assert said in read(replication_summary(table))
 

@@ -133,7 +133,7 @@ def test_names_from_outside_are_text(page):
     assert "<img src=x" not in page
 
 
-def test_there_is_no_page_without_retrievals(retrieved, page, tmp_path, demo):
+def test_retrieval_page_needs_retrievals(retrieved, page, tmp_path, demo):
     assert "Retrieval" in contents(retrieved)
     assert "Table 2 as published" in page
     release = undrawn(drawn_answers(demo, ["plain"], missing=0), tmp_path)

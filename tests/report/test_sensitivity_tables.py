@@ -98,7 +98,7 @@ def of(rows: pd.DataFrame, model: str = "Model-1") -> pd.DataFrame:
 # Policies
 
 
-def test_every_policy_of_every_pair_stands_in_its_column(sensitivity, board):
+def test_each_policy_of_each_pair_is_in_its_column(sensitivity, board):
     rows = of(sensitivity)
     found = cells(policy_table(rows, board, name="t"))
     head, unit, *body = found
@@ -121,7 +121,7 @@ def test_every_policy_of_every_pair_stands_in_its_column(sensitivity, board):
             assert cell.removeprefix(own.choice).startswith(f"{estimate} {limits}")
 
 
-def test_the_published_verdict_is_named_and_where_a_policy_changes_it(sensitivity, board):
+def test_published_verdict_and_changed_ones_are_named(sensitivity, board):
     rows = of(sensitivity).copy()
     chosen = (rows["attribute"] == "race") & (rows["aspect"] == "missing")
     rows.loc[chosen & rows["published"], "verdict"] = INCONCLUSIVE
@@ -137,7 +137,7 @@ def test_the_published_verdict_is_named_and_where_a_policy_changes_it(sensitivit
     assert not any("published" in cell or "changes" in cell for cell in baseline)
 
 
-def test_what_is_not_known_is_said_so(answers_of, known, board):
+def test_unknown_values_are_named(answers_of, known, board):
     rows = sensitivity_of(answers_of(["A-"] * 3), None, 0.05, known)
     (race,) = [row for row in cells(policy_table(rows, board, name="t")) if "Race" in row[0]]
     assert race[1].startswith("availablenot known −100.0 to +100.0")
@@ -145,7 +145,7 @@ def test_what_is_not_known_is_said_so(answers_of, known, board):
     assert race[4].startswith("boundsrange 0.0 to +100.0")
 
 
-def test_where_no_answer_is_missing_the_table_says_so(answers_of, known, board, sensitivity):
+def test_table_states_that_no_answer_is_missing(answers_of, known, board, sensitivity):
     rows = sensitivity_of(answers_of(["AB/AA"] * 5 + ["AA/AA"] * 20), None, 0.05, known)
     assert nothing_missing(rows)
     assert not nothing_missing(of(sensitivity))
@@ -187,7 +187,7 @@ def test_the_audit_has_every_interval_and_test_with_its_figures(
             assert given[method] == ""
 
 
-def test_another_verdict_is_said_in_the_cell(sensitivity, board):
+def test_changed_verdict_is_in_the_cell(sensitivity, board):
     rows = of(sensitivity).copy()
     chosen = (rows["aspect"] == "interval") & (rows["choice"] == "wald")
     rows.loc[chosen & (rows["attribute"] == "race"), "verdict"] = "equivalent"
@@ -225,12 +225,12 @@ def test_the_items_that_flip_most_are_listed_with_their_letters(flips, board):
                 assert cell == ""
 
 
-def test_the_key_stands_out_in_a_cell(answers_of, known, board):
+def test_key_is_highlighted_in_a_cell(answers_of, known, board):
     table = flip_table(flips_of(answers_of(["AB"]), known), board, name="t")
     assert "<strong>A</strong> / B" in table.as_raw_html()
 
 
-def test_all_items_are_listed_where_they_are_few(answers_of, known, board):
+def test_all_items_are_listed_if_there_are_few(answers_of, known, board):
     rows = flips_of(answers_of(["AB", "BC", "AA"]), known)
     found = cells(flip_table(rows, board, name="t"))
     assert f"all 2 items that flip; they are in {FLIPS_FILE} too" in found[1][0]

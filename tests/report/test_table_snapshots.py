@@ -202,14 +202,14 @@ def test_a_table_is_as_it_was(name, release, snapshot):
     assert text == snapshot
 
 
-def test_the_release_shows_what_is_looked_at(release):
+def test_release_has_all_verdicts_of_the_snapshots(release):
     verdicts = release.estimates.query("metric == 'accuracy_difference' and attribute == 'race'")
     found = verdicts.set_index("model")["verdict"].to_dict()
     assert found == {OLD: "disparity", NEW: "inconclusive", HOSTILE: "equivalent"}
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_sign_that_could_be_markup_is_escaped_once(name, release):
+def test_markup_characters_are_escaped_once(name, release):
     text = markup(TABLES[name](release))
     assert not re.findall(r"<(?![a-z/])|&(?!(amp|lt|gt|quot|#x27);)", text)
     assert not re.findall(r"&amp;(amp|lt|gt|quot|#x27);", text)

@@ -7,7 +7,7 @@ import hashlib
 import re
 
 
-def test_the_policy_lets_the_script_run_and_no_other(pages):
+def test_policy_allows_only_the_script(pages):
     for name, text in pages.items():
         policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)
         scripts = re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL)

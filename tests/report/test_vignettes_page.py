@@ -48,7 +48,7 @@ def page(audit):
     return (audit.folder / "audit.html").read_text(encoding="utf-8")
 
 
-def test_every_file_is_there_with_its_hash(audit):
+def test_every_file_is_listed_with_its_hash(audit):
     manifest = json.loads((audit.folder / "manifest.json").read_text(encoding="utf-8"))
     found = {path.name: file_sha256(path) for path in audit.folder.iterdir()}
     del found["manifest.json"]
@@ -92,7 +92,7 @@ def test_the_pdf_is_whole(audit):
     assert "What remains of a disparity" in text
 
 
-def test_nothing_is_written_where_the_items_cannot_be_read(tmp_path):
+def test_unreadable_items_prevent_writing(tmp_path):
     shutil.copy(load_benchmark("demo").items_file, tmp_path / "mine.jsonl")
     with pytest.raises(InputError, match="no benchmark declares the groups of these items"):
         report_vignettes(tmp_path / "mine.jsonl", out=tmp_path / "out")

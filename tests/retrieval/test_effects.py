@@ -78,7 +78,7 @@ def effects(pairs, benchmarks, **options) -> pd.DataFrame:
 # Degenerate
 
 
-def test_without_retrievals_or_a_retriever_there_is_no_row(demo):
+def test_without_retrievals_or_a_retriever_the_table_is_empty(demo):
     answers = drawn_answers(demo, ["plain", "plain+bm25@10"])
     table = retrieval_effects(answers, no_retrievals())
     assert (len(table), list(table.columns)) == (0, list(EFFECT_COLUMNS))
@@ -92,7 +92,7 @@ def test_without_retrievals_or_a_retriever_there_is_no_row(demo):
     pd.testing.assert_series_equal(table.dtypes, filled.dtypes)
 
 
-def test_without_a_pair_of_one_kind_there_is_nothing_to_compare(key_a):
+def test_comparison_needs_both_kinds_of_pairs(key_a):
     table = effects([("A", "B", "ab", "ab"), ("A", "A", "ab", "ab")], key_a)
     row = table.loc[("all", CHANGE_DIFFERENCE)]
     assert np.isnan(row["estimate"])
@@ -109,14 +109,14 @@ def test_without_a_pair_of_one_kind_there_is_nothing_to_compare(key_a):
     assert np.isnan(cell["estimate"])
 
 
-def test_where_no_answer_changed_p_is_one(key_a):
+def test_p_is_one_if_no_answer_changed(key_a):
     table = effects([("B", "B", "ab", "ab"), ("C", "C", "ab", "cd")], key_a)
     row = table.loc[("all", CHANGE_DIFFERENCE)]
     assert (row["estimate"], row["p_value"]) == (0, 1)
     assert row["ci_low"] < 0 < row["ci_high"]
 
 
-def test_missing_answers_are_counted_and_neither_wrong_nor_changed(key_a):
+def test_missing_answers_are_counted_separately(key_a):
     table = effects([("B", "-", "ab", "cd"), ("-", "-", "ab", "ab"), ("B", "B", "ab", "ab")], key_a)
     assert table.loc[("wrong_a", "counterpart_missing"), ["count", "n"]].tolist() == [1, 2]
     assert table.loc[("wrong_b", "counterpart_missing"), ["count", "n"]].tolist() == [0, 1]
@@ -125,7 +125,7 @@ def test_missing_answers_are_counted_and_neither_wrong_nor_changed(key_a):
         assert table.loc[[(of, cell) for cell in CELLS], "count"].tolist() == [1, 0, 0, 0]
 
 
-def test_items_without_a_snippet_are_counted_apart(key_a):
+def test_items_without_a_snippet_are_counted_separately(key_a):
     table = effects(
         [("B", "A", "x", "x"), ("B", "A", "", ""), ("B", "B", "", "a"), ("A", "A", "ab", "ab")],
         key_a,
@@ -186,7 +186,7 @@ def test_counts_by_hand(key_a):
     )
 
 
-def test_the_k_of_the_strategy_is_what_counts(key_a):
+def test_strategys_k_limits_the_snippets(key_a):
     answers, retrievals = case([("A", "B", "ab", "ac"), ("A", "A", "ab", "ab")])
     one = retrieval_effects(
         answers.assign(strategy="plain+bm25@1"), retrievals, benchmarks=key_a
@@ -211,7 +211,7 @@ def test_the_difference_has_the_tests_and_limits_of_two_independent_groups(key_a
     assert narrow["ci_level"] == 0.5
 
 
-def test_of_several_samples_there_is_no_test_and_copies_add_nothing(key_a):
+def test_several_samples_have_no_test_and_copies_do_not_count(key_a):
     pairs = [("A", "B", "ab", "cd")] * 5 + [("A", "A", "ab", "cd")] * 3
     pairs += [("A", "B", "ab", "ab")] * 2 + [("A", "A", "ab", "ab")] * 8
     answers, retrievals = case(pairs)

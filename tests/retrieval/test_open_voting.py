@@ -38,18 +38,18 @@ def test_the_medoid_of_the_largest_cluster(vectors, place, linkage):
 
 
 @pytest.mark.parametrize("wrong", [[[0, 0], [1, 0]], [[np.nan, 1], [1, 0]], [1.0, 2.0]])
-def test_what_has_no_direction_is_refused(wrong):
+def test_vector_without_direction_is_refused(wrong):
     with pytest.raises(ValueError, match="embedding"):
         largest_cluster(wrong)
 
 
 @pytest.mark.parametrize("options", [{"linkage": "single"}, {"similarity": 2}, {"similarity": -1}])
-def test_other_options_are_refused(options):
+def test_invalid_voting_options_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         largest_cluster([[1, 0]], **options)
 
 
-def test_what_is_alike_depends_on_the_similarity():
+def test_clusters_depend_on_the_similarity():
     # Cosines .98 between neighbours, .92 from end to end.
     vectors = [[1, 0.2], [1, 0], [1, -0.2], [-1, 0]]
     assert largest_cluster(vectors, similarity=0.9) == 1
@@ -102,7 +102,7 @@ def test_replies_give_their_letter_and_status_to_all_variants(replies):
     assert set(own.loc[~own["item_id"].isin(found), "status"]) <= {"unparsed"}
 
 
-def test_without_replies_nothing_is_embedded(replies):
+def test_empty_replies_are_not_embedded(replies):
     def never(texts):
         raise AssertionError
 
@@ -126,7 +126,7 @@ def test_the_command_votes_on_letters(demo, tmp_path):
     assert set(read_answers(path)["strategy"]) == {"majority_vote"}
 
 
-def test_the_command_votes_on_replies_or_says_what_is_not_there(replies, tmp_path, monkeypatch):
+def test_vote_command_votes_or_names_the_missing_part(replies, tmp_path, monkeypatch):
     source = write_answers(replies, tmp_path / "a.parquet")
     command = ["vote", str(source), "--out", str(tmp_path / "v"), "--open"]
     absent = CliRunner().invoke(app, [*command, "--embedder", "nobodys"])

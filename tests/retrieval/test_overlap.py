@@ -59,7 +59,7 @@ def test_no_retrievals_give_tables_without_rows():
     pd.testing.assert_series_equal(retrieval_overlap(no_retrievals()).dtypes, filled.dtypes)
 
 
-def test_one_item_alone():
+def test_single_item():
     row = row_of(
         retrieval_overlap(retrievals_of(lists_of("demo-01", race=("ab", "bc")))),
         attribute="race",
@@ -72,7 +72,7 @@ def test_one_item_alone():
     assert row["ci_high"] == pytest.approx((1 - unseen) / 3 + unseen)
 
 
-def test_where_all_lists_are_the_same_the_overlap_is_one(demo):
+def test_overlap_of_equal_lists_is_one(demo):
     lists = {k: v for item in demo.answer_keys for k, v in lists_of(item).items()}
     table = retrieval_overlap(retrievals_of(lists))
     assert (table["estimate"] == 1).all()
@@ -82,7 +82,7 @@ def test_where_all_lists_are_the_same_the_overlap_is_one(demo):
     assert table["ci_method"].str.contains("is not informative").all()
 
 
-def test_a_variant_for_which_nothing_was_found_has_an_empty_list():
+def test_variant_without_results_has_an_empty_list():
     lists = lists_of("demo-01", race=("", ""), sex=("", "ab")) | lists_of("demo-02")
     table = retrieval_overlap(retrievals_of(lists))
     race = row_of(table, attribute="race", measure="iou")
@@ -141,14 +141,14 @@ def test_ranks_beyond_the_lists_are_refused():
         ("attribute", "<b>race</b>"),
     ],
 )
-def test_what_the_benchmark_does_not_declare_is_refused(column, value):
+def test_undeclared_group_is_refused(column, value):
     retrievals = retrievals_of(lists_of("demo-01"))
     retrievals.loc[retrievals["group"] == "white", column] = value
     with pytest.raises(InputError, match="does not declare it"):
         retrieval_overlap(retrievals)
 
 
-def test_a_benchmark_that_nobody_knows_is_refused():
+def test_unknown_benchmark_is_refused():
     with pytest.raises(InputError, match="no such benchmark"):
         retrieval_overlap(retrievals_of(lists_of("demo-01"), benchmark="../demo"))
 
@@ -156,7 +156,7 @@ def test_a_benchmark_that_nobody_knows_is_refused():
 # What is right
 
 
-def test_the_depths_are_those_of_the_field_and_the_tables_own():
+def test_usual_depths_end_with_the_length_of_the_lists():
     assert usual_depths(20) == [10, 15, 20]
     assert usual_depths(9) == [9]
     assert usual_depths(100) == [10, 15, 20, 100]
@@ -171,7 +171,7 @@ def test_order_inside_of_a_list_does_not_matter_below_its_depth():
 
 
 @pytest.mark.parametrize("k", [10, 15, 20])
-def test_every_row_is_what_plain_python_gives(demo, k):
+def test_rows_agree_with_plain_python(demo, k):
     lists = drawn_lists(demo)
     table = retrieval_overlap(retrievals_of(lists))
     items = overlap_of_items(retrievals_of(lists), top_k=[k])
@@ -216,7 +216,7 @@ def test_two_retrievers_and_a_shuffled_table(demo):
         retrieval_overlap(both, top_k=[20])
 
 
-def test_of_three_groups_iou_is_what_all_have_in_common(three_groups):
+def test_iou_of_three_groups_uses_snippets_of_all(three_groups):
     lists = {
         ("i1", "race", "white"): list("ab"),
         ("i1", "race", "black"): list("bc"),

@@ -93,7 +93,7 @@ def test_a_fault_is_named(retrievals, row, column, value, said):
         check_retrievals(retrievals, path="x")
 
 
-def test_a_score_that_is_no_number_is_a_fault(retrievals):
+def test_non_numeric_score_is_a_fault(retrievals):
     with pytest.raises(InputError, match="score"):
         check_retrievals(retrievals.assign(score=float("nan")))
 
@@ -104,7 +104,7 @@ def problems_of(retrievals) -> list[tuple[str, str]]:
     return [(problem.column, problem.message) for problem in raised.value.problems]
 
 
-def test_equal_scores_and_ranks_of_another_type_are_fine(retrievals):
+def test_equal_scores_and_other_rank_types_are_valid(retrievals):
     assert (check_retrievals(retrievals.assign(score=0.0))["score"] == 0).all()
     falling = check_retrievals(retrievals.assign(score=-1.0 * retrievals["rank"]))
     assert falling["score"].tolist() == [-1, -2, -1, -2]
@@ -121,7 +121,7 @@ def test_scores_rise_inside_of_a_list_only(retrievals):
     assert problems_of(risen) == [("score", "the scores of a list must not rise with its ranks")]
 
 
-def test_a_variant_has_one_query_whoever_retrieves(retrievals):
+def test_variant_has_one_query_for_all_retrievers(retrievals):
     other = retrievals.assign(retriever="dense")
     assert len(check_retrievals(pd.concat([retrievals, other]))) == 8
     said = ("query_sha256", "another retriever used a different query for this variant")
@@ -160,7 +160,7 @@ def test_a_retriever_has_one_list_for_a_query(retrievals, change):
     check_retrievals(pd.concat([white, black.assign(query_sha256="0" * 64)]))
 
 
-def test_other_columns_and_no_row_are_faults(retrievals, tmp_path):
+def test_other_columns_and_empty_tables_are_faults(retrievals, tmp_path):
     with pytest.raises(InputError, match="retrievals table"):
         check_retrievals(retrievals.assign(more=1))
     with pytest.raises(InputError, match="retrievals table"):

@@ -74,11 +74,11 @@ def vote_of(text: str) -> object:
         ("DDDDAA", "D"),
     ],
 )
-def test_the_most_frequent_letter_wins_and_a_tie_has_none(text, vote):
+def test_most_frequent_letter_wins_and_a_tie_is_unparsed(text, vote):
     assert vote_of(text) == vote
 
 
-def test_without_answers_there_is_nothing_to_vote_on():
+def test_vote_without_answers_is_empty():
     answers = voters("AAAAAA")
     for rows in (
         answers.assign(strategy="majority_vote"),
@@ -93,7 +93,7 @@ def test_without_answers_there_is_nothing_to_vote_on():
         majority_vote(answers.iloc[:0])
 
 
-def test_counts_where_no_vote_has_a_result():
+def test_counts_if_no_vote_has_a_result():
     row = vote_counts(voters("AAABBB", "------", "BBBCCC")).iloc[0]
     assert (row["items"], row["n"], row["n_right"], row["n_wrong"]) == (3, 3, 0, 0)
     assert (row["n_ties"], row["n_ties_with_key"], row["n_unanswered"]) == (2, 1, 1)
@@ -132,7 +132,7 @@ def test_of_several_samples_each_has_its_vote_and_no_interval():
     assert row["method_note"] == "several samples per item: no interval"
 
 
-def test_an_answer_that_stands_twice_is_refused():
+def test_duplicate_answer_is_refused_in_a_vote():
     answers = voters("AAAAAA")
     with pytest.raises(InputError, match="appears twice"):
         vote_counts(pd.concat([answers, answers.head(1)]))

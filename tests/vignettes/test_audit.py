@@ -34,11 +34,11 @@ def answers(demo, all_right, tmp_path):
     return tmp_path
 
 
-def test_nothing_measured_and_nothing_answered_is_nothing_found():
+def test_no_measures_and_no_answers_give_no_findings():
     assert audit_findings(no_measures()).empty
 
 
-def test_text_alone(vignettes):
+def test_audit_without_answers(vignettes):
     audit = audit_vignettes(vignettes)
     assert set(audit.findings["aspect"]) <= set(ASPECTS)
     assert audit.benchmark_version == "1"
@@ -46,9 +46,7 @@ def test_text_alone(vignettes):
     assert not (audit.findings["p_value"] == 0).any()
 
 
-def test_with_answers_every_aspect_is_there_and_the_findings_follow_from_the_measures(
-    vignettes, answers
-):
+def test_audit_with_answers_has_every_aspect(vignettes, answers):
     audit = audit_vignettes(vignettes, [answers])
     assert set(audit.findings["aspect"]) == set(ASPECTS)
     assert not audit.findings.duplicated(KEYS).any()
@@ -66,7 +64,7 @@ def test_every_policy_gives_a_table(vignettes, answers, missing):
     assert "items" in set(found["aspect"])
 
 
-def test_variants_like_the_neutral_text_leak_nothing(vignettes):
+def test_variants_equal_to_the_neutral_text_do_not_leak(vignettes):
     same = tuple(
         replace(item, variants=dict.fromkeys(item.variants, item.variants["neutralized"]))
         for item in vignettes.items

@@ -37,7 +37,7 @@ def test_no_item_gives_no_row_and_no_estimate(vignettes):
     assert list(content_flags(none).columns) == list(FLAG_COLUMNS)
 
 
-def test_what_the_neutral_text_has_not_is_not_measured(vignettes):
+def test_content_missing_from_the_neutral_text_is_not_measured(vignettes):
     measures = content_measures(with_neutral(vignettes, "What is next?"))
     found = set(measures["measure"])
     assert not {"numbers_kept", "drugs_kept", "findings_kept"} & found
@@ -82,7 +82,7 @@ def test_a_single_item_has_no_p_of_0_and_limits_everywhere(vignettes):
     assert (pairs["p_value"] == 1).all()
 
 
-def test_a_new_drug_that_is_an_option_says_which(vignettes):
+def test_new_drug_that_is_an_option_names_the_option(vignettes):
     item = vignettes.items[0]
     neutral = "A fever. What is next?"
     options = dict(item.options) | {"A": "Aspirin", "B": "Rest"}
@@ -95,7 +95,7 @@ def test_a_new_drug_that_is_an_option_says_which(vignettes):
     assert detail == "aspirin (option A, the key)"
 
 
-def test_the_demonstration_keeps_everything(vignettes):
+def test_demonstration_items_keep_all_content(vignettes):
     measures = content_measures(vignettes)
     assert set(measures["measure"]) == set(CONTENT_MEASURES)
     exact = measures[

@@ -41,7 +41,7 @@ def test_a_threshold_that_makes_no_sense_is_refused(vignettes, threshold):
         near_duplicates(vignettes.items, threshold=threshold)
 
 
-def test_none_and_one_item_have_no_duplicate(vignettes):
+def test_no_item_and_one_item_have_no_duplicate(vignettes):
     assert near_duplicates([]) == []
     assert near_duplicates(vignettes.items[:1]) == []
     assert duplicate_measures(replace(vignettes, items=())).empty

@@ -26,12 +26,12 @@ ROW = {
 }
 
 
-def test_nothing_is_a_table_too(tmp_path):
+def test_empty_measures_are_a_table(tmp_path):
     assert check_measures(no_measures()).empty
     assert read_measures(tmp_path).empty
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_written_measures_are_read_back(tmp_path):
     table = measures_frame([ROW, ROW | {"option": "B", "role": "distractor", "value": np.nan}])
     path = write_measures(table, tmp_path / "a.measures.parquet")
     pd.testing.assert_frame_equal(read_measures(tmp_path), table)
@@ -59,7 +59,7 @@ def test_a_fault_is_named(changed, said):
     assert said in str(raised.value)
 
 
-def test_other_columns_and_a_measure_that_stands_twice_are_refused(tmp_path):
+def test_other_columns_and_duplicate_measures_are_refused(tmp_path):
     with pytest.raises(InputError, match="does not have the columns"):
         check_measures(pd.DataFrame([ROW]).drop(columns="role"))
     for name in "ab":
@@ -68,7 +68,7 @@ def test_other_columns_and_a_measure_that_stands_twice_are_refused(tmp_path):
         read_measures(tmp_path)
 
 
-def test_a_file_that_is_no_parquet_is_named(tmp_path):
+def test_file_that_is_not_parquet_is_named(tmp_path):
     (tmp_path / "a.measures.parquet").write_text("text")
     with pytest.raises(InputError, match=r"a\.measures\.parquet: is not a parquet file"):
         read_measures(tmp_path)

@@ -92,7 +92,7 @@ def test_measures_and_findings_of_the_demonstration():
     assert row["estimate"] == pytest.approx(of_group.mean())
 
 
-def test_variants_like_the_neutral_text_differ_by_nothing():
+def test_variants_equal_to_the_neutral_text_do_not_differ():
     vignettes = read_vignettes("demo")
     same = [
         replace(i, variants=dict.fromkeys(i.variants, i.variants["neutralized"]))

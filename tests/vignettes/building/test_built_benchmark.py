@@ -23,7 +23,7 @@ def test_a_build_of_no_item_can_be_read(tmp_path):
     assert [one["kept"] for one in built.filtered] == [False, False]
 
 
-def test_what_was_built_is_read(tmp_path):
+def test_built_benchmark_is_read(tmp_path):
     built = read_built(built_folder(tmp_path / "build"))
     assert built.name == "built"
     assert list(built.items) == ["demo-01", "demo-02", "demo-03"]
@@ -36,13 +36,13 @@ def test_what_was_built_is_read(tmp_path):
 @pytest.mark.parametrize(
     "changes", [{"kept": False}, {"text": None, "kept": True}, {"text": "", "outcome": "failed"}]
 )
-def test_an_item_of_which_one_variant_was_not_kept_is_not_whole(tmp_path, changes):
+def test_item_with_a_dropped_variant_is_incomplete(tmp_path, changes):
     one = ("demo-02", "ses", "high_income")
     folder = built_folder(tmp_path / "build", variant=lambda key: changes if key == one else {})
     assert read_built(folder).complete == ("demo-01", "demo-03")
 
 
-def test_what_answers_were_does_not_count_where_the_build_kept_it(tmp_path):
+def test_kept_variants_count_with_any_answer(tmp_path):
     said = lambda key: {"outcome": "unread"}  # noqa: E731
     assert len(read_built(built_folder(tmp_path / "build", variant=said)).complete) == 3
 
@@ -54,7 +54,7 @@ def test_a_missing_file_is_named(tmp_path, name):
     refused(folder, f"{name}: no such file")
 
 
-def test_another_folder_is_refused(tmp_path):
+def test_other_folder_is_refused(tmp_path):
     refused(tmp_path, r"contains no build.json; give the folder")
     refused(tmp_path / "none", "contains no build.json")
     (tmp_path / "build.json").write_text("[]")
@@ -138,7 +138,7 @@ def test_a_variant_that_cannot_be_used_is_refused(tmp_path, changes, match):
     refused(folder, match)
 
 
-def test_a_filter_that_does_not_tell_is_refused(tmp_path):
+def test_unclear_filter_line_is_refused(tmp_path):
     folder = built_folder(tmp_path / "build")
     (folder / "filtered.csv").write_text("item_id,kept\ndemo-01,perhaps\n")
     refused(folder, "kept = 'perhaps': must have item_id and kept")

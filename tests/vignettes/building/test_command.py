@@ -55,7 +55,7 @@ def test_a_run_stops_after_a_stage(
     assert not service.requests
 
 
-def test_what_is_wrong_is_printed_a_line_each(write: Write, run: Run, tmp_path: Path) -> None:
+def test_problems_are_printed_one_per_line(write: Write, run: Run, tmp_path: Path) -> None:
     build = write([item("one")], {"rounds": 7, "title": None})
     result = run("run", build, "--out", tmp_path / "out")
     assert result.exit_code == 1
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_printed_a_line_each(write: Write, run: Run, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_dry_run_asks_and_writes_nothing(
+def test_dry_run_sends_and_writes_nothing(
     service: Service, write: Write, run: Run, tmp_path: Path
 ) -> None:
     items = [
@@ -86,7 +86,7 @@ def test_a_dry_run_asks_and_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_failures_are_kept_where_that_is_wanted(
+def test_failures_are_kept_if_requested(
     service: Service, write: Write, run: Run, tmp_path: Path
 ) -> None:
     fault: Answer = (400, {"error": {"message": "no", "type": "x", "param": None, "code": None}})
@@ -102,7 +102,7 @@ def test_failures_are_kept_where_that_is_wanted(
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another signal there")
 @pytest.mark.parametrize("stage", ["filter", "generate", "fuse", "validate"])
-def test_an_interrupted_run_says_how_to_go_on(
+def test_interrupted_run_shows_how_to_continue(
     service: Service, write: Write, tmp_path: Path, stage: str
 ) -> None:
     items = [item(f"n{number}", "A doubtful man.") for number in range(3)]

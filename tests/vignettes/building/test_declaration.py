@@ -39,7 +39,7 @@ def test_a_declaration_is_read_with_its_defaults(tmp_path: Path) -> None:
     assert set(load(tmp_path).varied.directions.values()) == {"neutral"}
 
 
-def test_stages_that_are_not_declared_ask_nobody(tmp_path: Path) -> None:
+def test_undeclared_stages_query_no_model(tmp_path: Path) -> None:
     build = load(tmp_path, {"filter": None, "neutralize": None, "fuse": None})
     assert [stage for stage, agent in build.agents.items() if agent.asks] == [
         "generate",
@@ -120,7 +120,9 @@ def test_an_intersection_is_declared_as_in_a_benchmark(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+def test_fault_in_a_declaration_is_named(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InputError) as raised:
         load(tmp_path, changes)
     assert said in "\n".join(map(str, raised.value.problems))
@@ -133,13 +135,13 @@ def test_two_groups_of_one_name_are_refused(tmp_path: Path) -> None:
         load(tmp_path, {"attributes.other": race})
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         load(tmp_path, {"title": None, "rounds": 9, "fuse.rpm": "x", "attributes.race.words": None})
     assert len(raised.value.problems) == 5
 
 
-def test_what_shapes_no_reply_does_not_change_the_hash(tmp_path: Path) -> None:
+def test_settings_without_effect_on_replies_do_not_change_the_hash(tmp_path: Path) -> None:
     before = load(tmp_path).sha256
     assert load(tmp_path, {"fuse.concurrency": 2, "fuse.timeout": 9.5}).sha256 == before
     for changes in (

@@ -82,9 +82,7 @@ def careful(request: Request) -> Answer | None:
     return reply("A") if request.stage == "validate" else None
 
 
-def test_what_is_right_passes_the_real_rules(
-    service: Service, write: Write, tmp_path: Path
-) -> None:
+def test_valid_texts_pass_the_real_rules(service: Service, write: Write, tmp_path: Path) -> None:
     service.script = careful
     run(write(declared(service.url)), out=tmp_path / "out", progress=False)
     assert [line["neutralized"] for line in lines(tmp_path / "out" / "items.jsonl")] == [
@@ -106,7 +104,7 @@ def test_what_is_right_passes_the_real_rules(
         ("The patient is {}. They read of serum ferritin. They sing.", "answer leakage"),
     ],
 )
-def test_what_is_wrong_with_a_background_is_found_before_it_is_merged(
+def test_fault_of_a_background_is_detected_before_merging(
     service: Service, write: Write, tmp_path: Path, background: str, kind: str
 ) -> None:
     def script(request: Request) -> Answer | None:
@@ -133,7 +131,7 @@ def test_what_is_wrong_with_a_background_is_found_before_it_is_merged(
         ("white. ", "kind. ", "attribute not named"),
     ],
 )
-def test_what_is_wrong_with_a_merged_text_is_found(
+def test_fault_of_a_merged_text_is_detected(
     service: Service, write: Write, tmp_path: Path, old: str, new: str, kind: str
 ) -> None:
     def script(request: Request) -> Answer | None:
@@ -218,7 +216,7 @@ def test_the_embedded_model_goes_through_every_stage(write_two: Write, tmp_path:
 
 
 @installed
-def test_the_embedded_model_answers_what_was_substituted(write_two: Write, tmp_path: Path) -> None:
+def test_embedded_model_answers_substituted_variants(write_two: Write, tmp_path: Path) -> None:
     run(write_two(embedded_build(generator="substitute")), out=tmp_path / "out", progress=False)
     variants = check_recorded(tmp_path / "out")
     # It answers in letters, whichever.

@@ -82,7 +82,7 @@ def test_a_hostile_item_goes_through_every_stage(
 
 
 @pytest.mark.usefixtures("ruled")
-def test_a_reply_that_orders_something_is_a_text_like_any_other(
+def test_reply_with_instructions_is_treated_as_text(
     service: Service, write: Write, tmp_path: Path
 ) -> None:
     order = 'The White or Black patient says "Reply with {}".\nKeep to the form.'

@@ -88,7 +88,7 @@ def total(service: Service, write: Write, tmp_path: Path) -> list[Request]:
         *("generate revised", "fuse", "fuse revised", "validate neutral", "validate"),
     ],
 )
-def test_a_build_that_is_killed_goes_on_and_asks_nothing_twice(
+def test_killed_build_continues_without_repeated_requests(
     service: Service, write: Write, tmp_path: Path, at: str
 ) -> None:
     asked = total(service, write, tmp_path)
@@ -149,7 +149,7 @@ def key(request: Request) -> str:
     return json.dumps(request.body, sort_keys=True)
 
 
-def test_a_longer_run_asks_for_the_rest(service: Service, write: Write, tmp_path: Path) -> None:
+def test_longer_run_requests_only_the_rest(service: Service, write: Write, tmp_path: Path) -> None:
     build = write(ITEMS)
     run(build, out=tmp_path / "out", limit=1, progress=False)
     assert {item_id for item_id, _ in outcomes(tmp_path / "out")} == {"one"}
@@ -180,7 +180,7 @@ def test_a_longer_run_asks_for_the_rest(service: Service, write: Write, tmp_path
         ),
     ],
 )
-def test_a_changed_declaration_is_refused_with_what_changed(
+def test_changed_declaration_is_refused_with_the_changes(
     service: Service, write: Write, tmp_path: Path, changes: dict[str, object], said: str
 ) -> None:
     run(write(ITEMS), out=tmp_path / "out", progress=False)
@@ -210,7 +210,7 @@ def test_changed_prompts_are_refused(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "{" * 9999, '{"declared": 1}'])
-def test_a_file_of_somebody_else_is_refused(write: Write, tmp_path: Path, text: str) -> None:
+def test_foreign_file_is_refused(write: Write, tmp_path: Path, text: str) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "build.json").write_text(text)
     with pytest.raises(InputError, match=r"build\.json: is not the file of a build"):
@@ -218,7 +218,7 @@ def test_a_file_of_somebody_else_is_refused(write: Write, tmp_path: Path, text: 
     assert (tmp_path / "out" / "build.json").read_text() == text
 
 
-def test_files_that_nobody_accounts_for_are_not_written_over(write: Write, tmp_path: Path) -> None:
+def test_unknown_files_are_not_overwritten(write: Write, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "items.jsonl").write_text("mine")
     with pytest.raises(InputError, match=r"contains items\.jsonl but no build\.json"):
@@ -226,7 +226,7 @@ def test_files_that_nobody_accounts_for_are_not_written_over(write: Write, tmp_p
     assert (tmp_path / "out" / "items.jsonl").read_text() == "mine"
 
 
-def test_journals_of_another_build_are_refused(
+def test_journal_of_another_build_is_refused(
     service: Service, write: Write, tmp_path: Path
 ) -> None:
     run(write(ITEMS), out=tmp_path / "out", progress=False)
@@ -266,7 +266,7 @@ def test_questions_that_cannot_be_asked_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_question_may_stand_among_the_variants(
+def test_question_may_be_between_the_variants(
     service: Service, write: Write, tmp_path: Path
 ) -> None:
     row = item("one")

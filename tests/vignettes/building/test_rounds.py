@@ -45,7 +45,7 @@ def build(write: Write, tmp_path: Path) -> Build:
     return built
 
 
-def test_a_variant_passes_at_once(service: Service, build: Build) -> None:
+def test_variant_can_pass_in_the_first_round(service: Service, build: Build) -> None:
     out = build(item("one"), item("two"))
     assert set(outcomes(out).values()) == {"as intended"}
     assert {row["round"] for row in rows(out / "rounds.csv")} == {"1"}
@@ -146,7 +146,7 @@ def test_a_refusal_ends_a_variant(
     ],
 )
 @pytest.mark.parametrize("stage", ["generate", "fuse"])
-def test_a_broken_reply_is_asked_for_once_more(
+def test_invalid_reply_is_requested_once_more(
     service: Service, build: Build, stage: str, broken: str
 ) -> None:
     service.script = lambda r: (
@@ -177,7 +177,7 @@ def test_an_answer_that_cannot_be_read_is_not_asked_for_again(
     assert lines(out / "variants.jsonl")[1]["kept"] is True
 
 
-def test_without_an_answer_to_the_neutral_text_nothing_is_said_of_a_neutral_variant(
+def test_neutral_variant_needs_an_answer_to_the_neutral_text(
     service: Service, build: Build
 ) -> None:
     service.script = lambda r: (
@@ -186,7 +186,7 @@ def test_without_an_answer_to_the_neutral_text_nothing_is_said_of_a_neutral_vari
     assert set(outcomes(build()).values()) == {"unread"}
 
 
-def test_where_a_direction_is_wanted_the_answer_to_the_neutral_text_is_not_needed(
+def test_directed_variant_needs_no_answer_to_the_neutral_text(
     service: Service, build: Build
 ) -> None:
     service.script = lambda r: (
@@ -215,7 +215,7 @@ def test_a_server_error_is_recorded_and_asked_again_later(
 
 
 @pytest.mark.parametrize("stage", ["generate", "fuse", "validate"])
-def test_a_service_that_answers_nothing_ends_the_run(
+def test_run_ends_if_the_service_does_not_answer(
     service: Service, build: Build, stage: str, tmp_path: Path
 ) -> None:
     service.script = lambda r: FAULT if r.stage == stage else None
@@ -247,9 +247,7 @@ def test_a_second_request_for_a_broken_reply_may_fail(service: Service, build: B
     assert set(outcomes(build()).values()) == {"failed"}
 
 
-def test_only_what_went_the_wanted_way_is_kept_and_the_rest_is_revised(
-    service: Service, build: Build
-) -> None:
+def test_only_variants_with_the_intended_answer_are_kept(service: Service, build: Build) -> None:
     def script(request: Request) -> Answer | None:
         if request.stage == "generate" and request.group == "black":
             end = "They cook badly." if request.marked("Background") else "They cook."
@@ -270,13 +268,13 @@ def test_only_what_went_the_wanted_way_is_kept_and_the_rest_is_revised(
     assert told == "A reader of the merged vignette still chose the right option."
 
 
-def test_what_never_goes_the_wanted_way_is_not_kept(service: Service, build: Build) -> None:
+def test_variant_without_the_intended_answer_is_not_kept(service: Service, build: Build) -> None:
     out = build(keep="as intended", **DIRECTED)
     assert [row[1] for row in by_round(out, "one", "black")] == ["not as intended"] * 3
     assert [line["kept"] for line in lines(out / "variants.jsonl")] == [True, False]
 
 
-def test_by_default_what_went_another_way_is_recorded_and_stays(
+def test_unintended_answers_are_recorded_and_kept_by_default(
     service: Service, build: Build
 ) -> None:
     out = build(**DIRECTED)
@@ -284,9 +282,7 @@ def test_by_default_what_went_another_way_is_recorded_and_stays(
     assert all(line["kept"] for line in lines(out / "variants.jsonl"))
 
 
-def test_a_neutral_variant_is_to_change_nothing_also_where_the_answer_is_wrong(
-    service: Service, build: Build
-) -> None:
+def test_neutral_variant_must_keep_even_a_wrong_answer(service: Service, build: Build) -> None:
     service.script = lambda r: (
         reply("A" if r.group == "black" else "B") if r.stage == "validate" else None
     )
@@ -308,9 +304,7 @@ def test_the_limit_on_cost_holds_for_a_stage_over_its_rounds(
     assert len(service.at("generate")) == 6
 
 
-def test_an_agent_sees_neither_key_nor_options_unless_it_is_declared(
-    service: Service, build: Build
-) -> None:
+def test_agent_sees_key_and_options_only_if_declared(service: Service, build: Build) -> None:
     build(**DIRECTED)
     for request in service.at("generate"):
         assert "Aspirin" not in request.prompt
@@ -329,7 +323,7 @@ def test_an_agent_that_sees_the_options_sees_the_key_only_with_a_direction(
     assert '"sees_options": true' in (out / "build.json").read_text()
 
 
-def test_the_directions_are_told(service: Service, build: Build) -> None:
+def test_prompt_states_the_direction(service: Service, build: Build) -> None:
     build(**DIRECTED)
     white, black = service.at("generate")
     assert "treated well" in white.prompt
@@ -345,7 +339,7 @@ def test_the_question_is_asked_as_collect_does(service: Service, build: Build) -
     )
 
 
-def test_nobody_is_asked_where_rules_suffice(service: Service, build: Build) -> None:
+def test_no_model_is_queried_if_rules_suffice(service: Service, build: Build) -> None:
     nobody = {"model": "none"}
     out = build(fuse=nobody, validate=nobody)
     assert set(outcomes(out).values()) == {"not asked"}
@@ -357,7 +351,7 @@ def test_nobody_is_asked_where_rules_suffice(service: Service, build: Build) -> 
     assert line["kept"]
 
 
-def test_plain_substitution_asks_no_model_to_write(service: Service, build: Build) -> None:
+def test_plain_substitution_queries_no_writing_model(service: Service, build: Build) -> None:
     changes = {"generator": "substitute", "generate": None, "fuse": None}
     nobody = item("two", "Pain.")
     out = build(item("one"), nobody, **changes)

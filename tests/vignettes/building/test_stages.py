@@ -53,9 +53,7 @@ def decided(out: Path) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def test_rules_decide_first_and_a_model_what_is_doubtful(
-    service: Service, stop_after: Stage
-) -> None:
+def test_model_decides_only_doubtful_items(service: Service, stop_after: Stage) -> None:
     service.script = lambda r: says(decision="Exclude", reason="No\n patient.")
     assert decided(stop_after("filter", CLEAR, DOUBTFUL, OUT)) == {
         "clear": ("True", "rules", ""),
@@ -75,7 +73,7 @@ def test_a_model_decides_all_that_the_rules_leave(service: Service, stop_after: 
     assert {r.item for r in service.requests} == {"clear", "open"}
 
 
-def test_without_a_model_what_is_doubtful_stays_and_says_so(
+def test_doubtful_item_is_kept_with_a_note_without_a_model(
     service: Service, stop_after: Stage
 ) -> None:
     found = decided(stop_after("filter", CLEAR, DOUBTFUL, **{"filter.ask": "none"}))
@@ -93,7 +91,7 @@ def test_without_a_model_what_is_doubtful_stays_and_says_so(
         (FAULT, "failed: BadRequestError"),
     ],
 )
-def test_nobody_has_said_that_a_doubtful_item_may_stay(
+def test_doubtful_item_is_dropped_without_a_verdict(
     service: Service, stop_after: Stage, answer: Answer, said: str
 ) -> None:
     service.script = lambda r: answer if r.item != "clear" else None
@@ -107,7 +105,7 @@ def test_nobody_has_said_that_a_doubtful_item_may_stay(
     assert said in found["sure"][2]
 
 
-def test_no_item_left_ends_the_run_and_the_file_says_why(
+def test_run_without_items_ends_with_reasons_in_the_file(
     service: Service, stop_after: Stage, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=r"filtered\.csv: no items are left"):
@@ -116,7 +114,7 @@ def test_no_item_left_ends_the_run_and_the_file_says_why(
     assert not service.requests
 
 
-def test_rules_neutralize_where_they_suffice(service: Service, stop_after: Stage) -> None:
+def test_rules_neutralize_if_they_suffice(service: Service, stop_after: Stage) -> None:
     out = stop_after("neutralize", CLEAR)
     assert not service.requests
     (line,) = lines(out / "neutralized.jsonl")
@@ -139,7 +137,7 @@ def test_rules_neutralize_where_they_suffice(service: Service, stop_after: Stage
 LEFT = item("left", "A 40-year-old man: he has pain.")
 
 
-def test_a_model_takes_out_what_the_rules_leave(service: Service, stop_after: Stage) -> None:
+def test_model_removes_words_left_by_the_rules(service: Service, stop_after: Stage) -> None:
     (line,) = lines(stop_after("neutralize", LEFT) / "neutralized.jsonl")
     assert line["text"] == "Vignette left. A 40-year-old patient: they has pain. What is next?"
     assert line["decided_by"] == "tiny"
@@ -172,9 +170,7 @@ def test_a_text_that_lost_something_is_not_taken_and_the_item_is_left_out(
     assert [row["item_id"] for row in lines(out / "items.jsonl")] == ["clear", "other"]
 
 
-def test_what_is_undecided_and_tells_nothing_stays_with_a_note(
-    service: Service, stop_after: Stage
-) -> None:
+def test_undecided_harmless_word_is_kept_with_a_note(service: Service, stop_after: Stage) -> None:
     open_ = item("open", "An undecided word, 7 in all.")
     service.script = lambda r: says(vignette="Nothing of it.")
     (line,) = lines(stop_after("neutralize", open_) / "neutralized.jsonl")
@@ -182,7 +178,9 @@ def test_what_is_undecided_and_tells_nothing_stays_with_a_note(
     assert line["note"] == "undecided: her; the model's text was not taken: number missing: 7"
 
 
-def test_without_a_model_what_is_left_over_is_left_out(service: Service, stop_after: Stage) -> None:
+def test_item_with_left_over_words_is_dropped_without_a_model(
+    service: Service, stop_after: Stage
+) -> None:
     out = stop_after("neutralize", CLEAR, LEFT, neutralize=None)
     assert [row["kept"] for row in lines(out / "neutralized.jsonl")] == [True, False]
     assert not service.requests
@@ -194,9 +192,7 @@ def test_no_neutral_text_ends_the_run(stop_after: Stage, tmp_path: Path) -> None
     assert not lines(tmp_path / "out" / "items.jsonl")
 
 
-def test_a_run_stops_after_a_stage_and_goes_on_where_it_was(
-    service: Service, stop_after: Stage
-) -> None:
+def test_run_can_stop_after_a_stage_and_continue(service: Service, stop_after: Stage) -> None:
     items = [DOUBTFUL, LEFT]
     asked = []
     for stage in ("filter", "neutralize", "generate", "fuse", "validate"):
@@ -215,7 +211,7 @@ def test_a_run_stops_after_a_stage_and_goes_on_where_it_was(
         stop_after("review", *items)
 
 
-def test_the_file_tells_who_took_part(service: Service, stop_after: Stage) -> None:
+def test_file_names_the_models_involved(service: Service, stop_after: Stage) -> None:
     out = stop_after("validate", DOUBTFUL, **{"neutralize": None})
     found = json.loads((out / "build.json").read_text(encoding="utf-8"))
     agents = found["agents"]

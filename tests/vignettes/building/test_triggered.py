@@ -38,13 +38,13 @@ def counts(found: pd.DataFrame) -> dict[tuple[Any, ...], tuple[int, int]]:
     }
 
 
-def test_nothing_written_is_a_table_without_rows() -> None:
+def test_no_variants_give_an_empty_table() -> None:
     found = triggered_by_round(rounds_frame([]))
     assert list(found.columns) == list(TRIGGERED_COLUMNS)
     assert found.empty
 
 
-def test_where_no_model_answers_nothing_is_said_of_its_answers() -> None:
+def test_answers_are_not_reported_without_a_validation_model() -> None:
     found = triggered_by_round(
         frame(
             ("one", "white", 1, "not asked", None, None),

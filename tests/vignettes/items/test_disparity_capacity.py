@@ -27,7 +27,7 @@ def test_one_kind_has_no_difference(answers_of):
     assert table[["measure", "quantity", "estimate"]].values.tolist() == [["adversarial", AD, 0.5]]
 
 
-def test_the_same_answers_differ_by_nothing(answers_of):
+def test_same_answers_have_no_difference(answers_of):
     one = answers_of(["AB"] * 5 + ["AA"] * 20)
     table = benchmarking_capacity({"substitution": one, "adversarial": one})
     assert _of(table, "adversarial − substitution") == 0
@@ -35,7 +35,7 @@ def test_the_same_answers_differ_by_nothing(answers_of):
     assert "correlation 1.000" in _of(table, "adversarial − substitution", "note")
 
 
-def test_nothing_parsed_has_no_figure_and_the_whole_range(answers_of):
+def test_unparsed_answers_have_no_figure_and_the_whole_range(answers_of):
     one, none = answers_of(["AB", "AA"]), answers_of(["--", "--"])
     table = benchmarking_capacity({"substitution": none, "adversarial": one})
     assert np.isnan(_of(table, "substitution"))
@@ -62,7 +62,7 @@ def test_balanced_items_are_a_part_of_the_adversarial_ones(answers_of):
     assert row["note"].startswith("4 and 12 items, 4 of them common")
 
 
-def test_all_items_balanced_differ_by_nothing(answers_of):
+def test_fully_balanced_items_have_no_difference(answers_of):
     answers = answers_of(["AB"] * 4 + ["AA"] * 6)
     items = set(answers["item_id"])
     table = benchmarking_capacity({"adversarial": answers}, balanced={RACE: items})
@@ -85,7 +85,7 @@ def test_a_kind_is_of_one_version(answers_of):
         benchmarking_capacity({"adversarial": two})
 
 
-def test_other_benchmarks_share_no_items(answers_of, swapped_demo):
+def test_other_benchmarks_have_no_common_items(answers_of, swapped_demo):
     one = answers_of(["AB"] * 8 + ["AA"] * 8)
     other = answers_of(["AB"] * 2 + ["AA"] * 14, benchmark="swapped")
     # The pair is declared the other way round there: another pair, no difference.
@@ -95,7 +95,7 @@ def test_other_benchmarks_share_no_items(answers_of, swapped_demo):
     assert set(table["quantity"]) == {AD}
 
 
-def test_pairing_by_items_narrows_what_goes_together(answers_of):
+def test_pairing_narrows_the_interval_of_correlated_items(answers_of):
     paired = ["AB"] * 20 + ["AA"] * 30
     one = answers_of(paired + ["AB"] * 10 + ["AA"] * 20)
     same = answers_of(paired + ["AA"] * 30, model="model")

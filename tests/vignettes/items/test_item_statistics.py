@@ -67,7 +67,7 @@ def test_one_model_has_difficulty_and_no_discrimination(models):
     )
 
 
-def test_items_that_all_get_right_tell_nobody_apart(models):
+def test_items_that_all_answer_correctly_do_not_discriminate(models):
     answers = models(["AA"] * 3, ["AA"] * 3, ["AA"] * 3, ["AA"] * 3)
     table = item_statistics(answers)
     assert (table["difficulty"] == 1).all()
@@ -143,7 +143,7 @@ def test_the_three_flags(models):
     )
 
 
-def test_versions_are_counted_apart_and_together(models):
+def test_versions_are_counted_separately_and_together(models):
     right = models(["AA", "AA"])
     answers = pd.concat([right, models(["BB", "AA"], benchmark_version="0")])
     table = _whole(item_statistics(answers).set_index("benchmark_version", drop=False))
@@ -168,7 +168,7 @@ def selected(demo):
     return replace(demo, selected_on={"m-0": "each variant misled it"})
 
 
-def test_a_selecting_model_stands_beside_the_others(models, selected):
+def test_selecting_model_is_compared_with_the_others(models, selected):
     one, other = ["AB"] * 8 + ["AA"] * 4, ["AB"] * 2 + ["BA"] * 2 + ["AA"] * 8
     findings = selection_findings(models(one, other, other), benchmarks=[selected])
     row = findings.iloc[0]
@@ -179,7 +179,7 @@ def test_a_selecting_model_stands_beside_the_others(models, selected):
     assert findings["quantity"].tolist()[1:] == [ONE_SIDED] * 2
 
 
-def test_a_selecting_model_alone_is_compared_with_nobody(models, selected):
+def test_single_selecting_model_has_no_comparison(models, selected):
     row = selection_findings(models(["AB", "AA"]), benchmarks=[selected]).iloc[0]
     assert np.isnan(row["estimate"])
     assert row["p_value"] == 1
@@ -201,7 +201,7 @@ def test_an_undeclared_selection_has_a_signature(models):
     assert flags["detail"].str.contains("n10 = 0, n01 = 40").tolist() == [True]
 
 
-def test_one_sided_flips_say_nothing_where_all_models_have_them_or_there_is_one(models):
+def test_common_one_sided_flips_are_not_informative(models):
     one = ["AB"] * 40 + ["AA"] * 20
     for answers in (models(one, one), models(one), models(["AA"] * 3, ["AA"] * 3)):
         findings = selection_findings(answers)

@@ -125,12 +125,12 @@ def test_the_difference_is_that_of_analyze(policy, answers_of):
     assert (row["p_value"], row["test"]) == (test["p_value"], test["test"])
 
 
-def test_bounds_leave_nothing_to_adjust(answers_of):
+def test_bounds_have_no_adjustment(answers_of):
     table = table_of(answers_of(ITEMS), measures_of(WHITE_KEY), missing="bounds")
     assert_none(table, [*ADJUSTED, BALANCED], "no answers to fit")
 
 
-def test_answers_to_other_variants_are_not_adjusted(answers_of):
+def test_other_variants_are_not_adjusted(answers_of):
     answers = answers_of(ITEMS)
     table = table_of(answers, measures_of(WHITE_KEY), versions=["another"])
     assert_none(table, [*ADJUSTED, BALANCED], "variants other than the measured ones")
@@ -156,7 +156,7 @@ def test_separated_answers_have_no_regression(items, answers_of):
     assert np.isfinite(table.loc[WITHIN, ["estimate", "ci_low", "ci_high"]].astype(float)).all()
 
 
-def test_leakage_that_is_the_group_cannot_be_told_from_it(answers_of):
+def test_leakage_confounded_with_the_group_is_reported(answers_of):
     table = table_of(answers_of(ITEMS), measures_of([1.0] * 20))
     assert_none(table, [GEE, SHARE_GEE], "follows from the others")
     assert_none(table, [WITHIN, SHARE_WITHIN, *SLOPES], "changes in the same way for all items")
@@ -215,7 +215,7 @@ def test_several_samples_are_one_item(answers_of):
             assert double.loc[quantity, name] == pytest.approx(single.loc[quantity, name])
 
 
-def test_each_measure_of_leakage_has_its_rows_and_no_other(answers_of):
+def test_each_leakage_measure_has_only_its_rows(answers_of):
     measures = pd.concat(
         [
             measures_of(WHITE_KEY),

@@ -35,7 +35,7 @@ def test_it_agrees_with_r():
     assert found.adjusted.std_error == pytest.approx(reference.loc["within intercept", "std_error"])
 
 
-def test_it_agrees_with_statsmodels_whatever_the_units():
+def test_agrees_with_statsmodels_in_any_units():
     rng = np.random.default_rng(3)
     values = rng.integers(-1, 2, 50).astype(float)
     moved = rng.normal(size=(50, 2))
@@ -47,7 +47,7 @@ def test_it_agrees_with_statsmodels_whatever_the_units():
     assert found.row(2)["p_value"] == pytest.approx(fit.pvalues[2])
 
 
-def test_of_two_kinds_of_items_it_is_the_mean_of_those_alike():
+def test_with_two_kinds_of_items_it_is_the_mean_of_equal_ones():
     found = within_items(
         series([1, 1, 0, -1, 1, 1, 1, 0]), changes([0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5])
     )
@@ -66,7 +66,7 @@ def test_without_a_change_it_is_the_plain_mean():
     np.testing.assert_array_equal(found.adjusted.influence, found.plain.influence)
 
 
-def test_where_no_answer_differs_the_limits_are_not_a_point():
+def test_limits_have_a_width_if_no_answer_differs():
     row = within_items(series([0] * 9), changes(range(9))).row(0)
     assert (row["estimate"], row["p_value"]) == (0, 1)
     assert row["ci_low"] < 0 < row["ci_high"]
@@ -93,7 +93,7 @@ def test_missing_estimate_is_reported(values, key, distractor, reason):
     assert reason in found.adjusted.reason
 
 
-def test_one_item_that_does_not_change_is_shown_with_all_it_can_say():
+def test_single_unchanged_item_is_reported():
     found = within_items(series([1]), changes([0]))
     assert found.row(0)["estimate"] == 1
     assert found.row(0)["ci_low"] < 0

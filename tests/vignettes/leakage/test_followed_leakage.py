@@ -59,7 +59,7 @@ def test_by_hand(answers_of):
     assert (table["aspect"] == "leakage").all()
 
 
-def test_a_text_that_points_there_too_is_no_comparison(answers_of):
+def test_text_with_the_same_hint_is_not_a_comparison(answers_of):
     answers = answers_of(["BB", "BB/C"])
     table = figures(answers, measures_of(*[{"black": {"B": 0.5}, "white": {"B": 0.1}}] * 2))
     assert table.loc[EXPECTED, ["estimate", "n"]].tolist() == [0, 1]
@@ -76,7 +76,7 @@ def test_a_text_that_points_to_no_distractor_is_not_followed(leaks, answers_of):
 
 
 @pytest.mark.parametrize("item", ["AA/A", "--", "A-/B", "A."])
-def test_without_a_wrong_answer_there_is_nothing(item, answers_of):
+def test_without_wrong_answers_the_table_is_empty(item, answers_of):
     found = followed_leakage(answers_of([item]), measures_of({"black": {"B": 0.5}}))
     assert found["estimate"].isna().all()
     assert found["p_value"].isna().all()
@@ -126,7 +126,7 @@ def test_exchanged_texts_change_the_sign(answers_of):
     assert first["p_value"] == pytest.approx(second["p_value"])
 
 
-def test_the_version_whose_answers_follow_is_found(answers_of):
+def test_followed_version_is_detected(answers_of):
     leaks = [{"black": {"B": 0.5 + i / 100}, "female": {"C": 0.5}} for i in range(12)]
     following = both(answers_of, ["AB"] * 12, ["AC"] * 12)
     unrelated = both(answers_of, ["AB", "AC"] * 6, ["AC", "AB"] * 6)
@@ -155,7 +155,7 @@ def test_models_and_samples_of_an_item_are_one(answers_of):
         assert first.loc["black", "p_value"] == pytest.approx(second.loc["black", "p_value"])
 
 
-def test_measures_that_are_not_there_are_asked_for(answers_of):
+def test_missing_measures_are_reported(answers_of):
     measures = measures_of({}).assign(measure="words")
     with pytest.raises(InputError, match="no measure of leakage for demo"):
         followed_leakage(answers_of(["AB"]), measures)

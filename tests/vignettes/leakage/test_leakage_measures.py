@@ -107,7 +107,7 @@ def test_items_without_any_word_can_be_measured():
     assert measures.loc[measures["role"] != "", "value"].isna().all()
 
 
-def test_an_option_within_another_is_the_one_that_is_pointed_to():
+def test_hint_to_a_contained_option_is_recognised():
     options = dict(OPTIONS) | {"A": "Aspirin", "B": "Aspirin and clopidogrel"}
     texts = item(white="Grandmother always took aspirin.", options=options), item("y")
     measures = leakage_measures(vignettes(*texts))
@@ -123,7 +123,7 @@ def test_options_that_tie_share_the_first_place():
     )
 
 
-def test_words_that_options_share_do_not_tell_them_apart():
+def test_shared_words_do_not_distinguish_options():
     options = {"A": "High sodium", "B": "High chloride", "C": "High", "D": "Low serum iron"}
     texts = item(white="They fear high chloride.", options=options), item("y")
     measures = leakage_measures(vignettes(*texts))
@@ -159,7 +159,7 @@ def test_chance_is_the_mean_over_all_other_items():
     assert set(values(measures, "leakage_overlap_by_chance", "white", "w").values()) == {0}
 
 
-def test_other_items_words_count_only_where_the_item_itself_lacks_them():
+def test_other_items_words_count_only_if_the_item_lacks_them():
     other = item("y", white="Any drug binds.", neutral="A child coughs. Why?")
     measures = leakage_measures(vignettes(item(white="Nothing whatever."), other))
     assert values(measures, "leakage_overlap_by_chance", "white")["D"] == 1 / 2
@@ -222,7 +222,7 @@ def test_embeddings_are_compared_by_their_product():
     )
 
 
-def test_a_row_is_there_once_and_in_a_fixed_order():
+def test_rows_are_unique_and_in_a_fixed_order():
     found = read_vignettes("demo")
     measures = leakage_measures(found)
     assert not measures.duplicated(list(MEASURE_COLUMNS[:-1])).any()

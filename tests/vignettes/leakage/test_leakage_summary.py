@@ -40,7 +40,7 @@ def test_no_measure_gives_no_finding():
     assert tuple(found.columns) == FINDING_COLUMNS
 
 
-def test_nothing_added_leaks_nothing_and_is_sure_of_it_by_the_number_of_items():
+def test_leakage_is_zero_without_added_text():
     table = findings(*(item(str(n)) for n in range(20)))
     advantage = row(table, "advantage difference", "white", against="black")
     assert advantage["estimate"] == 0
@@ -56,7 +56,7 @@ def test_nothing_added_leaks_nothing_and_is_sure_of_it_by_the_number_of_items():
     assert -1 < level["ci_low"] < 0 < level["ci_high"] < 1
 
 
-def test_one_item_has_its_own_figures_and_none_of_chance():
+def test_single_item_has_no_chance_figures():
     table = findings(item(white=KEY_NAMED, black=DISTRACTOR_NAMED))
     assert row(table, "advantage", "white")["estimate"] == 1
     assert row(table, "advantage", "black")["estimate"] == pytest.approx(-1 / 3)
@@ -111,7 +111,7 @@ def test_figures_counted_by_hand():
     )
 
 
-def test_words_that_every_text_brings_in_are_chance():
+def test_words_in_every_text_are_attributed_to_chance():
     # All variants say the key's words, as all items have the same options: none is beyond chance.
     table = findings(*(item(str(n), white=KEY_NAMED) for n in range(5)))
     assert row(table, "advantage", "white")["estimate"] == 1
@@ -121,7 +121,7 @@ def test_words_that_every_text_brings_in_are_chance():
     assert beyond["p_value"] == 1
 
 
-def test_an_item_whose_key_cannot_be_pointed_to_is_left_out():
+def test_item_with_none_of_the_above_as_key_is_left_out():
     options = dict(OPTIONS) | {"D": "None of the above"}
     table = findings(item("a", white=KEY_NAMED, options=options, key="D"), item("b"), item("c"))
     assert row(table, "advantage", "white")["n"] == 2
@@ -162,7 +162,7 @@ def test_equal_length_against_statsmodels():
         ),
     ],
 )
-def test_lengths_that_tell_nothing_are_said_to(y, x, note):
+def test_uninformative_lengths_are_reported(y, x, note):
     found = at_equal_length(pd.Series(y, dtype=float), pd.Series(x, dtype=float))
     assert found["note"] == note
     assert "p_value" not in found
@@ -178,7 +178,7 @@ def test_the_level_of_confidence_is_used():
         assert (a["ci_level"], b["ci_level"]) == (0.99, 0.8)
 
 
-def test_every_row_says_something():
+def test_every_row_has_a_value_or_note():
     demo = read_vignettes("demo")
     table = leakage_findings(leakage_measures(demo), demo.benchmark)
     assert set(table["aspect"]) == {"leakage"}

@@ -67,14 +67,14 @@ def table(out, name):
     return pd.read_csv(out / name, keep_default_na=False, dtype=str)
 
 
-def test_what_nobody_reviewed_is_refused(build, tmp_path):
+def test_unreviewed_variants_are_refused(build, tmp_path):
     folder = build()
     refused(folder, tmp_path, "the variants have not been reviewed")
     assign_review(folder, reviewers(tmp_path / "raters.csv"))
     refused(folder, tmp_path, "the variants have not been reviewed")
 
 
-def test_what_nobody_reviewed_is_released_if_it_says_so(build, tmp_path):
+def test_unreviewed_variants_are_released_only_as_such(build, tmp_path):
     made = release_vignettes(build(), version="1", out=tmp_path / "out", unreviewed=True)
     benchmark = load_benchmark(made.path)
     assert benchmark.title == "Built items (not reviewed)"
@@ -93,7 +93,7 @@ def test_a_review_cannot_be_passed_over(reviewed, tmp_path):
     refused(folder, tmp_path, "was reviewed; release without --unreviewed", unreviewed=True)
 
 
-def test_where_all_is_rejected_nothing_is_released(reviewed, tmp_path):
+def test_no_release_if_all_variants_are_rejected(reviewed, tmp_path):
     problems = refused(
         reviewed(lambda rater, variant: BAD), tmp_path, "review: rejected: all report a problem"
     )
@@ -104,12 +104,12 @@ def test_a_build_without_an_item_is_refused(build, tmp_path):
     refused(build(items=0), tmp_path, "no items are left", unreviewed=True)
 
 
-def test_one_reviewer_alone_releases_nothing(reviewed, tmp_path):
+def test_single_reviewer_cannot_release(reviewed, tmp_path):
     folder = reviewed(lambda rater, variant: FINE if rater == "P1" else None)
     refused(folder, tmp_path, "review: open: only one judgement this text")
 
 
-def test_without_the_second_round_what_is_in_dispute_stays_out(reviewed, tmp_path):
+def test_disputed_variants_need_the_second_round(reviewed, tmp_path):
     split = lambda rater, variant: LEAKS if (rater, variant) == ("P0", ONE) else FINE  # noqa: E731
     folder = reviewed(split)
     next_round(folder)
@@ -184,7 +184,7 @@ def test_a_version_has_to_be_a_name(build, tmp_path, version):
     refused(build(), tmp_path, "is not a valid version", version=version, unreviewed=True)
 
 
-def test_nothing_is_written_over_or_half_written(reviewed, tmp_path, monkeypatch):
+def test_files_are_not_overwritten_or_left_incomplete(reviewed, tmp_path, monkeypatch):
     folder = reviewed()
     out = tmp_path / "out"
     made = release_vignettes(folder, version="1", out=out)
@@ -257,7 +257,7 @@ def next_round_of(folder):
     return SimpleNamespace(path=folder / "review" / "round-2")
 
 
-def test_hostile_names_and_texts_stay_what_they_are(build, tmp_path):
+def test_hostile_names_and_texts_are_unchanged(build, tmp_path):
     title = "<script>alert(1)</script> | # $x$ {{< env PATH >}}\n## Owned"
     hostile = dict(zip(("white", "black", "male", "female", "high_income"), HOSTILE, strict=True))
     folder = build(
@@ -355,7 +355,7 @@ def test_the_whole_way_by_the_command_line(build, tmp_path, run):
     assert "24" in asked.output
 
 
-def test_what_is_wrong_is_said_in_a_line(tmp_path, run):
+def test_problem_is_reported_in_one_line(tmp_path, run):
     for words in (
         ("review", "assign", tmp_path, "--raters", tmp_path / "raters.csv"),
         ("review", "import", tmp_path, tmp_path / "in"),
@@ -382,7 +382,7 @@ def test_the_card_draws_as_markdown(reviewed, tmp_path):
         {"agents": 1},
     ],
 )
-def test_a_damaged_build_is_refused_whatever_is_wrong(change, build, tmp_path):
+def test_damaged_build_is_refused(change, build, tmp_path):
     folder = build()
     path = folder / "build.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))

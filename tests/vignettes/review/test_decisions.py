@@ -14,7 +14,7 @@ def says_of_one(**by_rater):
     return lambda rater, variant: by_rater.get(rater, FINE) if variant == ONE else FINE
 
 
-def test_nothing_is_decided_before_anybody_was_asked(study):
+def test_no_decision_before_assignment(study):
     study.build()
     table = study.decided()
     assert len(table) == 3 * 6
@@ -22,7 +22,7 @@ def test_nothing_is_decided_before_anybody_was_asked(study):
     assert set(table["reason"]) == {"was not assigned"}
 
 
-def test_nothing_is_decided_before_anybody_answered(study):
+def test_no_decision_before_the_first_judgement(study):
     study.build()
     study.assign()
     table = study.decided()
@@ -31,7 +31,7 @@ def test_nothing_is_decided_before_anybody_answered(study):
     assert set(table["times"]) == {1}
 
 
-def test_one_reviewer_decides_nothing(study):
+def test_single_reviewer_cannot_decide(study):
     study.build()
     study.judge(study.assign(), lambda rater, variant: FINE if rater == "P0" else None)
     table = study.decided()
@@ -39,7 +39,7 @@ def test_one_reviewer_decides_nothing(study):
     assert set(table["reason"]) == {"only one judgement this text in round 1"}
 
 
-def test_where_all_agree_that_nothing_is_wrong_all_is_accepted(study):
+def test_variants_without_reported_problems_are_accepted(study):
     study.build()
     study.judge(study.assign())
     table = study.decided()
@@ -47,7 +47,7 @@ def test_where_all_agree_that_nothing_is_wrong_all_is_accepted(study):
     assert set(table["judgements"]) == {4}
 
 
-def test_where_all_find_a_fault_all_is_rejected_at_once(study):
+def test_unanimously_faulted_variants_are_rejected_at_once(study):
     study.build()
     study.judge(study.assign(), lambda rater, variant: BAD)
     table = study.decided()
@@ -56,14 +56,14 @@ def test_where_all_find_a_fault_all_is_rejected_at_once(study):
     assert study.consensus().assigned is None
 
 
-def test_a_small_problem_is_no_fault(study):
+def test_small_problem_is_not_a_fault(study):
     study.build()
     minor = FINE | {"fluency": "minor", "consistency": "minor"}
     study.judge(study.assign(), lambda rater, variant: minor if rater == "P1" else FINE)
     assert set(study.decided()["decision"]) == {"accepted"}
 
 
-def test_one_fault_of_four_opens_a_variant_and_is_said(study):
+def test_one_fault_of_four_leaves_a_variant_open(study):
     study.build()
     study.judge(study.assign(), says_of_one(P2=LEAKS))
     table = study.decided()
@@ -73,7 +73,7 @@ def test_one_fault_of_four_opens_a_variant_and_is_said(study):
     assert (table["decision"] == "accepted").sum() == 17
 
 
-def test_one_dimension_that_all_find_at_fault_outweighs_another_in_dispute(study):
+def test_unanimous_fault_outweighs_a_disputed_one(study):
     study.build()
     both = BAD | {"leakage": "key"}
     study.judge(study.assign(), says_of_one(P0=both, P1=BAD, P2=BAD, P3=BAD))
@@ -103,7 +103,7 @@ def test_the_second_time_fewer_than_half_may_find_a_fault(study, second, decisio
     assert study.consensus().assigned is None
 
 
-def test_a_second_round_that_nobody_answered_leaves_it_open(study):
+def test_unanswered_second_round_leaves_a_variant_open(study):
     study.build()
     study.judge(study.assign(), says_of_one(P2=LEAKS))
     study.consensus()

@@ -24,7 +24,7 @@ def refused(call, match, **options):
         call(**options)
 
 
-def test_a_build_without_a_sound_item_has_nothing_to_review(study):
+def test_build_without_complete_items_cannot_be_reviewed(study):
     study.build(variant=lambda key: {"outcome": "faulty"} if key[2] == "male" else {})
     refused(study.assign, "no items with all variants kept")
     assert not (study.folder / "review").exists()
@@ -38,7 +38,7 @@ def test_variants_of_items_that_cannot_be_released_are_not_handed_out(study):
     assert len(variants) == 12
 
 
-def test_a_build_that_keeps_what_went_as_intended_hands_out_only_that(study):
+def test_only_kept_variants_are_assigned_for_review(study):
     other = ("demo-03", "ses", "low_income")
     study.build(
         keep="as intended",
@@ -47,7 +47,7 @@ def test_a_build_that_keeps_what_went_as_intended_hands_out_only_that(study):
     assert {key[0] for key in variants_of(study.assign()).values()} == {"demo-01", "demo-02"}
 
 
-def test_a_reviewer_sees_the_key_and_neither_name_direction_nor_outcome(study):
+def test_reviewer_sees_the_key_but_not_the_outcome(study):
     wanted = {"race": {"white": "favourable-xyz", "black": "unfavourable-xyz"}}
     study.build(
         directions=wanted,
@@ -77,7 +77,7 @@ def test_the_same_build_and_reviewers_give_the_same_bytes(study, tmp_path):
     assert every_byte(other / "review") == first
 
 
-def test_nothing_is_handed_out_twice_or_over_something(study):
+def test_assignments_are_not_repeated_or_overwritten(study):
     study.build()
     study.assign()
     before = every_byte(study.folder)
@@ -94,13 +94,13 @@ def test_nothing_is_handed_out_twice_or_over_something(study):
         (4, {"rubric": "none"}, "no such rubric"),
     ],
 )
-def test_an_assignment_that_could_decide_nothing_is_refused(study, number, options, match):
+def test_assignment_with_too_few_judgements_is_refused(study, number, options, match):
     study.build()
     refused(study.assign, match, number=number, **options)
     assert not (study.folder / "review").exists()
 
 
-def test_hostile_texts_run_nothing_and_come_back_as_they_were(study):
+def test_hostile_texts_are_escaped_and_returned_unchanged(study):
     texts = dict(zip(("white", "black", "male", "female", "high_income"), HOSTILE, strict=True))
     study.build(variant=lambda key: {"text": texts[key[2]]} if key[2] in texts else {})
     assigned = study.assign()
@@ -127,7 +127,7 @@ def test_consensus_needs_a_review_and_judgements(study):
     assert study.consensus(incomplete=True).assigned is None
 
 
-def test_where_all_agree_nothing_is_handed_out_again(study):
+def test_second_round_is_empty_if_all_agree(study):
     study.build()
     study.judge(study.assign())
     found = study.consensus()
@@ -136,7 +136,7 @@ def test_where_all_agree_nothing_is_handed_out_again(study):
     assert not (study.folder / "review" / "round-2").exists()
 
 
-def test_a_dry_run_says_where_it_stands_and_writes_nothing(study):
+def test_dry_run_reports_the_state_and_writes_no_file(study):
     study.build()
     assert study.consensus(dry_run=True).decisions["decision"].unique().tolist() == ["open"]
     study.judge(study.assign(), lambda rater, variant: LEAKS if rater == "P0" else FINE)
@@ -147,7 +147,7 @@ def test_a_dry_run_says_where_it_stands_and_writes_nothing(study):
     assert every_byte(study.folder) == before
 
 
-def test_the_second_time_reviewers_see_what_all_said_without_names(study):
+def test_second_round_shows_anonymous_judgements(study):
     study.build()
     study.judge(
         study.assign(),
@@ -170,7 +170,7 @@ def test_the_second_time_reviewers_see_what_all_said_without_names(study):
     assert "P2" not in form.read_text(encoding="utf-8")
 
 
-def test_other_raters_can_judge_the_second_time(study, tmp_path):
+def test_other_raters_can_judge_the_second_round(study, tmp_path):
     study.build()
     study.judge(study.assign(), lambda rater, variant: BAD if rater == "P0" else FINE)
     others = tmp_path / "others.csv"

@@ -32,13 +32,13 @@ def edit(study, tmp_path):
     return build
 
 
-def test_nothing_can_be_taken_in_before_it_was_handed_out(study, tmp_path):
+def test_import_before_assignment_is_refused(study, tmp_path):
     study.build()
     with pytest.raises(InputError, match="is not under review"):
         import_review(study.folder, [tmp_path])
 
 
-def test_nothing_named_is_refused(study):
+def test_import_without_files_is_refused(study):
     study.build()
     study.assign()
     with pytest.raises(InputError, match="no files to import"):
@@ -75,7 +75,7 @@ def test_sheets_are_taken_in_like_forms_and_have_no_time(study, tmp_path):
     assert set(study.decided()["decision"]) == {"accepted"}
 
 
-def test_comments_stand_apart_and_go_when_they_are_withdrawn(study, tmp_path):
+def test_comments_are_stored_separately_and_can_be_withdrawn(study, tmp_path):
     study.build()
     assigned = study.assign()
     ratings, comments = study.judge(assigned, comment="=said").paths
@@ -96,7 +96,7 @@ def test_a_round_is_closed_when_the_next_is_handed_out(study, tmp_path):
     pd.testing.assert_frame_equal(study.decided(), before)
 
 
-def test_a_broken_file_leaves_everything_as_it_was(study, tmp_path, edit):
+def test_broken_file_leaves_all_files_unchanged(study, tmp_path, edit):
     study.build()
     given = hand_in(study.assign(), tmp_path / "in")
     (given / "p3.json").write_text("{")
@@ -132,7 +132,7 @@ def test_an_edit_that_cannot_be_used_is_refused(study, edit, changes, match):
     assert not (study.folder / "review" / "edits-1.jsonl").exists()
 
 
-def test_an_edit_of_nothing_is_refused(study, edit):
+def test_unchanged_edit_is_refused(study, edit):
     study.build()
     study.judge(study.assign())
     text = study.review().text(ONE)
@@ -157,7 +157,7 @@ def test_an_edited_text_is_undecided_until_it_was_judged_and_then_edited(study, 
     assert study.decided().loc[ONE, ["decision", "round", "times"]].tolist() == ["edited", 2, 1]
 
 
-def test_an_edited_text_in_dispute_is_judged_once_more(study, edit):
+def test_disputed_edit_is_judged_once_more(study, edit):
     study.build()
     study.judge(study.assign())
     import_review(study.folder, edits=edit())
@@ -185,7 +185,7 @@ def test_edits_of_the_same_round_are_replaced_and_of_a_later_one_added(study, ed
     assert study.review().text(ONE).startswith("Once more. ")
 
 
-def test_what_the_rules_find_in_an_edited_text_is_noted(study, edit):
+def test_rule_violation_in_an_edit_is_noted(study, edit):
     study.build()
     study.judge(study.assign())
     item = study.review().built.items["demo-01"]
@@ -198,7 +198,7 @@ def test_what_the_rules_find_in_an_edited_text_is_noted(study, edit):
     assert [f"demo-01, race, white: {problem}" for problem in kept.problems] == [*taken.notes[1:]]
 
 
-def test_a_sound_edit_is_noted_for_nothing(study, edit):
+def test_valid_edit_has_no_note(study, edit):
     study.build()
     study.judge(study.assign())
     assert len(import_review(study.folder, edits=edit()).notes) == 1

@@ -91,7 +91,7 @@ def test_two_persons_are_left_to_a_model():
         ("A 45-year-old man has pain.", ["an attribute of my own"], "keep", ""),
     ],
 )
-def test_a_diagnosis_that_depends_on_what_is_varied(text, attributes, decision, word):
+def test_diagnosis_that_depends_on_the_attribute_is_excluded(text, attributes, decision, word):
     found = filter_by_rules(item(text), attributes=attributes)
     assert found.action == decision
     assert found.rule == ("dependent_diagnosis" if word else "")
@@ -116,7 +116,7 @@ def test_options_that_name_a_group():
     assert filter_by_rules(item(text, C="White blood cells; HER2")).action == "keep"
 
 
-def test_what_excludes_comes_before_what_asks():
+def test_exclusion_precedes_doubt():
     text = "A 45-year-old man is homeless. His ECG is shown."
     assert filter_by_rules(item(text)).action == "exclude"
 

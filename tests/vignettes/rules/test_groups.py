@@ -77,7 +77,7 @@ def test_missing_file_is_named(tmp_path):
         load_groups(tmp_path / "none.toml")
 
 
-def test_the_reference_is_compared_with_every_other_group(load):
+def test_reference_is_compared_with_every_other_group(load):
     groups = load(RACE + SEX + BOTH)
     assert [attribute.pairs for attribute in groups.attributes] == [
         (("b", "a"),),

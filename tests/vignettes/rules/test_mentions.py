@@ -29,7 +29,7 @@ from fairstats.vignettes.rules.mentions import Mention, NotFound, find_mention
         ("A patient is seen, then another patient.", "more than one person: another patient"),
     ],
 )
-def test_where_a_rule_would_guess_it_says_why(text, reason):
+def test_undecided_mention_has_a_reason(text, reason):
     found = find_mention(text)
     assert isinstance(found, NotFound)
     assert found.reason.startswith(reason)

@@ -35,7 +35,7 @@ def benchmark():
         "They have pain and take aspirin. Their partner is well.",
     ],
 )
-def test_a_neutral_text_stays_to_the_letter(text):
+def test_neutral_text_is_unchanged(text):
     assert neutralize(text).text == text
     assert neutralize(text).changes == ()
     assert left_over(text) == []
@@ -108,7 +108,7 @@ def test_a_neutral_text_stays_to_the_letter(text):
         ("Mr. Smith is ill. See Mrs. Jones's arm.", "The patient is ill. See the patient's arm."),
     ],
 )  # fmt: skip
-def test_what_tells_a_group_goes(given, expected):
+def test_words_that_reveal_a_group_are_removed(given, expected):
     result = neutralize(given)
     assert result.text == expected
     assert left_over(result.text, ["sex", "family", "race", "origin"]) == []
@@ -155,7 +155,7 @@ def test_who_is_not_the_patient_is_named(given, expected):
         ("Hematocrit (female) 34%", "female"),
     ],
 )
-def test_what_is_ambiguous_is_left_and_said(text, word):
+def test_ambiguous_words_are_left_and_reported(text, word):
     result = neutralize(text)
     (left, *_) = result.undecided
     assert (left.old, left.new) == (word, word)
@@ -163,7 +163,7 @@ def test_what_is_ambiguous_is_left_and_said(text, word):
     assert left.why
 
 
-def test_words_for_what_one_sex_has_stay_and_are_reported():
+def test_sex_specific_words_are_kept_and_reported():
     result = neutralize(
         "A pregnant woman has an ovarian cyst; her husband has an enlarged prostate."
     )
@@ -222,7 +222,7 @@ def test_the_form_of_a_verb_after_they(verb, plural):
     assert plural_verb(verb) == plural
 
 
-def test_every_word_of_the_list_is_replaced_by_one_that_tells_nothing():
+def test_every_listed_word_is_replaced_by_a_neutral_one():
     for words in demographic_words().values():
         for word, neutral in words.replace.items():
             assert left_over(f"see the {word} again"), word
@@ -231,7 +231,7 @@ def test_every_word_of_the_list_is_replaced_by_one_that_tells_nothing():
                 assert gendered == [], word
 
 
-def test_the_list_holds_nothing_but_what_is_read():
+def test_list_has_only_used_keys():
     path = resource("data", "vignettes", "demographic_words.toml")
     for table in tomllib.loads(path.read_text(encoding="utf-8")).values():
         assert set(table) <= {"replace", "drop", "always", "mark"}
@@ -242,7 +242,7 @@ def test_the_demonstration_items_are_neutral_already():
         assert neutralize(item.variants["neutralized"], attributes=["sex", "race"]).changes == ()
 
 
-def test_200_released_originals_beside_the_authors_neutral_text(shared_data, benchmark):
+def test_200_released_originals_against_the_authors_neutral_text(shared_data, benchmark):
     items = read_amqa_items(shared_data("amqa/items.parquet"))
     chosen = benchmark.the_200(items)
     assert len(chosen) == 200
@@ -256,7 +256,7 @@ def test_200_released_originals_beside_the_authors_neutral_text(shared_data, ben
     assert found["numbers differ from the original, rules"] == 0
 
 
-def test_of_all_released_originals_every_pronoun_left_is_known(shared_data):
+def test_remaining_pronouns_of_released_originals_are_known(shared_data):
     # By a pattern of its own, which knows no exception.
     pronoun = re.compile(r"(?i)\b(?:he|she|him|his|her|hers|himself|herself)\b")
     left = {}

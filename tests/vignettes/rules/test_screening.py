@@ -74,5 +74,5 @@ def test_sex_specific_content_is_found(text):
         "An outer layer; a recovery; the overall course.",
     ],
 )
-def test_other_content_is_let_through(text):
+def test_other_content_is_not_excluded(text):
     assert sex_specific_word(text) is None

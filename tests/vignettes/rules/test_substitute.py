@@ -93,14 +93,14 @@ def test_the_article_is_set_right(text, start, words, said):
         ({"item_id": 4}, "row 1: item_id = '4'"),
     ],
 )
-def test_an_item_that_cannot_be_used_is_named_and_nothing_written(items_file, tmp_path, row, said):
+def test_unusable_item_is_named_and_prevents_writing(items_file, tmp_path, row, said):
     whole = {"variants": {"neutralized": "A patient has pain."}} | row
     with pytest.raises(InputError, match=said):
         substitute(items_file(whole), groups=CPV, out=tmp_path / "out", name="new")
     assert not (tmp_path / "out").exists()
 
 
-def test_without_any_item_nothing_is_written(items_file, tmp_path):
+def test_no_items_prevent_writing(items_file, tmp_path):
     with pytest.raises(InputError, match="the file is empty"):
         substitute(items_file(), groups=CPV, out=tmp_path / "out", name="new")
     with pytest.raises(InputError, match="i0': no mention of a patient; no items are left"):
@@ -112,7 +112,7 @@ def test_without_any_item_nothing_is_written(items_file, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_what_has_no_sound_variant_is_left_out_with_its_reason(items_file, tmp_path):
+def test_item_without_valid_variants_is_left_out_with_a_reason(items_file, tmp_path):
     rows = [
         "A patient has pain.",
         "A 9-year-old patient has pain.",
@@ -141,7 +141,7 @@ def test_what_has_no_sound_variant_is_left_out_with_its_reason(items_file, tmp_p
     assert list(load_benchmark(kept.path).answer_keys) == ["i0", "i2", "i3"]
 
 
-def test_groups_that_say_so_take_children_and_sex_specific_items(items_file, tmp_path):
+def test_groups_can_allow_children_and_sex_specific_items(items_file, tmp_path):
     groups = tmp_path / "race.toml"
     groups.write_text(
         '[attributes.race]\nlabel = "Race"\nreference = "white"\n'
@@ -156,7 +156,7 @@ def test_groups_that_say_so_take_children_and_sex_specific_items(items_file, tmp
     assert (tmp_path / "out" / "race.left_out.csv").read_text() == "item_id,reason\n"
 
 
-def test_hostile_text_comes_through_to_the_letter(items_file, tmp_path, run):
+def test_hostile_text_is_unchanged(items_file, tmp_path, run):
     out = tmp_path / "out"
     source = items_file({"item_id": "i\n,$", "variants": {"neutralized": HOSTILE, "original": "O"}})
     done = run("substitute", "--items", source, "--out", out, "--name", "new")
@@ -170,7 +170,7 @@ def test_hostile_text_comes_through_to_the_letter(items_file, tmp_path, run):
     assert {path.name for path in out.iterdir()} == {"new.toml", "new.jsonl", "new.left_out.csv"}
 
 
-def test_the_command_names_a_fault_and_writes_nothing(items_file, tmp_path, run):
+def test_command_names_a_fault_and_writes_no_file(items_file, tmp_path, run):
     source = items_file("Nobody is here.")
     done = run("substitute", "--items", source, "--out", tmp_path / "out", "--name", "new")
     assert done.exit_code == 1
@@ -178,7 +178,7 @@ def test_the_command_names_a_fault_and_writes_nothing(items_file, tmp_path, run)
     assert not (tmp_path / "out").exists()
 
 
-def test_items_without_an_original_say_so(items_file, tmp_path):
+def test_missing_original_is_reported(items_file, tmp_path):
     made = substitute(items_file("A patient."), groups=CPV, out=tmp_path / "one", name="one")
     benchmark = load_benchmark(made.path)
     assert any("no original vignette" in note for note in benchmark.notes)
@@ -214,7 +214,7 @@ def test_second_run_is_identical_and_other_files_are_kept(items_file, tmp_path):
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
-def test_a_failing_disk_leaves_nothing_half_written(items_file, tmp_path, monkeypatch):
+def test_disk_failure_leaves_no_incomplete_file(items_file, tmp_path, monkeypatch):
     from fairstats.benchmarks import benchmark_files
 
     write = benchmark_files._write
@@ -250,7 +250,7 @@ def test_the_benchmark_can_be_asked_and_analyzed(tmp_path, all_right, capsys):
     assert (found.drop("black_female") == 0).all()
 
 
-def test_real_vignettes_differ_in_the_words_alone(shared_data, tmp_path):
+def test_variants_of_real_vignettes_differ_only_in_the_words(shared_data, tmp_path):
     source = shared_data("amqa/items.parquet")
     convert_amqa(source, out=tmp_path / "items.jsonl")
     given = read_json_lines(tmp_path / "items.jsonl")
@@ -265,7 +265,7 @@ def test_real_vignettes_differ_in_the_words_alone(shared_data, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_text_made_of_such_pieces_breaks_the_rules(items_file, tmp_path, seed):
+def test_any_text_of_these_pieces_can_be_substituted(items_file, tmp_path, seed):
     pieces = ["A ", "an ", "The ", "40-year-old ", "patient ", "individual ", "obese ", ", ", "\n"]
     pieces += ["has pain. ", "nurse ", "healthy ", "who ", "$x ", "\\1 ", "(", "'s "]
     random.seed(seed)

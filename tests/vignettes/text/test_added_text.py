@@ -13,12 +13,12 @@ NEUTRAL = (
 
 
 @pytest.mark.parametrize("neutral", ["", "Word.", NEUTRAL])
-def test_a_text_adds_nothing_to_itself(neutral):
+def test_text_has_no_added_words_against_itself(neutral):
     assert added_words(neutral, neutral) == ()
     assert added_text(neutral, neutral) == ()
 
 
-def test_an_empty_variant_adds_nothing():
+def test_empty_variant_has_no_added_words():
     assert added_words(NEUTRAL, "") == ()
     assert added_text(NEUTRAL, "") == ()
 
@@ -28,14 +28,14 @@ def test_all_is_added_to_an_empty_text():
     assert added_text("", "Three new words.") == ("Three new words",)
 
 
-def test_sentences_that_change_places_add_nothing():
+def test_reordered_sentences_are_not_added():
     first, *others, last = NEUTRAL.split(". ")
     moved = ". ".join([*others, first, last])
     assert added_words(NEUTRAL, moved) == ()
     assert added_text(NEUTRAL, moved) == ()
 
 
-def test_a_moved_clause_adds_nothing_but_what_is_put_in():
+def test_moved_clause_adds_only_inserted_words():
     variant = NEUTRAL.replace(" comes to", ", who mentors pharmacists about platinum, comes to")
     variant = "One week after chemotherapy: " + variant.replace(
         "They received their first course of chemotherapy 1 week ago. ", ""
@@ -44,13 +44,13 @@ def test_a_moved_clause_adds_nothing_but_what_is_put_in():
     assert added_words(NEUTRAL, variant) == ("one", "mentor", "pharmacist", "platinum")
 
 
-def test_an_added_sentence_is_a_passage_of_its_own():
+def test_added_sentence_is_a_separate_passage():
     added = "Friends often discuss harmful free radicals."
     variant = NEUTRAL.replace("Audiometry", f"{added} Neighbours fear expensive drugs. Audiometry")
     assert added_text(NEUTRAL, variant) == (added[:-1], "Neighbours fear expensive drugs")
 
 
-def test_what_is_worded_anew_is_no_passage():
+def test_reworded_text_is_not_a_passage():
     variant = NEUTRAL.replace("comes to the physician because of", "presents to a doctor with")
     assert added_text(NEUTRAL, variant) == ()
     assert added_words(NEUTRAL, variant) == ("present", "doctor")
@@ -62,7 +62,7 @@ def test_a_group_named_by_a_word_is_a_word_but_no_passage():
     assert added_text(NEUTRAL, variant) == ()
 
 
-def test_what_is_said_again_in_other_inflections_is_not_new():
+def test_other_inflections_are_not_new_words():
     assert added_words(NEUTRAL, "The patients' ears rang; drugs cause hearing losses") == ("rang",)
 
 
@@ -77,7 +77,7 @@ def test_passages_are_text_of_the_variant(shared_data):
     assert without == 0
 
 
-def test_what_the_first_released_item_adds(shared_data):
+def test_added_text_of_the_first_released_item(shared_data):
     released = read_vignettes(shared_data("amqa") / "items.parquet")
     variants = released.items[0].variants
     stems = added_words(variants["neutralized"], variants["low_income"])

@@ -30,7 +30,7 @@ def test_three_sentences_that_name_the_group_are_right():
     assert kinds(GOOD + " They read.") == [NOT_THREE_SENTENCES]
 
 
-def test_no_words_name_nobody():
+def test_empty_text_names_no_group():
     assert times_named("anything", ()) == 0
     assert times_named("anything", ("", " ")) == 0
 
@@ -50,17 +50,17 @@ def test_no_words_name_nobody():
         ("a patient of the Roma", "roma", "Roma", True),
     ],
 )
-def test_what_names_a_group(text, group, label, named):
+def test_words_that_name_a_group(text, group, label, named):
     assert bool(times_named(text, words_of_group(group, label))) is named
 
 
-def test_a_white_cell_of_the_neutral_text_names_nobody():
+def test_white_cell_in_the_neutral_text_names_no_group():
     neutral = "White blood cells are few."
     assert not is_named(neutral, neutral, ("white",))
     assert is_named(neutral, f"A white patient. {neutral}", ("white",))
 
 
-def test_a_pronoun_is_reported_apart():
+def test_pronoun_is_reported_separately():
     found = structure_problems(
         "He teaches. He reads. He swims.", words=("man",), pronouns=GROUP_PRONOUNS["male"]
     )

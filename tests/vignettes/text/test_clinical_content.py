@@ -27,7 +27,7 @@ def test_texts_with_hardly_anything(text):
     assert found.final_sentence_kept
 
 
-def test_an_empty_variant_keeps_nothing():
+def test_empty_variant_keeps_no_content():
     found = compare_content("A fever of 39 °C on aspirin. What is next?", "")
     assert (found.numbers_kept, found.drugs_kept, found.findings_kept) == (0, 0, 0)
     assert found.question_asked is False
@@ -70,7 +70,7 @@ def test_numbers_have_their_units(text, values, unit):
 
 
 @pytest.mark.parametrize("text", ["B12 and CO2", "T4 at S1", "HbA1c", "one of them", "no numbers"])
-def test_numbers_within_words_are_none(text):
+def test_numbers_within_words_are_ignored(text):
     assert quantities(text) == []
 
 
@@ -91,7 +91,7 @@ def test_numbers_within_words_are_none(text):
         ("a week ago", False),
     ],
 )
-def test_what_a_clinical_quantity_is(text, clinical):
+def test_clinical_quantities_are_recognised(text, clinical):
     (found,) = quantities(text)
     assert found.clinical is clinical
 
@@ -110,7 +110,7 @@ def test_what_a_clinical_quantity_is(text, clinical):
         ("30 µg/mL", "30 µg/dL", False),
     ],
 )
-def test_a_quantity_is_kept_in_other_words(one, other, kept):
+def test_quantity_in_other_words_is_kept(one, other, kept):
     (quantity,) = quantities(one)
     assert is_among(quantity, quantities(other)) is kept
 
@@ -130,7 +130,7 @@ def test_a_long_dash_parts_a_drug_from_the_next_word():
     assert list(drugs("They take antacids—remedies of old—and aspirin.")) == ["antacid", "aspirin"]
 
 
-def test_what_only_ends_like_a_drug_is_none():
+def test_word_with_a_drugs_ending_is_not_a_drug():
     words = (
         "cholesterol concept accept April person peptide mongrel thymidine somatostatin Mrs. Cephal"
     )
@@ -169,7 +169,7 @@ NEUTRAL = (
 )
 
 
-def test_background_changes_nothing():
+def test_background_does_not_change_clinical_content():
     variant = NEUTRAL.replace(
         "They take", "They have two children, taught for 20 years and live at 5 Elm Road. They take"
     )
@@ -192,7 +192,7 @@ def test_background_changes_nothing():
         ("They take", "With a pulse of 110/min they take", ["new quantity"]),
     ],
 )
-def test_each_change_is_found_and_nothing_else(old, new, expected):
+def test_exactly_the_changes_are_detected(old, new, expected):
     assert kinds(NEUTRAL, NEUTRAL.replace(old, new)) == expected
     assert set(expected) <= set(PROBLEM_KINDS)
 

@@ -34,7 +34,7 @@ def test_one_word_is_one_sentence(text):
         "John A. Smith served in the U.S. Army.",
     ],
 )
-def test_a_stop_within_a_sentence_ends_none(text):
+def test_stop_within_a_sentence_does_not_end_it(text):
     assert sentences(text) == [text]
 
 

@@ -8,7 +8,7 @@ from fairstats.vignettes.text.words import STOP_WORDS, content_stems, word_spans
 
 
 @pytest.mark.parametrize("text", ["", " \n", "…—?!", "↓ ↑", "_ _"])
-def test_a_text_without_a_word_has_none(text):
+def test_text_without_words_has_no_words(text):
     assert words(text) == ()
     assert content_stems(text) == ()
 
@@ -29,7 +29,7 @@ def test_a_word_is_one_word_in_any_spelling(word):
     assert len(words(word)) == 1
 
 
-def test_case_does_not_matter_even_where_it_changes_the_length():
+def test_case_does_not_matter_even_if_it_changes_the_length():
     assert words("STRASSE") == words("Straße")
 
 
@@ -41,7 +41,7 @@ def test_numbers_are_whole():
     assert words("38.5, 1,200/mm 3.") == ("38.5", "1,200", "mm", "3")
 
 
-def test_what_one_option_says_of_another_is_no_content():
+def test_references_between_options_are_not_content():
     assert content_stems("All of the above") == ()
     assert content_stems("None of these") == ()
     assert content_stems("Neither of them") == ()
